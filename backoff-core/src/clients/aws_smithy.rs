@@ -273,13 +273,8 @@ fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
 mod tests {
     use super::{super::rows::*, *};
     use crate::test_error::TestError;
-    use std::io;
 
     type Failed = SdkError<ErrorMetadata, HttpResponse>;
-
-    fn refused() -> Box<dyn Error + Send + Sync> {
-        io::Error::from(io::ErrorKind::ConnectionRefused).into()
-    }
 
     fn reply(status: u16, code: Option<&str>) -> Failed {
         let mut error = ErrorMetadata::builder();
@@ -311,10 +306,10 @@ mod tests {
         };
         let connecting = words("HTTP connect timeout occurred after 3.1s");
         all(NOT_SENT, true, [
-            ConnectorError::io(refused()),
+            ConnectorError::io(refused().into()),
             ConnectorError::timeout(connecting),
             // Credentials that are temporarily unavailable.
-            ConnectorError::other(refused(), None),
+            ConnectorError::other(refused().into(), None),
         ]);
         let reading = || words("HTTP read timeout occurred after 3.1s");
         let cut = words("cut");
@@ -324,8 +319,8 @@ mod tests {
             ConnectorError::timeout(reading()),
         ]);
         all(PERMANENT, false, [
-            ConnectorError::user(refused()),
-            ConnectorError::io(words("invalid peer certificate: UnknownIssuer")),
+            ConnectorError::user(refused().into()),
+            ConnectorError::io(untrusted().into()),
             ConnectorError::other(words("no credentials"), None),
         ]);
     }
@@ -343,7 +338,7 @@ mod tests {
 
     #[test]
     fn what_a_policy_inside_has_given_up_is_permanent_with_its_facts() {
-        let around = ConnectorError::io(GivenUp::around(ConnectorError::io(refused())));
+        let around = ConnectorError::io(GivenUp::around(ConnectorError::io(refused().into())));
         let around = Failed::dispatch_failure(around);
         all_say(NOT_SENT.and_kind(FaultKind::Permanent), true, [around]);
         let busy = 503.try_into().expect("a status");

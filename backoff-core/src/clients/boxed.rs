@@ -286,13 +286,11 @@ mod tests {
         test_error::TestError,
     };
     use core::{marker::PhantomData, time::Duration};
-    use io::ErrorKind;
     use std::rc::Rc;
 
     type Hidden = Box<dyn Error + Send + Sync>;
 
     const BUSY: TestError = TestError::status(503);
-    const CUT: TimedOut = TimedOut::new(Duration::ZERO);
 
     #[derive(Debug)]
     struct Around<E>(E);
@@ -340,14 +338,13 @@ mod tests {
         RetryError::new(error, StopReason::Attempts, report)
     }
 
-    fn of(kind: ErrorKind) -> io::Error {
-        io::Error::from(kind)
+    fn late() -> io::Error {
+        io::ErrorKind::TimedOut.into()
     }
 
     #[test]
     fn what_is_known_is_found_anywhere_in_the_chain_and_in_boxes() {
         all_say(MAYBE_SENT, true, [hide(CUT), hide(Around(Around(CUT)))]);
-        let refused = || of(ErrorKind::ConnectionRefused);
         let errors: [Hidden; 5] = [
             Box::new(Around(refused())),
             Box::new(Box::new(refused())),
@@ -358,16 +355,10 @@ mod tests {
         all_say(NOT_SENT, true, errors);
         let plain: Box<dyn Error> = Box::new(Around(refused()));
         all_say(NOT_SENT, true, [plain]);
-        let unknown = || hide(Around(BUSY));
-        assert_eq!(
-            unknown().message().unwrap().to_string(),
-            "around another error"
-        );
-        all_say(
-            UNKNOWN,
-            false,
-            [unknown(), Box::new(Around(Box::new(BUSY)))],
-        );
+        let unknown = [hide(Around(BUSY)), hide(Around(Box::new(BUSY)))];
+        let text = unknown[0].message().expect("a text").to_string();
+        assert_eq!(text, "around another error");
+        all_say(UNKNOWN, false, unknown);
     }
 
     #[test]
@@ -382,30 +373,17 @@ mod tests {
     #[test]
     fn that_nothing_was_applied_or_opened_is_not_lost_behind_another_error() {
         let not_applied = MAYBE_SENT.not_applied();
-        let unsent = facts(&not_applied);
-        all_say(
-            unsent,
-            true,
-            [hide(NotApplied(CUT)), hide(Around(NotApplied(CUT)))],
-        );
+        let errors = [hide(NotApplied(CUT)), hide(Around(NotApplied(CUT)))];
+        all_say(facts(&not_applied), true, errors);
         let given_up = given_up(NotApplied(CUT));
         all_say(PERMANENT, true, [hide(given_up)]);
-        let (pause, late) = (Duration::from_millis(20), || of(ErrorKind::TimedOut));
-        let (pause, said) = (Some(pause), NOT_SENT.after(pause));
         all_say(MAYBE_SENT, true, [hide(late())]);
-        let shared = Arc::new(late());
         let errors = [
-            hide(NotOpened {
-                error: late(),
-                pause,
-            }),
-            hide(NotOpened {
-                error: shared,
-                pause,
-            }),
-            hide(Around(NotOpened { error: CUT, pause })),
+            hide(not_opened(late())),
+            hide(not_opened(Arc::new(late()))),
+            hide(Around(not_opened(CUT))),
         ];
-        all_say(said, true, errors);
+        all_say(NOT_SENT.after(PAUSE), true, errors);
     }
 
     #[test]
@@ -415,7 +393,7 @@ mod tests {
         let called = policy.blocking(|| Err::<(), _>(CUT));
         let opened = policy.blocking(|| Err::<(), _>(NotOpened::new(CUT)));
         let combined = CombineError::Shared {
-            error: Arc::new(of(ErrorKind::TimedOut)),
+            error: Arc::new(late()),
             reason: StopReason::Attempts,
             may_be_applied: true,
         };
@@ -423,7 +401,7 @@ mod tests {
             updated.reported().unwrap_err().into(),
             called.reported().unwrap_err().into(),
             opened.reported().unwrap_err().into(),
-            hide(Around(given_up(of(ErrorKind::TimedOut)))),
+            hide(Around(given_up(late()))),
             hide(Around(combined)),
         ];
         for error in hidden {
@@ -449,12 +427,10 @@ mod tests {
         }
         type Local = As<Rc<()>>;
         let local = || As::<Rc<()>>(BUSY, PhantomData);
+        let unsent = BUSY.and_delivery(Delivery::NotSent);
         let errors: [(Box<dyn Error>, _); 2] = [
             (Box::new(Around(local())), BUSY),
-            (
-                Box::new(Around(NotOpened::new(local()))),
-                BUSY.and_delivery(Delivery::NotSent),
-            ),
+            (Box::new(Around(NotOpened::new(local()))), unsent),
         ];
         for (error, said) in errors {
             let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
@@ -484,16 +460,13 @@ mod tests {
             let fault = first_known(given_up.first(), &as_fault::<TestError>).unwrap();
             assert_eq!(fault.kind(), Some(FaultKind::Permanent));
             all_say(MAYBE_SENT, true, [plain().context(CUT)]);
-            all_say(
-                NOT_SENT,
-                true,
-                [plain().context(of(ErrorKind::ConnectionRefused))],
-            );
+            all_say(NOT_SENT, true, [plain().context(refused())]);
         }
 
         #[test]
         fn the_outermost_counts_also_of_what_anyhow_was_given_in_a_box() {
             let plain = || anyhow!("plain");
+            let around = anyhow!(hide(BUSY)).context("around");
             let no_fault = hide(Around(io::Error::other("plain")));
             for (error, expected) in [
                 (plain().context(BUSY), Some(503)),
@@ -506,12 +479,7 @@ mod tests {
                 (anyhow!(Around(OTHER())).context(Around(BUSY)), Some(429)),
                 (anyhow!(hide(BUSY)), Some(503)),
                 (anyhow!(hide(Around(BUSY))), Some(503)),
-                (
-                    anyhow!(hide(BUSY))
-                        .context("around")
-                        .context(Around(OTHER())),
-                    Some(503),
-                ),
+                (around.context(Around(OTHER())), Some(503)),
                 (anyhow!(hide(BUSY)).context(OTHER()), Some(429)),
                 (anyhow!(OTHER()).context(hide(BUSY)), Some(503)),
                 // An `io::Error` is known.
@@ -525,11 +493,8 @@ mod tests {
         #[test]
         fn an_anyhow_error_in_a_box_shows_its_sources_only() {
             let context = anyhow!("plain").context(BUSY);
-            for (error, is_found) in [
-                (anyhow!(Around(BUSY)), true),
-                (anyhow!(BUSY), false),
-                (context, false),
-            ] {
+            let errors = [anyhow!(Around(BUSY)), anyhow!(BUSY), context];
+            for (error, is_found) in errors.into_iter().zip([true, false, false]) {
                 let boxed: Hidden = error.into();
                 let found = first_known(boxed.first(), &as_fault::<TestError>);
                 assert_eq!(found.is_some(), is_found);

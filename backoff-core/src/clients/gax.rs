@@ -228,21 +228,21 @@ mod tests {
         all_say(PERMANENT, false, [no_token(false)]);
         let other = Error::connect(io::Error::other("connection refused"));
         all_say(NOT_SENT, true, [other]);
-        let untrusted = Error::connect(io::Error::other("invalid peer certificate: UnknownIssuer"));
+        let untrusted = Error::connect(untrusted());
         all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
     }
 
     #[test]
     fn an_attempt_that_was_cut_keeps_its_reason() {
-        let (cut, stop) = (TimedOut::new(Duration::from_secs(1)), Stopped::new());
-        let (late, stopped) = (Error::from(cut), Error::from(stop));
+        let stop = Stopped::new();
+        let (late, stopped) = (Error::from(CUT), Error::from(stop));
         assert!(late.is_timeout() && !stopped.is_timeout());
         // The form in which gax wraps its own timeouts.
         let text = "the request exceeded the request deadline the attempt was cut after 1s";
         assert_eq!(late.to_string(), text);
         assert_eq!(stopped.to_string(), "the call was stopped by a signal");
         let source = late.source().and_then(|it| it.downcast_ref());
-        assert_eq!(source, Some(&cut));
+        assert_eq!(source, Some(&CUT));
         let source = stopped.source().and_then(|it| it.downcast_ref());
         assert_eq!(source, Some(&stop));
         all_say(MAYBE_SENT, true, [late]);

@@ -105,13 +105,11 @@ fn is_unknown_name(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{super::rows::*, *};
-    use crate::facts::fault;
     use ErrorKind::*;
-    use core::time::Duration;
 
     #[test]
     fn a_kind_of_failure_says_what_was_sent() {
-        all_say(NOT_SENT, true, [Error::from(ConnectionRefused)]);
+        all_say(NOT_SENT, true, [refused()]);
         let broke_off = [
             NotConnected,
             HostUnreachable,
@@ -125,28 +123,21 @@ mod tests {
         ];
         all_say(MAYBE_SENT, true, broke_off.map(Error::from));
         all_say(TRANSIENT, false, [Error::from(Interrupted)]);
-        all_say(
-            PERMANENT,
-            false,
-            [NotFound, PermissionDenied].map(Error::from),
-        );
+        let permanent = [NotFound, PermissionDenied];
+        all_say(PERMANENT, false, permanent.map(Error::from));
         all_say(UNKNOWN, false, [Error::other("no kind of its own")]);
         // If the inner error is unknown, the kind decides.
-        all_say(
-            MAYBE_SENT,
-            true,
-            [Error::new(ConnectionReset, "by the test")],
-        );
+        let reset = Error::new(ConnectionReset, "by the test");
+        all_say(MAYBE_SENT, true, [reset]);
     }
 
     #[test]
     fn an_error_inside_says_what_it_says_alone() {
-        let refused = Error::new(InvalidData, Error::from(ConnectionRefused));
+        let refused = Error::new(InvalidData, refused());
         all_say(NOT_SENT, true, [Error::other(refused)]);
-        let cut = fault::TimedOut::new(Duration::from_secs(1));
-        for (error, kind) in [(Error::from(cut), TimedOut), (Error::other(cut), Other)] {
-            assert_eq!(error.get_ref().and_then(|it| it.downcast_ref()), Some(&cut));
-            assert_eq!((error.kind(), error.to_string()), (kind, cut.to_string()));
+        for (error, kind) in [(Error::from(CUT), TimedOut), (Error::other(CUT), Other)] {
+            assert_eq!(error.get_ref().and_then(|it| it.downcast_ref()), Some(&CUT));
+            assert_eq!((error.kind(), error.to_string()), (kind, CUT.to_string()));
             all_say(MAYBE_SENT, true, [error]);
         }
         let stopped = Error::from(Stopped::new());
@@ -157,20 +148,11 @@ mod tests {
 
     #[test]
     fn an_opening_that_failed_was_not_sent() {
-        let pause = Duration::from_millis(20);
-        let (owned, shared) = (Error::from(TimedOut), Arc::new(Error::from(TimedOut)));
-        let errors = [
-            Error::from(NotOpened {
-                error: owned,
-                pause: Some(pause),
-            }),
-            Error::from(NotOpened {
-                error: shared,
-                pause: Some(pause),
-            }),
-        ];
+        let late = || Error::from(TimedOut);
+        let (owned, shared) = (not_opened(late()), not_opened(Arc::new(late())));
+        let errors = [Error::from(owned), Error::from(shared)];
         assert_eq!([errors[0].kind(), errors[1].kind()], [TimedOut; 2]);
-        all_say(NOT_SENT.after(pause), true, errors);
+        all_say(NOT_SENT.after(PAUSE), true, errors);
         let denied = NotOpened::new(Error::from(PermissionDenied));
         let unsent = PERMANENT.and_delivery(Delivery::NotSent);
         all_say(unsent, false, [Error::from(denied)]);

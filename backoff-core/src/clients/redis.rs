@@ -211,8 +211,6 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
 #[cfg(test)]
 mod tests {
     use super::{super::rows::*, *};
-    use crate::facts::fault;
-    use core::time::Duration;
     use io::ErrorKind::*;
 
     /// The error that a client makes of this reply.
@@ -264,7 +262,7 @@ mod tests {
         all_say(NOT_SENT, true, [ConnectionRefused, NotFound].map(of));
         let broken = [BrokenPipe, ConnectionReset, UnexpectedEof, TimedOut, WouldBlock, Other];
         all_say(MAYBE_SENT, true, broken.map(of));
-        let cut = RedisError::from(fault::TimedOut::new(Duration::from_secs(1)));
+        let cut = RedisError::from(CUT);
         assert!(cut.is_timeout());
         all_say(MAYBE_SENT, true, [cut]);
     }
@@ -279,16 +277,15 @@ mod tests {
 
     #[test]
     fn what_was_not_opened_stays_so_with_its_kind_and_its_pause() {
-        let pause = Duration::from_millis(20);
-        let not_opened = |error| RedisError::from(NotOpened { error, pause: Some(pause) });
+        let not_opened = |error| RedisError::from(not_opened(error));
         let late = not_opened(of(TimedOut));
         let text = "no connection was opened: timed out"; // as the error of opening says
         assert!(late.is_timeout() && late.to_string() == text, "{late}");
         let refused = not_opened(of(ConnectionRefused));
         assert!(refused.is_connection_refusal());
-        all_say(NOT_SENT.after(pause), true, [late, refused]);
+        all_say(NOT_SENT.after(PAUSE), true, [late, refused]);
         let full = not_opened(reply("ERR max number of clients reached"));
-        all_say(NOT_SENT.after(pause), true, [full]);
+        all_say(NOT_SENT.after(PAUSE), true, [full]);
         let denied = not_opened(reply("NOAUTH Authentication required."));
         assert_eq!(denied.code(), Some("NOAUTH"));
         all_say(PERMANENT, false, [denied]);

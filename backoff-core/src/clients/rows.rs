@@ -5,9 +5,14 @@
 #![allow(dead_code)]
 
 use crate::{
-    facts::fault::{Delivery, Fault, FaultKind},
+    facts::{
+        fault::{Delivery, Fault, FaultKind, TimedOut},
+        not_opened::NotOpened,
+    },
     test_error::TestError,
 };
+use core::time::Duration;
+use std::io;
 
 pub(super) const UNKNOWN: TestError = TestError::UNKNOWN;
 pub(super) const PERMANENT: TestError = TestError::kind(FaultKind::Permanent);
@@ -17,6 +22,24 @@ pub(super) const MAYBE_SENT: TestError = TestError::delivery(Delivery::MaybeSent
 
 pub(super) const NOT_APPLIED: TestError = TRANSIENT.and_delivery(Delivery::NotSent);
 pub(super) const MAYBE_APPLIED: TestError = TRANSIENT.and_delivery(Delivery::MaybeSent);
+
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const CUT: TimedOut = TimedOut::new(Duration::from_secs(1));
+
+/// An opening that failed, after which the next one waits for [`PAUSE`].
+pub(super) fn not_opened<E>(error: E) -> NotOpened<E> {
+    let pause = Some(PAUSE);
+    NotOpened { error, pause }
+}
+
+pub(super) fn refused() -> io::Error {
+    io::ErrorKind::ConnectionRefused.into()
+}
+
+/// As rustls says it.
+pub(super) fn untrusted() -> io::Error {
+    io::Error::other("invalid peer certificate: UnknownIssuer")
+}
 
 /// The facts of a fault.
 pub(super) fn facts(fault: &dyn Fault) -> TestError {

@@ -270,7 +270,6 @@ mod tests {
     use tonic_types_014::{ErrorDetails, StatusExt};
 
     const UNAVAILABLE: TestError = TestError::grpc(GrpcCode::Unavailable);
-    const PAUSE: Duration = Duration::from_millis(20);
 
     fn with_source(code: Code, source: impl Error + Send + Sync + 'static) -> Status {
         let mut status = Status::new(code, "transport error");
@@ -306,16 +305,15 @@ mod tests {
 
     #[test]
     fn what_was_not_opened_was_not_sent() {
-        let not_opened = |error| Status::from(NotOpened { error, pause: Some(PAUSE) });
-        let full = not_opened(Status::unavailable("the proxy is full"));
+        let unopened = |error| Status::from(not_opened(error));
+        let full = unopened(Status::unavailable("the proxy is full"));
         assert_eq!(full.message(), "the proxy is full");
         let said = UNAVAILABLE.and_delivery(Delivery::NotSent).after(PAUSE);
         all_say(said, false, [full]);
         let denied = TestError::grpc(GrpcCode::PermissionDenied);
         let said = denied.and_delivery(Delivery::NotSent).after(PAUSE);
-        all_say(said, false, [not_opened(Status::permission_denied("no"))]);
-        let error = no_address();
-        let wrong = Status::from(NotOpened { error, pause: Some(PAUSE) });
+        all_say(said, false, [unopened(Status::permission_denied("no"))]);
+        let wrong = Status::from(not_opened(no_address()));
         assert_eq!(wrong.code(), Code::Unavailable);
         let said = PERMANENT.and_delivery(Delivery::NotSent).after(PAUSE);
         all_say(said, false, [wrong]);
@@ -324,11 +322,9 @@ mod tests {
 
     #[test]
     fn the_source_is_asked_before_the_code() {
-        let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-        let no_connection = with_source(Code::Unavailable, ConnectError(refused.into()));
+        let no_connection = with_source(Code::Unavailable, ConnectError(refused().into()));
         all_say(NOT_SENT, true, [no_connection]);
-        let untrusted = io::Error::other("invalid peer certificate: UnknownIssuer");
-        let untrusted = with_source(Code::Unavailable, ConnectError(untrusted.into()));
+        let untrusted = with_source(Code::Unavailable, ConnectError(untrusted().into()));
         all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
         all_say(MAYBE_SENT, true, [with_source(Code::Cancelled, TimeoutExpired(()))]);
         let stale = with_pushback(Status::aborted("stale"), "1500");
@@ -343,14 +339,13 @@ mod tests {
     /// The code does not come from a server: a policy retries the error whatever its codes are.
     #[test]
     fn an_attempt_that_was_cut_has_no_code_of_a_server() {
-        let cut = TimedOut::new(Duration::from_secs(1));
-        let status = Status::from(cut);
+        let status = Status::from(CUT);
         assert_eq!(status.code(), Code::DeadlineExceeded);
         assert_eq!(status.message(), "the attempt was cut after 1s");
         let source = status.source().and_then(|it| it.downcast_ref());
-        assert_eq!(source, Some(&cut));
+        assert_eq!(source, Some(&CUT));
         all_say(MAYBE_SENT, true, [status]);
-        all_say(MAYBE_SENT, true, [TimeoutExpired::from(cut)]);
+        all_say(MAYBE_SENT, true, [TimeoutExpired::from(CUT)]);
         all_say(PERMANENT, false, [Status::from(Stopped::new())]);
     }
 

@@ -118,13 +118,11 @@ mod tests {
             }
         }
         let copies = Cell::new(0);
-        let pending = |place, add: u32| PendingChange::<Counted<'_>, ()> {
-            place,
-            change: Box::new(move |value| {
+        let pending = |place, add: u32| {
+            pending(place, move |value: &mut Counted<'_>| {
                 value.0 += add;
                 if add == 9 { Err(()) } else { Ok(add > 0) }
-            }),
-            was_there: true,
+            })
         };
         let applied = apply(Counted(0, &copies), &mut [pending(0, 1)]);
         assert_eq!(
@@ -141,27 +139,19 @@ mod tests {
         assert_eq!((applied.changed, copies.get()), (vec![0, 2, 3], 3));
     }
 
-    type Ran = Arc<AtomicUsize>;
-
-    /// A change that counts how often it ran.
-    fn pending(
+    fn pending<V>(
         place: Place,
-        ran: &Ran,
-        mut change: impl FnMut(&mut Vec<u32>) -> Result<bool, ()> + Send + 'static,
-    ) -> PendingChange<Vec<u32>, ()> {
-        let ran = Arc::clone(ran);
+        change: impl FnMut(&mut V) -> Result<bool, ()> + Send + 'static,
+    ) -> PendingChange<V, ()> {
         PendingChange {
             place,
-            change: Box::new(move |value| {
-                ran.fetch_add(1, Relaxed);
-                change(value)
-            }),
+            change: Box::new(change),
             was_there: true,
         }
     }
 
-    fn adds(place: Place, ran: &Ran, name: u32) -> PendingChange<Vec<u32>, ()> {
-        pending(place, ran, move |names| {
+    fn adds(place: Place, name: u32) -> PendingChange<Vec<u32>, ()> {
+        pending(place, move |names: &mut Vec<u32>| {
             let is_new = !names.contains(&name);
             if is_new {
                 names.push(name);
@@ -173,7 +163,6 @@ mod tests {
     #[test]
     fn who_saw_a_change_that_is_gone_is_told_nothing_of_it() {
         for second in [Err(()), Ok(false)] {
-            let ran = Ran::default();
             let mut is_first = true;
             let once = move |names: &mut Vec<u32>| match core::mem::take(&mut is_first) {
                 true => {
@@ -183,11 +172,11 @@ mod tests {
                 false => second,
             };
             let changes = &mut [
-                adds(0, &ran, 1),
-                pending(1, &ran, once),
-                adds(2, &ran, 1),
-                pending(3, &ran, |_| Err(())),
-                adds(4, &ran, 7),
+                adds(0, 1),
+                pending(1, once),
+                adds(2, 1),
+                pending(3, |_| Err(())),
+                adds(4, 7),
             ];
             let applied = apply(Vec::new(), changes);
             assert_eq!(applied.value, Some(vec![1, 7]));
@@ -206,16 +195,15 @@ mod tests {
 
     #[test]
     fn a_change_that_says_no_leaves_nothing_in_the_value() {
-        let ran = Ran::default();
         let touches = |names: &mut Vec<u32>| {
             names.push(66);
             Ok(false)
         };
         let changes = &mut [
-            pending(0, &ran, touches),
-            adds(1, &ran, 1),
-            pending(2, &ran, touches),
-            adds(3, &ran, 3),
+            pending(0, touches),
+            adds(1, 1),
+            pending(2, touches),
+            adds(3, 3),
         ];
         let applied = apply(Vec::new(), changes);
         assert_eq!(applied.value, Some(vec![1, 3]));
@@ -224,10 +212,18 @@ mod tests {
 
     #[test]
     fn changes_that_fail_let_no_other_run_more_than_twice() {
-        let ran = Ran::default();
-        let changes = (0..100).map(|place| match place % 2 {
-            0 => adds(place, &ran, place as u32),
-            _ => pending(place, &ran, |_| Err(())),
+        let ran = Arc::<AtomicUsize>::default();
+        let changes = (0..100).map(|place| {
+            let ran = Arc::clone(&ran);
+            let mut change = adds(place, place as u32).change;
+            pending(place, move |names| {
+                ran.fetch_add(1, Relaxed);
+                if place % 2 == 0 {
+                    change(names)
+                } else {
+                    Err(())
+                }
+            })
         });
         let applied = apply(Vec::new(), &mut changes.collect::<Vec<_>>());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{
-    facts::fault::FaultKind,
     report::Updated,
     runtime::{Clock, Random, Sleep},
+    test_error::TestError,
 };
 use core::{
     future::{Ready, poll_fn, ready},
@@ -38,15 +38,6 @@ impl Random for Still {
     }
 }
 
-#[derive(Debug)]
-struct Stale;
-
-impl Fault for Stale {
-    fn kind(&self) -> Option<FaultKind> {
-        Some(FaultKind::Conflict)
-    }
-}
-
 /// The members in the order in which they were added, and the version that a write must name.
 #[derive(Clone, Debug, Default)]
 struct Names {
@@ -67,8 +58,8 @@ struct Server {
     asks: Mutex<Option<Waker>>,
 }
 
-type Combined = Combining<u8, Names, (), Stale, Still>;
-type Update = Updating<u8, Names, (), Stale, Still>;
+type Combined = Combining<u8, Names, (), TestError, Still>;
+type Update = Updating<u8, Names, (), TestError, Still>;
 
 impl Server {
     /// Wakes like the thread of a runtime when a socket is ready to be read.
@@ -87,10 +78,10 @@ impl Server {
         }
     }
 
-    fn write(&self, names: Names) -> Result<(), Stale> {
+    fn write(&self, names: Names) -> Result<(), TestError> {
         let mut stored = self.stored.lock().unwrap();
         if stored.version != names.version {
-            return Err(Stale);
+            return Err(TestError::CONFLICT);
         }
         let dropped = self.dropped.load(Relaxed);
         self.dropped_before_write.store(dropped, Relaxed);
@@ -272,40 +263,24 @@ fn a_caller_that_is_kept_and_not_polled_holds_nobody_up() {
 
 /// A caller is polled once and dropped while the other caller is polled to its end. A caller that got a
 /// success was added; a caller that was dropped earlier may have been added.
-fn dropping(combined: &Combined, network: thread::JoinHandle<()>, stays: Update) -> bool {
-    let mut dropped = append(combined, 1);
-    let dropping = thread::spawn(move || poll_once(&mut dropped));
-    is_written(stays);
-    let has_ended = dropping.join().unwrap();
-    network.join().unwrap();
-    has_ended
-}
-
-fn dropped() -> BTreeSet<(bool, Vec<u32>)> {
-    [(true, vec![1, 2]), (false, vec![1, 2]), (false, vec![2])].into()
-}
-
 #[test]
-fn a_caller_that_is_dropped_while_the_other_comes_takes_nothing_along() {
-    let outcomes = explore(3, |server, combined| {
-        let network = replying(server);
-        let has_ended = dropping(combined, network, append(combined, 2));
-        (has_ended, server.names())
-    });
-    assert_eq!(outcomes, dropped());
-}
-
-#[test]
-fn a_caller_that_is_dropped_drops_no_step_while_the_other_waits() {
-    let outcomes = explore(3, |server, combined| {
-        let mut stays = append(combined, 2);
-        assert!(!poll_once(&mut stays));
-        let network = replying(server);
-        let has_ended = dropping(combined, network, stays);
-        assert_eq!(server.dropped(), 0);
-        (has_ended, server.names())
-    });
-    assert_eq!(outcomes, dropped());
+fn a_caller_that_is_dropped_takes_nothing_along_and_drops_no_step_while_the_other_waits() {
+    for has_come_before in [false, true] {
+        let outcomes = explore(3, move |server, combined| {
+            let mut stays = append(combined, 2);
+            assert!(!(has_come_before && poll_once(&mut stays)));
+            let network = replying(server);
+            let mut dropped = append(combined, 1);
+            let dropping = thread::spawn(move || poll_once(&mut dropped));
+            is_written(stays);
+            let has_ended = dropping.join().unwrap();
+            network.join().unwrap();
+            assert!(!has_come_before || server.dropped() == 0);
+            (has_ended, server.names())
+        });
+        let all = [(true, vec![1, 2]), (false, vec![1, 2]), (false, vec![2])];
+        assert_eq!(outcomes, all.into());
+    }
 }
 
 #[test]

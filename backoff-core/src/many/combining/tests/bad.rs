@@ -6,42 +6,34 @@ use super::{story::*, *};
 fn changes_that_fail() {
     run([
         story("the error of a change fails that change alone")
-            .callers(|| [adds(1), fails_itself(false), adds(2)])
+            .callers([adds(1), fails_itself(false), adds(2)])
             .ends([1, 2], 1, 1),
         story("a panic of a change is its caller's alone")
-            .callers(|| [adds(1), panics_itself(), adds(2)])
+            .callers([adds(1), panics_itself(), adds(2)])
             .ends([1, 2], 1, 1),
     ]);
 }
 
 #[test]
 fn writes_that_are_refused() {
-    let all = || (0..8).map(adds);
+    let (all, late) = (|| (0..8).map(adds), adds(9).at(12));
     run([
         story("left comes before right, and who comes meanwhile waits")
-            .server(|| Server::new(5).refusing([3], 400))
-            .callers(|| {
-                [
-                    adds(0),
-                    adds(1),
-                    adds(2),
-                    adds(3).refused(400),
-                    adds(9).at(12),
-                ]
-            })
-            .ends([0, 1, 2, 9], 5, 5),
+            .server(|| Server::new(5).refusing([4], 400))
+            .callers([adds(1), adds(2), adds(3), adds(4).refused(400), late])
+            .ends([1, 2, 3, 9], 5, 5),
         story("a conflict is no refused value")
             .server(|| Server::failing([], [fails(412)]))
-            .callers(all)
+            .callers(all())
             .ends(0..8, 2, 2),
         story("what the policy retries is not halved")
             .policy(AT_ONCE.on(crate::codes![400]))
             .server(|| Server::failing([], [fails(400)]))
-            .callers(all)
+            .callers(all())
             .ends(0..8, 2, 2),
         story("who found nothing to do is no part of what is halved")
             .server(|| Server::new(5).refusing([2], 400))
-            .callers(|| [adds(1), adds(1).unchanged(), adds(2).refused(400)])
+            .callers([adds(1), adds(1).unchanged(), adds(2).refused(400)])
             .ends([1], 4, 3),
     ]);
     run([401, 403, 404].into_iter().flat_map(|status| {
@@ -49,14 +41,12 @@ fn writes_that_are_refused() {
         [
             story(format!("{status} of a write is told to all at once"))
                 .server(move || Server::failing([], [fails(status)]))
-                .callers(all)
+                .callers(all())
                 .ends([], 1, 1),
-            story(format!(
-                "{status} of a read for which all waited is told to all"
-            ))
-            .server(move || Server::failing([Fate::Fine, fails(status)], [STALE]))
-            .callers(all)
-            .ends([], 2, 1),
+            story(format!("{status} of a read is told to all who waited"))
+                .server(move || Server::failing([Fate::Fine, fails(status)], [STALE]))
+                .callers(all())
+                .ends([], 2, 1),
         ]
     }));
 }
@@ -71,7 +61,7 @@ fn a_refused_group_is_halved_until_each_bad_change_stands_alone() {
             };
             run([story(format!("{bad} of {n} is refused with {status}"))
                 .server(move || Server::new(5).refusing([bad], status))
-                .callers(move || (0..n).map(one))
+                .callers((0..n).map(one))
                 .then(move |server| {
                     assert!(f64::from(server.calls().1) <= 2.0 * f64::from(n).log2() + 2.0);
                     let others = (0..n).filter(|name| *name != bad);
@@ -83,7 +73,7 @@ fn a_refused_group_is_halved_until_each_bad_change_stands_alone() {
         story(format!("all {n} are refused, in less than two writes each"))
             .policy(AT_ONCE.max_attempts(1))
             .server(move || Server::new(5).refusing(0..n, 400))
-            .callers(move || (0..n).map(|name| adds(name).refused(400)))
+            .callers((0..n).map(|name| adds(name).refused(400)))
             .then(move |server| assert!(server.calls().1 < 2 * n))
     }));
 }

@@ -2,34 +2,29 @@
 
 use super::{story::*, *};
 use crate::runtime::Tokio;
-use rand::{Rng as _, SeedableRng, rngs::SmallRng};
+use rand::{SeedableRng, rngs::SmallRng};
 
 const PLAIN: Policy = Policy::exponential();
 
 #[test]
 fn changes_at_the_same_time_are_one_read_and_one_write() {
+    run([1, 100].map(|n| {
+        story(format!("{n} at the same time"))
+            .policy(PLAIN)
+            .callers((0..n).map(|name| adds(name).until(10)))
+            .ends(0..n, 1, 1)
+    }));
     run([
-        story("a lone change waits for nothing")
-            .policy(PLAIN)
-            .callers(|| [adds(1).until(10)])
-            .ends([1], 1, 1),
-        story("a hundred tasks")
-            .policy(PLAIN)
-            .callers(|| (0..100).map(|name| adds(name).until(10)))
-            .ends(0..100, 1, 1),
         story("a thousand resources, each with three callers")
             .policy(PLAIN)
-            .callers(|| (0..3_000).map(|n| adds(n).on(n % 1_000).until(10)))
+            .callers((0..3_000).map(|n| adds(n).on(n % 1_000).until(10)))
             .ends([0, 1_000, 2_000], 1_000, 1_000),
+        story("what the server answers at once")
+            .policy(PLAIN)
+            .server(|| Server::new(0))
+            .callers([adds(1).until(0), adds(1).at(1).unchanged().until(1)])
+            .ends([1], 2, 1),
     ]);
-    let server = Arc::new(Server::new(0));
-    let combined = combine(PLAIN, &server);
-    assert!(written(&ready(&mut combined.update(0, add(1)))));
-    let again = ready(&mut combined.update(0, add(1)));
-    assert_eq!(
-        (came(&again), server.calls()),
-        ("unchanged".to_owned(), (2, 1))
-    );
 }
 
 #[test]
@@ -46,29 +41,6 @@ fn what_is_made_of_it_can_be_sent_and_shared() {
     );
 }
 
-/// Blocks this thread until the future is ready, and fails if it is not woken.
-fn wait_for<F: Future + Unpin>(mut future: F) -> F::Output {
-    struct Unpark(std::thread::Thread, AtomicU32);
-    impl std::task::Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.1.store(1, Relaxed);
-            self.0.unpark();
-        }
-    }
-    let unpark = Arc::new(Unpark(std::thread::current(), AtomicU32::new(0)));
-    let waker = Waker::from(Arc::clone(&unpark));
-    loop {
-        if let Poll::Ready(value) = pin!(&mut future).poll(&mut Context::from_waker(&waker)) {
-            return value;
-        }
-        let start = std::time::Instant::now();
-        while unpark.1.swap(0, Relaxed) == 0 {
-            assert!(start.elapsed() < HANGS, "nobody woke it");
-            std::thread::park_timeout(HANGS);
-        }
-    }
-}
-
 /// Nothing in these tests takes that long.
 const HANGS: Duration = Duration::from_secs(60);
 
@@ -83,6 +55,8 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
         for which in 0..2 {
             let (combined, here) = (combined.clone(), &here);
             scope.spawn(move || {
+                let mut runtime = tokio::runtime::Builder::new_current_thread();
+                let runtime = runtime.enable_time().build().unwrap();
                 for round in 0..ROUNDS {
                     here.fetch_add(1, Relaxed);
                     let start = std::time::Instant::now();
@@ -94,8 +68,11 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
                         members.names.resize(2, 0);
                         members.names[which] += 1;
                     };
-                    let told = wait_for(combined.update(round % 2, count));
-                    assert!(written(&told), "{told:?}");
+                    let update = combined.update(round % 2, count);
+                    let told =
+                        runtime.block_on(async { tokio::time::timeout(HANGS, update).await });
+                    assert!(start.elapsed() < HANGS, "nobody woke it");
+                    assert!(told.is_ok_and(|told| written(&told)));
                 }
             });
         }
@@ -112,19 +89,15 @@ fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
 fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
     let (mut calls, mut took) = (Vec::new(), Vec::new());
     for seed in 0..60 {
-        let chance = Mutex::new(SmallRng::seed_from_u64(seed));
-        let fate = move |_| match chance.lock().unwrap().next_u64() % 100 {
+        let chance = random::Chance::new(seed);
+        let fate = move |_| match chance.below(100) {
             0..10 => Fate::Fail(TestError::status(503)),
             10..15 => Fate::DoneBut(TestError::status(503)),
             15..18 => Fate::Fail(TestError::LOST),
             18..20 => Fate::DoneBut(TestError::LOST),
             _ => Fate::Fine,
         };
-        let server = Arc::new(Server {
-            by_chance: Some(Box::new(fate)),
-            hops: [50; 3],
-            ..Server::default()
-        });
+        let server = Arc::new(Server::by_chance(50, fate));
         let jitter = Mutex::new(SmallRng::seed_from_u64(seed));
         let policy = Policy::exponential().max_attempts(10);
         let combined = combine(policy, &server).runtime((Tokio, jitter));

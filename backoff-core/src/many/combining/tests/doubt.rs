@@ -1,7 +1,8 @@
 //! Writes that may have been applied.
 
 use super::{story::*, *};
-use crate::report::StopReason;
+use crate::report::StopReason::{Attempts, Permanent};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 const LIMIT: Duration = Duration::from_millis(20);
 const UNAVAILABLE: TestError = TestError::status(503);
@@ -20,36 +21,31 @@ fn who_is_applied_again() {
     run([
         story("after a lost reply, who recognises itself is asked again")
             .server(|| Server::failing([], [LOST]))
-            .callers(|| [adds(1).unchanged(), appends(2).in_doubt(UNAVAILABLE)])
+            .callers([adds(1).unchanged(), appends(2).in_doubt(UNAVAILABLE)])
             .ends([1, 2], 2, 1),
         story("after a lost write, who recognises itself is applied again")
             .server(|| Server::failing([], [BUSY]))
-            .callers(|| [adds(1), appends(2).in_doubt(UNAVAILABLE)])
+            .callers([adds(1), appends(2).in_doubt(UNAVAILABLE)])
             .ends([1], 2, 2),
         story("with a policy that is not idempotent, nobody")
             .policy(AT_ONCE.idempotent(false))
             .server(|| Server::failing([], [LOST]))
-            .callers(|| {
-                [
-                    adds(1).in_doubt(UNAVAILABLE),
-                    appends(2).in_doubt(UNAVAILABLE),
-                ]
-            })
+            .callers([adds(1), appends(2)].map(|caller| caller.in_doubt(UNAVAILABLE)))
             .ends([1, 2], 1, 1),
         story("with the same version, all")
             .combined(versioned)
             .server(|| Server::failing([], [RESET]))
-            .callers(|| [appends(1), adds(2)])
+            .callers([appends(1), adds(2)])
             .ends([1, 2], 2, 2),
         story("with another version, who recognises itself")
             .combined(versioned)
             .server(|| Server::failing([], [RESET, LOST]))
-            .callers(|| [appends(1).in_doubt(UNAVAILABLE), adds(2).unchanged()])
+            .callers([appends(1).in_doubt(UNAVAILABLE), adds(2).unchanged()])
             .ends([1, 2], 3, 2),
         story("who was faster than a second write may have been the first")
             .combined(versioned)
             .server(|| Server::failing([], [RESET, STALE]))
-            .callers(|| [appends(1).in_doubt(TestError::CONFLICT)])
+            .callers([appends(1).in_doubt(TestError::CONFLICT)])
             .ends([], 2, 2),
         // The late change joins the second attempt, is refused with it, and is alone in the end. The conflict
         // comes after the left half was written, and is one like any other.
@@ -58,68 +54,68 @@ fn who_is_applied_again() {
             .server(|| {
                 Server::failing([], [RESET, Fate::Fine, Fate::Fine, STALE]).refusing([9], 400)
             })
-            .callers(|| [appends(1), appends(2), appends(9).at(12).refused(400)])
+            .callers([appends(1), appends(2), appends(9).at(12).refused(400)])
             .ends([1, 2], 6, 6),
         story("after conflicts and throttling, all")
             .server(|| Server::failing([], [STALE, fails(429)]))
-            .callers(|| [appends(1)])
+            .callers([appends(1)])
             .ends([1], 3, 3),
         story("after a cut read, all")
             .combined(limited)
             .server(|| Server::failing([Fate::Hang], []))
-            .callers(|| [appends(1).until(30)])
+            .callers([appends(1).until(30)])
             .ends([1], 2, 1),
         story("after a cut write, who recognises itself")
             .combined(limited)
             .server(|| Server::failing([], [Fate::Hang]))
-            .callers(move || [adds(2), appends(3).in_doubt(cut)])
+            .callers([adds(2), appends(3).in_doubt(cut)])
             .ends([2], 2, 2),
     ]);
 }
 
 #[test]
 fn what_the_error_says_of_earlier_writes() {
-    let stays = |error, reason| adds(1).fails(error, reason, true);
+    let late = |after, may_be_applied| [adds(1).deadline(after).out_of_time(may_be_applied)];
+    let stale = adds(1).fails(TestError::CONFLICT, Attempts, true);
+    let denied = adds(1).fails(TestError::status(403), Permanent, true);
     run([
         story("a conflict after a lost write")
             .server(|| Server::failing([], [RESET, STALE]))
-            .callers(move || {
-                [stays(TestError::CONFLICT, StopReason::Attempts).with(|it| it.max_attempts(2))]
-            })
+            .callers([stale.attempts(2)])
             .ends([], 2, 2),
         story("a read is refused after a lost write")
             .server(|| Server::failing([Fate::Fine, fails(403)], [RESET]))
-            .callers(move || [stays(TestError::status(403), StopReason::Permanent)])
+            .callers([denied])
             .ends([], 2, 1),
         story("the change fails after a lost write")
             .server(|| Server::failing([], [RESET]))
-            .callers(|| [fails_itself(true)])
+            .callers([fails_itself(true)])
             .ends([], 2, 1),
         story("out of time in the read")
-            .callers(|| [adds(1).with(|it| it.deadline(ms(3))).out_of_time(false)])
+            .callers(late(3, false))
             .ends([], 1, 0),
         story("out of time in the write")
-            .callers(|| [adds(1).with(|it| it.deadline(ms(7))).out_of_time(true)])
+            .callers(late(7, true))
             .ends([], 1, 1),
         story("out of time in the read after a conflict")
             .server(|| Server::failing([], [STALE]))
-            .callers(|| [adds(1).with(|it| it.deadline(ms(13))).out_of_time(false)])
+            .callers(late(13, false))
             .ends([], 2, 1),
         story("out of time in the read after a lost write")
             .server(|| Server::failing([], [RESET]))
-            .callers(|| [adds(1).with(|it| it.deadline(ms(13))).out_of_time(true)])
+            .callers(late(13, true))
             .ends([], 2, 1),
     ]);
     run([
-        (TestError::CONFLICT, StopReason::Attempts),
-        (TestError::status(429), StopReason::Attempts),
-        (TestError::status(400), StopReason::Permanent),
+        (TestError::CONFLICT, Attempts),
+        (TestError::status(429), Attempts),
+        (TestError::status(400), Permanent),
     ]
     .map(|(refusal, reason)| {
         story(format!("{refusal} leaves no doubt"))
             .policy(AT_ONCE.max_attempts(1))
             .server(move || Server::failing([], [Fate::Fail(refusal)]))
-            .callers(move || [appends(1).fails(refusal, reason, false)])
+            .callers([appends(1).fails(refusal, reason, false)])
             .ends([], 1, 1)
     }));
 }
@@ -127,7 +123,7 @@ fn what_the_error_says_of_earlier_writes() {
 #[test]
 fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
     for status in [400, 401, 404] {
-        let (error, reason) = (TestError::status(status), StopReason::Attempts);
+        let last = appends(1).attempts(1).given_up(TestError::status(status));
         for policy in [AT_ONCE, AT_ONCE.idempotent(false)] {
             let refused = |name| {
                 story(format!("{status} {name}"))
@@ -135,15 +131,9 @@ fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
                     .server(move || Server::failing([], [fails(status)]))
             };
             run([
-                refused("is retried")
-                    .callers(|| [appends(1)])
-                    .ends([1], 2, 2),
+                refused("is retried").callers([appends(1)]).ends([1], 2, 2),
                 refused("of the last attempt")
-                    .callers(move || {
-                        [appends(1)
-                            .with(|it| it.max_attempts(1))
-                            .fails(error, reason, false)]
-                    })
+                    .callers([last.clone()])
                     .ends([], 1, 1),
             ]);
         }
@@ -152,24 +142,13 @@ fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
 
 /// Timers that are over when the test says so, on a clock that stands still.
 #[derive(Clone, Default)]
-struct OnWord(Arc<AtomicU32>);
-
-impl Future for OnWord {
-    type Output = ();
-
-    fn poll(self: core::pin::Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        match self.0.load(Relaxed) {
-            0 => Poll::Pending,
-            _ => Poll::Ready(()),
-        }
-    }
-}
+struct OnWord(CancellationToken);
 
 impl crate::runtime::Sleep for OnWord {
-    type Sleep = OnWord;
+    type Sleep = WaitForCancellationFutureOwned;
 
-    fn sleep(&self, _: Duration) -> OnWord {
-        self.clone()
+    fn sleep(&self, _: Duration) -> Self::Sleep {
+        self.0.clone().cancelled_owned()
     }
 }
 
@@ -190,14 +169,11 @@ async fn no_write_begins_where_the_change_took_the_time() {
     let (server, word) = (Arc::new(Server::new(5)), OnWord::default());
     let combined = limited(combine(AT_ONCE, &server)).runtime(word.clone());
     let slow = move |members: &mut Members| {
-        word.0.store(1, Relaxed);
+        word.0.cancel();
         members.names.push(1);
     };
     let error = combined.update(0, slow).await.unwrap_err();
     assert_eq!(error.error(), Some(&TestError::cut(LIMIT)));
-    assert_eq!(
-        (error.reason(), error.may_be_applied()),
-        (StopReason::Attempts, false)
-    );
+    assert_eq!((error.reason(), error.may_be_applied()), (Attempts, false));
     assert_eq!(server.calls(), (5, 0));
 }

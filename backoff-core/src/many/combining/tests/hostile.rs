@@ -1,22 +1,6 @@
 //! Callers whose wakers, destructors and keys panic.
 
 use super::*;
-use core::sync::atomic::AtomicBool;
-
-type Hook = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
-type Kept = Arc<Mutex<Option<Pending>>>;
-
-/// A server that answers at once, and a function that runs during the first read.
-fn hooked(server: &Arc<Server>) -> (Combined, Hook) {
-    let hook = Hook::default();
-    let taken = Arc::clone(&hook);
-    let on_read = move |_: &u32| {
-        let hook = taken.lock().unwrap().take();
-        hook.into_iter().for_each(|hook| hook());
-    };
-    let combined = combine_by(AT_ONCE, server, on_read, |key| *key, |version| version);
-    (combined, hook)
-}
 
 /// Polls an update that then waits.
 fn waiting(mut update: Pending, waker: &Waker) -> Pending {
@@ -24,32 +8,9 @@ fn waiting(mut update: Pending, waker: &Waker) -> Pending {
     update
 }
 
-/// A caller enters in the first read, and is kept.
-fn entering(hook: &Hook, combined: &Combined) -> Kept {
-    let (kept, combined) = (Kept::default(), combined.clone());
-    let held = Arc::clone(&kept);
-    *hook.lock().unwrap() = Some(Box::new(move || {
-        *held.lock().unwrap() = Some(polled(combined.update(0, nasty(2))));
-    }));
-    kept
-}
-
-fn taken(kept: &Kept) -> Pending {
-    kept.lock().unwrap().take().expect("it was kept")
-}
-
-/// Its destructor panics.
-struct Nasty;
-
-impl Drop for Nasty {
-    fn drop(&mut self) {
-        panic!("the destructor panics");
-    }
-}
-
 /// A change whose destructor panics.
 fn nasty(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
-    let held = Nasty;
+    let held = Calls(|| panic!("the destructor panics"));
     move |members| {
         let _ = &held;
         members.add(name)
@@ -59,64 +20,55 @@ fn nasty(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
 #[test]
 fn a_waker_that_panics_leaves_nobody_asleep() {
     let server = Arc::new(Server::new(0));
-    let (combined, hook) = hooked(&server);
-    let rung = AtomicU32::default;
-    let bells = [true, false].map(|panics| {
-        Arc::new(Bell {
-            rung: rung(),
-            panics,
-        })
+    let combined = combine(AT_ONCE, &server);
+    let callers = [true, false].map(|panics| {
+        let rung = AtomicU32::new(0);
+        let update = combined.update(0, add(2 + u32::from(panics)));
+        (update, Arc::new(Bell { rung, panics }))
     });
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let enter = {
-        let (combined, bells, kept) = (combined.clone(), bells.clone(), Arc::clone(&kept));
-        move || {
-            for (name, bell) in (2..).zip(bells) {
-                let update = combined.update(0, add(name));
-                kept.lock()
-                    .unwrap()
-                    .push(waiting(update, &Waker::from(bell)));
-            }
+    let callers = Arc::new(Mutex::new(callers));
+    let entering = Arc::clone(&callers);
+    *server.in_read.lock().unwrap() = Some(Box::new(move || {
+        for (update, bell) in &mut *entering.lock().unwrap() {
+            assert!(poll_with(update, &Waker::from(Arc::clone(bell))).is_pending());
         }
-    };
-    *hook.lock().unwrap() = Some(Box::new(enter));
+    }));
     let mut first = combined.update(0, add(1));
     assert!(
         panics(|| poll(&mut first)),
         "the panic goes to whoever has woken"
     );
-    assert_eq!(bells.map(|bell| bell.rung.load(Relaxed)), [1, 1]);
-    for update in &mut *kept.lock().unwrap() {
+    for (update, bell) in &mut *callers.lock().unwrap() {
+        assert_eq!(bell.rung.load(Relaxed), 1);
         assert!(written(&ready(update)));
     }
-    assert_eq!(server.get(0).names, [1, 2, 3]);
+    assert_eq!(server.get(0).names, [1, 3, 2]);
     drop(first);
     assert_eq!(combined.busy(), 0);
 }
 
 #[test]
-fn a_change_is_dropped_by_its_owner() {
-    let server = Arc::new(Server::new(0));
-    let (combined, hook) = hooked(&server);
-    let other = entering(&hook, &combined);
-    assert!(written(&ready(&mut combined.update(0, add(1)))));
-    let mut other = taken(&other);
-    assert!(panics(|| poll(&mut other)), "its owner drops it");
-    assert_eq!((server.get(0).names, combined.busy()), (vec![1, 2], 0));
-}
-
-#[test]
-fn a_change_whose_owner_has_gone_harms_nobody() {
-    let server = Arc::new(Server::new(0));
-    let (combined, hook) = hooked(&server);
-    let other = entering(&hook, &combined);
-    // The other caller goes when its change has been taken.
-    let first = ready(&mut combined.update(0, move |members: &mut Members| {
-        drop(other.lock().unwrap().take());
-        members.add(1)
-    }));
-    assert!(written(&first));
-    assert_eq!((server.get(0).names, combined.busy()), (vec![1, 2], 0));
+fn a_change_is_dropped_by_its_owner_or_harms_nobody_where_the_owner_has_gone() {
+    for has_gone in [false, true] {
+        let server = Arc::new(Server::new(0));
+        let combined = combine(AT_ONCE, &server);
+        let other = Arc::new(Mutex::new(Some(combined.update(0, nasty(2)))));
+        let (entering, going) = (Arc::clone(&other), Arc::clone(&other));
+        *server.in_read.lock().unwrap() = Some(Box::new(move || {
+            let mut entering = entering.lock().unwrap();
+            *entering = entering.take().map(polled);
+        }));
+        // The other change has been taken when this change runs.
+        let first = ready(&mut combined.update(0, move |members: &mut Members| {
+            drop(going.lock().unwrap().take_if(|_| has_gone));
+            members.add(1)
+        }));
+        assert!(written(&first));
+        if let Some(mut other) = other.lock().unwrap().take() {
+            assert!(panics(|| poll(&mut other)), "its owner drops it");
+        }
+        assert_eq!((server.get(0).names, combined.busy()), (vec![1, 2], 0));
+    }
 }
 
 #[test]
@@ -134,53 +86,29 @@ fn a_caller_who_was_told_does_not_begin_the_next_read() {
     };
     assert!(written(&ready(&mut first)));
     assert_eq!((server.calls(), bell.rung.load(Relaxed)), ((1, 1), 1));
-    let mut next = taken(&next);
+    let mut next = next.lock().unwrap().take().expect("it has entered");
     assert!(panics(|| poll(&mut next)), "it begins the read that panics");
     drop((first, next));
     assert_eq!(combined.busy(), 0);
 }
 
-/// A key whose hash panics on command.
-#[derive(Clone, Debug)]
-struct Moody(Arc<AtomicBool>);
-
-impl PartialEq for Moody {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Moody {}
-
-impl core::hash::Hash for Moody {
-    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {
-        assert!(!self.0.load(Relaxed), "the hash panics");
-    }
-}
-
-/// Records, when it is dropped, whether the lock was free.
-struct Witness(Combining<Moody, Members, u64, TestError>, Arc<AtomicBool>);
-
-impl Drop for Witness {
-    fn drop(&mut self) {
-        let combined = self.0.clone();
-        let (tell, told) = std::sync::mpsc::channel();
-        std::thread::spawn(move || tell.send(combined.busy()));
-        let is_free = told.recv_timeout(Duration::from_secs(60)).is_ok();
-        self.1.store(is_free, Relaxed);
-    }
-}
-
 #[test]
 fn a_change_is_not_dropped_under_the_lock_where_the_hash_of_a_key_panics() {
-    let combined: Combining<Moody, Members, u64, TestError> = AT_ONCE.combine(
-        |_| core::future::pending::<Result<Members, TestError>>(),
-        |_, _| async { Ok(0) },
+    let combined = AT_ONCE.combine(
+        |_: Key| core::future::pending::<Result<Members, TestError>>(),
+        |_, _| async { Ok(()) },
     );
     let [is_bad, is_free] = [(); 2].map(|()| Arc::<AtomicBool>::default());
-    let held = Witness(combined.clone(), Arc::clone(&is_free));
-    let key = Moody(Arc::clone(&is_bad));
-    let update = polled(combined.update(key, move |_: &mut Members| {
+    let (other, is_told) = (combined.clone(), Arc::clone(&is_free));
+    // Records, when it is dropped, whether the lock was free.
+    let held = Calls(move || {
+        let (other, (tell, told)) = (other.clone(), std::sync::mpsc::channel());
+        std::thread::spawn(move || tell.send(other.busy()));
+        is_told.store(told.recv_timeout(SECOND * 60).is_ok(), Relaxed);
+    });
+    let moody = Arc::clone(&is_bad);
+    let on = move |is_hashed: bool| assert!(!(is_hashed && moody.load(Relaxed)), "the hash panics");
+    let update = polled(combined.update(Key(Arc::new(on)), move |_: &mut Members| {
         let _ = &held;
     }));
     is_bad.store(true, Relaxed);

@@ -47,11 +47,11 @@ fn a_wait_and_an_end_that_many_share_are_one_event_each() {
     listen();
     let success = story("a success")
         .server(|| Server::failing([], [BUSY]))
-        .callers(|| (0..100).map(adds))
+        .callers((0..100).map(adds))
         .ends(0..100, 2, 2);
     let failure = story("a failure")
         .server(|| Server::failing([], [BUSY, fails(403)]))
-        .callers(|| (0..100).map(|name| adds(name).fails(DENIED, Permanent, true)))
+        .callers((0..100).map(|name| adds(name).fails(DENIED, Permanent, true)))
         .ends([], 2, 2);
     for story in [success, failure] {
         EVENTS.set(0);

@@ -19,9 +19,10 @@ use crate::{
     delay::jitter::Jitter, facts::fault::FaultKind, report::Updated, test_error::TestError,
 };
 use core::{
+    any::Any,
     panic::AssertUnwindSafe,
     pin::pin,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
 use std::{
@@ -58,7 +59,28 @@ enum Fate {
     Hang,
     /// The call is done, and no reply ever comes.
     DoneAndHang,
+    /// The call is done, and the first copy of its reply panics.
+    Fragile,
     Panic,
+}
+
+/// The reply of a write: the new version.
+#[derive(Debug)]
+struct Reply(u64, AtomicBool);
+
+impl Clone for Reply {
+    fn clone(&self) -> Self {
+        assert!(!self.1.swap(false, Relaxed), "the copy panics");
+        Reply(self.0, AtomicBool::new(false))
+    }
+}
+
+/// Something that happens once.
+type Hook = Mutex<Option<Box<dyn FnOnce() + Send>>>;
+
+fn happens(hook: &Hook) {
+    let hook = hook.lock().unwrap().take();
+    hook.into_iter().for_each(|hook| hook());
 }
 
 /// The resources, and a record of the calls.
@@ -72,6 +94,8 @@ struct Server {
     steps: AtomicU32,
     on_read: Mutex<VecDeque<Fate>>,
     on_write: Mutex<VecDeque<Fate>>,
+    in_read: Hook,
+    in_write: Hook,
     /// The fate of calls that have no fate in the list. The argument says whether the call is a write.
     by_chance: Option<Box<dyn Fn(bool) -> Fate + Send + Sync>>,
     /// Members that make a write be refused with this status.
@@ -103,6 +127,14 @@ impl Server {
             on_read: Mutex::new(on_read.into()),
             on_write: Mutex::new(on_write.into()),
             ..Server::new(5)
+        }
+    }
+
+    /// Draws the fates of its calls. Each call takes so many milliseconds.
+    fn by_chance(hop: u64, fate: impl Fn(bool) -> Fate + Send + Sync + 'static) -> Self {
+        Server {
+            by_chance: Some(Box::new(fate)),
+            ..Server::new(hop)
         }
     }
 
@@ -144,26 +176,28 @@ impl Server {
     async fn read(&self, key: u32) -> Result<Members, TestError> {
         let is_first = self.reads.fetch_add(1, Relaxed) == 0;
         let _step = self.step();
+        happens(&self.in_read);
         let fate = self.fate(&self.on_read, false);
         pass(self.hops[usize::from(!is_first)]).await;
         match fate {
             Fate::Fine => Ok(self.get(key)),
             Fate::Fail(error) | Fate::DoneBut(error) => Err(error),
-            Fate::Hang | Fate::DoneAndHang => core::future::pending().await,
+            Fate::Hang | Fate::DoneAndHang | Fate::Fragile => core::future::pending().await,
             Fate::Panic => panic!("the read panics"),
         }
     }
 
-    async fn write(&self, key: u32, members: Members) -> Result<u64, TestError> {
+    async fn write(&self, key: u32, members: Members) -> Result<Reply, TestError> {
         self.writes.lock().unwrap().push(members.names.clone());
         let _step = self.step();
         let fate = self.fate(&self.on_write, true);
         pass(self.hops[2]).await;
+        happens(&self.in_write);
         match fate {
             Fate::Fail(error) => return Err(error),
             Fate::Hang => core::future::pending().await,
             Fate::Panic => panic!("the write panics"),
-            Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang => {}
+            Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang | Fate::Fragile => {}
         }
         let (refused, status) = &self.refused;
         if members.names.iter().any(|name| refused.contains(name)) {
@@ -181,15 +215,16 @@ impl Server {
         match fate {
             Fate::DoneBut(error) => Err(error),
             Fate::DoneAndHang => core::future::pending().await,
-            _ => Ok(version),
+            fate => Ok(Reply(version, matches!(fate, Fate::Fragile).into())),
         }
     }
 }
 
-type Combined = Combining<u32, Members, u64, TestError>;
-type Told = Result<Updated<Members, u64>, CombineError<TestError>>;
+type Combined = Combining<u32, Members, Reply, TestError>;
+type Told = Result<Updated<Members, Reply>, CombineError<TestError>>;
 
-type Pending = Updating<u32, Members, u64, TestError>;
+type Pending = Updating<u32, Members, Reply, TestError>;
+type Kept = Arc<Mutex<Option<Pending>>>;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -211,35 +246,24 @@ const fn fails(status: u16) -> Fate {
 }
 
 fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
-    combine_by(policy, server, |_| (), |key| *key, |version| version)
+    combine_by(policy, server, |key| *key)
 }
 
-/// `on_read` runs in each read, `key` numbers the resources, `reply` makes the reply of a write.
-fn combine_by<K: Send + Sync + 'static, W>(
+/// `key` numbers the resources.
+fn combine_by<K: Send + Sync + 'static>(
     policy: Policy,
     server: &Arc<Server>,
-    on_read: impl Fn(&K) + Send + Sync + 'static,
-    key: impl Fn(&K) -> u32 + Send + Sync + 'static,
-    reply: impl Fn(u64) -> W + Send + Sync + 'static,
-) -> Combining<K, Members, W, TestError> {
-    let server = Arc::clone(server);
-    let all = Arc::new((server, on_read, key, reply));
-    let writer = Arc::clone(&all);
+    key: impl Fn(&K) -> u32 + Copy + Send + Sync + 'static,
+) -> Combining<K, Members, Reply, TestError> {
+    let (reads, writes) = (Arc::clone(server), Arc::clone(server));
     policy.combine(
         move |name: K| {
-            let all = Arc::clone(&all);
-            async move {
-                let (server, on_read, key, _) = &*all;
-                on_read(&name);
-                server.read(key(&name)).await
-            }
+            let server = Arc::clone(&reads);
+            async move { server.read(key(&name)).await }
         },
         move |name: K, members| {
-            let all = Arc::clone(&writer);
-            async move {
-                let (server, _, key, reply) = &*all;
-                server.write(key(&name), members).await.map(reply)
-            }
+            let server = Arc::clone(&writes);
+            async move { server.write(key(&name), members).await }
         },
     )
 }
@@ -282,6 +306,51 @@ fn panics<T>(run: impl FnOnce() -> T) -> bool {
     std::panic::catch_unwind(AssertUnwindSafe(run)).is_err()
 }
 
+/// Whether a panic is part of a test.
+fn is_meant(panic: &(dyn Any + Send)) -> bool {
+    let text = panic.downcast_ref::<&str>();
+    text.is_some_and(|text| text.ends_with("panics"))
+}
+
+/// Calls a function when it is dropped, and when it wakes.
+struct Calls<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Calls<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl<F: Fn() + Send + Sync> std::task::Wake for Calls<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+/// A key that is equal to all others. It calls a function when it is hashed (true) and dropped (false).
+#[derive(Clone)]
+struct Key(Arc<dyn Fn(bool) + Send + Sync>);
+
+impl PartialEq for Key {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Key {}
+
+impl core::hash::Hash for Key {
+    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {
+        (self.0)(true);
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        (self.0)(false);
+    }
+}
+
 /// A waker that counts how often it wakes, and may panic.
 #[derive(Default)]
 struct Bell {
@@ -297,7 +366,7 @@ impl std::task::Wake for Bell {
 }
 
 /// What a caller is told. The error says all about itself.
-fn came<W>(told: &Result<Updated<Members, W>, CombineError<TestError>>) -> String {
+fn came(told: &Told) -> String {
     match told {
         Ok(Updated::Written(_)) => "written".to_owned(),
         Ok(Updated::Unchanged(_)) => "unchanged".to_owned(),
@@ -305,7 +374,7 @@ fn came<W>(told: &Result<Updated<Members, W>, CombineError<TestError>>) -> Strin
     }
 }
 
-fn written<W>(told: &Result<Updated<Members, W>, CombineError<TestError>>) -> bool {
+fn written(told: &Told) -> bool {
     came(told) == "written"
 }
 

@@ -1,22 +1,28 @@
 //! Many random changes under random faults, on a paused clock and on threads.
 
-use super::*;
+use super::{story::*, *};
 use crate::runtime::Tokio;
+use core::ops::Range;
 use rand::{Rng as _, SeedableRng, rngs::SmallRng};
-use std::{any::Any, panic};
+use std::panic;
+use tokio::runtime::Runtime;
 
 /// Changes on the paused clock, and on threads.
 const PAUSED: u32 = 80_000;
 const ON_THREADS: u32 = 20_000;
 
 /// The waits of a case are drawn from its seed, as all else is.
-type Seeded = Combining<u32, Members, u64, TestError, (Tokio, Mutex<SmallRng>)>;
+type Seeded = Combining<u32, Members, Reply, TestError, (Tokio, Mutex<SmallRng>)>;
 
 /// A generator that is shared.
-struct Chance(Mutex<SmallRng>);
+pub(super) struct Chance(Mutex<SmallRng>);
 
 impl Chance {
-    fn below(&self, n: u64) -> u64 {
+    pub(super) fn new(seed: u64) -> Self {
+        Chance(Mutex::new(SmallRng::seed_from_u64(seed)))
+    }
+
+    pub(super) fn below(&self, n: u64) -> u64 {
         self.0.lock().unwrap().next_u64() % n
     }
 
@@ -29,36 +35,13 @@ impl Chance {
     }
 }
 
-/// The behaviour of a caller.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Adds,
-    Appends,
-    Fails,
-    Panics,
-}
-
-/// The outcome of a change.
-#[derive(Debug)]
-enum Came {
-    Told(Told),
-    /// The caller was dropped while it waited.
-    Dropped,
-    Panicked,
-}
-
-fn silent(panic: &(dyn Any + Send)) -> bool {
-    let text = panic.downcast_ref::<&str>();
-    text.is_some_and(|text| text.ends_with("panics"))
-}
-
 /// Keeps the panics that belong to the test out of its output.
 fn keep_quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if !silent(info.payload()) {
+            if !is_meant(info.payload()) {
                 before(info);
             }
         }));
@@ -89,35 +72,20 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
     }
 }
 
-fn change(kind: Kind, name: u32) -> caller::Change<Members, TestError> {
-    let mut add = add(name);
-    Box::new(move |members| match kind {
-        Kind::Panics => {
-            members.names.push(u32::MAX);
-            panic!("the change panics")
-        }
-        Kind::Fails => {
-            members.names.push(u32::MAX);
-            Err(OWN)
-        }
-        _ => Ok(add(members)),
-    })
-}
-
-/// One caller.
+/// One caller. None if it was dropped while it waited.
 async fn caller(
     combined: Seeded,
     chance: Arc<Chance>,
     key: u32,
     name: u32,
-    kind: Kind,
+    kind: Caller,
     ms: u64,
-) -> Came {
+) -> Option<Told> {
     let within = |chance: &Chance| Duration::from_millis(chance.below(ms));
     tokio::time::sleep(within(&chance)).await;
-    let mut update = match kind {
-        Kind::Appends => combined.update(key, append(name)),
-        _ => combined.update(key, change(kind, name)),
+    let mut update = match kind.change {
+        Some(change) => combined.update(key, change()),
+        None => combined.update(key, append(name)),
     };
     if chance.percent(15) {
         update = update.deadline(within(&chance));
@@ -128,20 +96,17 @@ async fn caller(
     if chance.percent(5) {
         // Kept for a while, polled once.
         if let Poll::Ready(told) = poll(&mut update) {
-            return Came::Told(told);
+            return Some(told);
         }
         tokio::time::sleep(within(&chance)).await;
         if chance.percent(50) {
-            return Came::Dropped;
+            return None;
         }
     }
     if chance.percent(15) {
-        return match tokio::time::timeout(within(&chance), update).await {
-            Ok(told) => Came::Told(told),
-            Err(_) => Came::Dropped,
-        };
+        return tokio::time::timeout(within(&chance), update).await.ok();
     }
-    Came::Told(update.await)
+    Some(update.await)
 }
 
 /// Another writer, who removes members. The test records the removed members.
@@ -162,15 +127,11 @@ async fn remover(server: Arc<Server>, chance: Arc<Chance>, key: u32, ms: u64) ->
 
 /// Some callers on one server. Returns the number of changes that were made.
 async fn case(seed: u64, hop: u64) -> u32 {
-    let chance = Arc::new(Chance(Mutex::new(SmallRng::seed_from_u64(seed))));
+    let chance = Arc::new(Chance::new(seed));
     let percent = chance.pick(&[0, 10, 30, 60]);
     let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
-    let server = Arc::new(Server {
-        by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
-        hops: [hop; 3],
-        refused: (refused.clone(), 422),
-        ..Server::default()
-    });
+    let server = Server::by_chance(hop, fates(Arc::clone(&chance), percent));
+    let server = Arc::new(server.refusing(refused.clone(), 422));
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
     let policy = Policy::exponential().base(base).max_attempts(6);
     let policy = policy.idempotent(chance.percent(80));
@@ -182,38 +143,35 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let combined = combined.attempt_timeout(Duration::from_millis(6 * hop.max(1)));
     let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
     let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
-    let (adds, appends) = ([Kind::Adds; 4], [Kind::Appends; 2]);
-    let kinds = [&adds[..], &appends, &[Kind::Fails, Kind::Panics]].concat();
     let tasks: Vec<_> = (0..callers)
         .map(|name| {
-            let (kind, key) = (chance.pick(&kinds), name % keys);
+            let (kind, key) = (chance.below(8), name % keys);
             // Some callers make the same change as another caller.
             let name = match kind {
-                Kind::Adds if chance.percent(10) => 1_000 + key,
+                0..4 if chance.percent(10) => 1_000 + key,
                 _ => name,
             };
+            let kind = match kind {
+                0..4 => adds(name),
+                4..6 => appends(name),
+                6 => fails_itself(false),
+                _ => panics_itself(),
+            };
+            let appends = kind.change.is_none();
             let caller = caller(combined.clone(), Arc::clone(&chance), key, name, kind, ms);
-            (name, kind, key, tokio::spawn(caller))
+            (name, appends, key, tokio::spawn(caller))
         })
         .collect();
     let removers: Vec<_> = (0..keys)
         .map(|key| tokio::spawn(remover(Arc::clone(&server), Arc::clone(&chance), key, ms)))
         .collect();
     let mut came = Vec::new();
-    for (name, kind, key, task) in tasks {
-        came.push((
-            name,
-            kind,
-            key,
-            match task.await {
-                Ok(came) => came,
-                Err(error) => {
-                    let panic = error.into_panic();
-                    assert!(silent(&*panic), "an assertion failed");
-                    Came::Panicked
-                }
-            },
-        ));
+    for (name, appends, key, task) in tasks {
+        let told = task.await.unwrap_or_else(|error| {
+            assert!(is_meant(&*error.into_panic()), "an assertion failed");
+            None
+        });
+        came.push((name, appends, key, told));
     }
     let mut removed = Vec::new();
     for remover in removers {
@@ -224,35 +182,47 @@ async fn case(seed: u64, hop: u64) -> u32 {
         (0, 0),
         "nothing is left"
     );
-    for (name, kind, key, told) in &came {
+    for (name, appends, key, told) in &came {
         let members = server.get(*key).names;
         let times = |among: &[u32]| among.iter().filter(|other| *other == name).count();
         let (here, gone) = (times(&members), times(&removed[*key as usize]));
         let is_shared = came.iter().filter(|other| other.0 == *name).count() > 1;
-        let context = || format!("{name} {kind:?}: {told:?}, {here} here, {gone} removed");
+        let context = || format!("{name}: {told:?}, {here} here, {gone} removed");
         assert!(here <= 1, "twice there: {}", context());
-        if *kind == Kind::Appends && !is_shared {
+        if *appends && !is_shared {
             assert!(here + gone <= 1, "applied twice: {}", context());
         }
-        if let Came::Told(told) = told {
-            match told {
-                Ok(_) => {
-                    assert!(here + gone > 0, "told success: {}", context());
-                    assert!(!refused.contains(name), "refused: {}", context());
-                }
-                Err(error) if !error.may_be_applied() && !is_shared => {
-                    assert_eq!(here + gone, 0, "surely not applied: {}", context());
-                }
-                Err(_) => {}
+        match told {
+            Some(Ok(_)) => {
+                assert!(here + gone > 0, "told success: {}", context());
+                assert!(!refused.contains(name), "refused: {}", context());
             }
+            Some(Err(error)) if !error.may_be_applied() && !is_shared => {
+                assert_eq!(here + gone, 0, "surely not applied: {}", context());
+            }
+            _ => {}
         }
-        assert!(
-            times(&[u32::MAX]) == 0 && !members.contains(&u32::MAX),
-            "{}",
-            context()
-        );
+        assert!(!members.contains(&FAILED), "{}", context());
     }
     callers
+}
+
+/// Runs a case for each of these seeds, all at once. Returns the number of changes that were made.
+fn cases(runtime: &Runtime, seeds: Range<u64>, hop: u64) -> u32 {
+    // Only what hangs takes so long: all cases share this time.
+    let patience = Duration::from_secs(600);
+    let cases: Vec<_> = seeds
+        .map(|seed| {
+            let case = async move { tokio::time::timeout(patience, case(seed, hop)).await };
+            (seed, runtime.spawn(case))
+        })
+        .collect();
+    let made = |(seed, case)| match runtime.block_on(case) {
+        Ok(Ok(made)) => made,
+        Ok(Err(_)) => panic!("seed {seed} hangs"),
+        Err(error) => panic!("seed {seed} failed: {error}"),
+    };
+    cases.into_iter().map(made).sum()
 }
 
 #[test]
@@ -261,15 +231,7 @@ fn no_random_change_is_lost_doubled_or_hangs() {
     let runtime = paused();
     let (mut changes, mut seed) = (0, 0);
     while changes < PAUSED {
-        let hour = Duration::from_secs(3_600);
-        let case = panic::AssertUnwindSafe(|| {
-            runtime.block_on(async { tokio::time::timeout(hour, case(seed, 5)).await })
-        });
-        match panic::catch_unwind(case) {
-            Ok(Ok(made)) => changes += made,
-            Ok(Err(_)) => panic!("seed {seed} hangs"),
-            Err(_) => panic!("seed {seed} failed"),
-        }
+        changes += cases(&runtime, seed..seed + 1, 5);
         seed += 1;
     }
 }
@@ -277,33 +239,12 @@ fn no_random_change_is_lost_doubled_or_hangs() {
 #[test]
 fn no_random_change_is_lost_doubled_or_hangs_on_threads() {
     keep_quiet();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_time()
-        .build()
-        .unwrap();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(4).enable_time().build().unwrap();
     let (mut changes, mut seed) = (0, 1 << 32);
     while changes < ON_THREADS {
-        // Only what hangs takes so long: all cases of a round share this time.
-        let patience = Duration::from_secs(600);
         // Many at once, so that they do not wait for the clock one after another.
-        let seeds: Vec<_> = (seed..seed + 50).collect();
+        changes += cases(&runtime, seed..seed + 50, (seed / 50 + 1) % 2);
         seed += 50;
-        let hop = seed / 50 % 2;
-        let cases: Vec<_> = seeds
-            .into_iter()
-            .map(|seed| {
-                let case = async move { tokio::time::timeout(patience, case(seed, hop)).await };
-                let case = runtime.spawn(case);
-                (seed, case)
-            })
-            .collect();
-        for (seed, case) in cases {
-            match runtime.block_on(case) {
-                Ok(Ok(made)) => changes += made,
-                Ok(Err(_)) => panic!("seed {seed} hangs"),
-                Err(error) => panic!("seed {seed} failed: {error}"),
-            }
-        }
     }
 }

@@ -5,52 +5,37 @@ use tokio_util::sync::CancellationToken;
 
 #[test]
 fn a_signal_ends_the_waiting_of_its_caller() {
+    let late = appends(2).deadline(1_000).out_of_time(true);
+    let now = |report| appends(1).stopped(false).until(100).reports(report);
     run([
-        story("in a wait, of its caller alone")
-            .policy(EACH_SECOND)
+        slowly("in a wait, of its caller alone")
             .server(|| Server::failing([BUSY], []))
-            .callers(|| {
-                let stops = appends(1).stops(100).stopped(false);
-                [
-                    stops.until(100).reports([1, 0, 0, 1_000]),
-                    appends(2).until(1_015),
-                ]
-            })
+            .callers([now([1, 0, 0, 1_000]).stops(100), appends(2).until(1_015)])
             .ends([2], 2, 1),
         story("in a read that hangs")
             .server(|| Server::failing([Fate::Hang], []))
-            .callers(|| [appends(1).stops(100).stopped(false).until(100)])
+            .callers([now([0; 4]).stops(100)])
             .ends([], 1, 0),
         story("not in a write")
-            .callers(|| [appends(1).stops(7).until(10)])
+            .callers([appends(1).stops(7).until(10)])
             .ends([1], 1, 1),
         story("not in a write that hangs, whose end is the deadline")
             .server(|| Server::failing([], [Fate::Hang]))
-            .callers(|| {
-                [appends(2)
-                    .stops(7)
-                    .with(|it| it.deadline(ms(1_000)))
-                    .out_of_time(true)
-                    .until(1_000)]
-            })
+            .callers([late.stops(7).until(1_000)])
             .ends([], 1, 1),
         story("before its change is made")
-            .callers(|| {
-                let stops = appends(1).at(100).stops(0).stopped(false);
-                [stops.until(100).reports([0, 0, 0, 0])]
-            })
+            .callers([now([0; 4]).at(100).stops(0)])
             .ends([], 0, 0),
         story("between two writes of a group that is halved")
             .server(|| Server::new(5).refusing([2], 400))
-            .callers(|| [appends(1).stops(7).stopped(false), appends(2).refused(400)])
+            .callers([appends(1).stops(7).stopped(false), appends(2).refused(400)])
             .ends([], 2, 2),
-        story("with the end of a lone wait")
-            .policy(EACH_SECOND)
+        slowly("with the end of a lone wait")
             .server(|| Server {
                 hops: [1, 0, 5],
                 ..Server::failing([], [BUSY; 2])
             })
-            .callers(|| [adds(1).stops(1_006).stopped(true)])
+            .callers([adds(1).stops(1_006).stopped(true)])
             .ends([], 1, 1),
     ]);
 }
@@ -59,30 +44,17 @@ fn a_signal_ends_the_waiting_of_its_caller() {
 /// first one are ready at once, so that the next write could begin in the poll that ends the one before.
 #[test]
 fn no_write_of_a_stopped_change_begins() {
-    for (name, policy, status, may_be_applied, stops, until) in [
-        ("halved: in the write", AT_ONCE, 422, false, 3, 6),
-        ("halved: as the write ends", AT_ONCE, 422, false, 6, 6),
-        ("failed: in the write", AT_ONCE, 503, true, 3, 6),
-        ("failed: as the write ends", AT_ONCE, 503, true, 6, 6),
-        ("before a wait: in the write", EACH_SECOND, 503, true, 3, 6),
-        (
-            "before a wait: as the write ends",
-            EACH_SECOND,
-            503,
-            true,
-            6,
-            6,
-        ),
-        (
-            "with the end of a wait",
-            EACH_SECOND,
-            503,
-            true,
-            1_006,
-            1_006,
-        ),
+    let (fast, slow) = (AT_ONCE, EACH_SECOND);
+    for (name, policy, status, stops, until) in [
+        ("halved: in the write", fast, 422, 3, 6),
+        ("halved: as the write ends", fast, 422, 6, 6),
+        ("failed: in the write", fast, 503, 3, 6),
+        ("failed: as the write ends", fast, 503, 6, 6),
+        ("before a wait: in the write", slow, 503, 3, 6),
+        ("before a wait: as the write ends", slow, 503, 6, 6),
+        ("with the end of a wait", slow, 503, 1_006, 1_006),
     ] {
-        let told = move || adds(1).stops(stops).stopped(may_be_applied).until(until);
+        let told = adds(1).stops(stops).stopped(status == 503).until(until);
         for both in [[1, 2], [2, 1]] {
             let server = move || Server {
                 hops: [1, 0, 5],
@@ -91,7 +63,7 @@ fn no_write_of_a_stopped_change_begins() {
             run([story(format!("{name}, in the order {both:?}"))
                 .policy(policy)
                 .server(server)
-                .callers(move || both.map(|name| if name == 1 { told() } else { adds(name) }))
+                .callers(both.map(|name| if name == 1 { told.clone() } else { adds(name) }))
                 .then(move |server| {
                     let writes = server.writes.lock().unwrap();
                     assert_eq!(*writes, [both.to_vec(), vec![2]]);
@@ -103,39 +75,23 @@ fn no_write_of_a_stopped_change_begins() {
 /// As if both were polled by threads of their own.
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_was_polled_during_the_write_is_woken_when_it_fails() {
-    type Kept = Arc<Mutex<Option<Pending>>>;
-    let (kept, token) = (Kept::default(), CancellationToken::new());
-    let bell = Arc::<Bell>::default();
-    let poll_kept = {
-        let (kept, bell) = (Arc::clone(&kept), Arc::clone(&bell));
-        move || {
-            let waker = Waker::from(Arc::clone(&bell));
-            let polled = poll_with(kept.lock().unwrap().as_mut().expect("it is kept"), &waker);
-            bell.rung.store(0, Relaxed);
-            polled
-        }
-    };
-    let in_write = {
-        let (token, poll_kept) = (token.clone(), poll_kept.clone());
-        move || {
-            token.cancel();
-            assert!(poll_kept().is_pending(), "the write is finished");
-        }
-    };
-    let combined = EACH_SECOND.combine(
-        |_: u32| core::future::ready(Ok(Members::default())),
-        move |_, _| {
-            let in_write = in_write.clone();
-            async move {
-                pass(5).await;
-                in_write();
-                Err(TestError::status(503))
-            }
-        },
-    );
+    let server = Arc::new(Server {
+        hops: [0, 0, 5],
+        ..Server::failing([], [BUSY])
+    });
+    let combined = combine(EACH_SECOND, &server);
+    let (bell, token) = (Arc::<Bell>::default(), CancellationToken::new());
     let stops = combined.update(0, add(1));
-    *kept.lock().unwrap() = Some(stops.stop_on(token.cancelled_owned()));
+    let kept = Mutex::new(stops.stop_on(token.clone().cancelled_owned()));
+    let (kept, waker) = (Arc::new(kept), Waker::from(Arc::clone(&bell)));
+    let poll_kept = move || poll_with(&mut *kept.lock().unwrap(), &waker);
     assert!(poll_kept().is_pending());
+    let (poll_in_write, rung) = (poll_kept.clone(), Arc::clone(&bell));
+    *server.in_write.lock().unwrap() = Some(Box::new(move || {
+        token.cancel();
+        assert!(poll_in_write().is_pending(), "the write is finished");
+        rung.rung.store(0, Relaxed);
+    }));
     let mut other = combined.update(0, add(2));
     pass(6).await;
     assert!(poll(&mut other).is_pending(), "it waits for a second");

@@ -4,7 +4,10 @@
 use super::*;
 use crate::{budget::Budget, report::StopReason};
 use core::future::poll_fn;
-use tokio::time::{Instant, timeout};
+use tokio::{
+    task::JoinError,
+    time::{Instant, sleep_until, timeout},
+};
 
 /// How the callers of a story wait. A caller that panics is a task of its own in every form.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,16 +22,22 @@ pub(super) enum Form {
 
 pub(super) const FORMS: [Form; 3] = [Form::Joined, Form::Reported, Form::Spawned];
 
+/// What a change leaves in the value before it fails.
+pub(super) const FAILED: u32 = u32::MAX;
+
 type Change = Box<dyn FnMut(&mut Members) -> Result<bool, TestError> + Send>;
+type Make = Arc<dyn Fn() -> Change + Send + Sync>;
 
 /// A caller: its change, its limits, and what it is told.
+#[derive(Clone)]
 pub(super) struct Caller {
     name: u32,
     /// None if the change does not recognise its own effect.
-    change: Option<Change>,
+    pub(super) change: Option<Make>,
     key: u32,
     at: u64,
-    with: Box<dyn FnOnce(Pending) -> Pending + Send>,
+    with: Arc<dyn Fn(Pending) -> Pending + Send + Sync>,
+    polls: Vec<u64>,
     leaves: Option<u64>,
     told: String,
     until: Option<u64>,
@@ -36,53 +45,63 @@ pub(super) struct Caller {
     report: Option<[u64; 4]>,
 }
 
-fn caller(name: u32, change: Option<Change>, told: &str) -> Caller {
+/// Does not recognise its own effect.
+pub(super) fn appends(name: u32) -> Caller {
     Caller {
         name,
-        change,
+        change: None,
         key: 0,
         at: 0,
-        with: Box::new(|update| update),
+        with: Arc::new(|update| update),
+        polls: Vec::new(),
         leaves: None,
-        told: told.to_owned(),
+        told: "written".to_owned(),
         until: None,
         report: None,
     }
 }
 
-/// Recognises its own effect.
-pub(super) fn adds(name: u32) -> Caller {
-    let mut add = add(name);
-    let change = move |members: &mut Members| Ok(add(members));
-    caller(name, Some(Box::new(change)), "written")
+fn caller(name: u32, change: impl Fn() -> Change + Send + Sync + 'static) -> Caller {
+    let change: Option<Make> = Some(Arc::new(change));
+    Caller {
+        change,
+        ..appends(name)
+    }
 }
 
-/// Does not recognise its own effect.
-pub(super) fn appends(name: u32) -> Caller {
-    caller(name, None, "written")
+/// Recognises its own effect.
+pub(super) fn adds(name: u32) -> Caller {
+    caller(name, move || {
+        let mut add = add(name);
+        Box::new(move |members| Ok(add(members)))
+    })
 }
 
 /// Fails with its own error after it has touched the value. If the write before may be applied, the change
 /// fails when it is applied again.
 pub(super) fn fails_itself(may_be_applied: bool) -> Caller {
-    let mut succeeds = may_be_applied;
-    let change = move |members: &mut Members| {
-        members.names.push(66);
-        core::mem::take(&mut succeeds).then_some(true).ok_or(OWN)
+    let change = move || -> Change {
+        let mut succeeds = may_be_applied;
+        Box::new(move |members| {
+            members.names.push(FAILED);
+            core::mem::take(&mut succeeds).then_some(true).ok_or(OWN)
+        })
     };
     let error = OWN;
-    caller(66, Some(Box::new(change)), "").error(CombineError::Own {
+    caller(FAILED, change).error(CombineError::Own {
         error,
         may_be_applied,
     })
 }
 
 pub(super) fn panics_itself() -> Caller {
-    let change = |members: &mut Members| {
-        members.names.push(66);
-        panic!("the change panics")
+    let change = || -> Change {
+        Box::new(|members| {
+            members.names.push(FAILED);
+            panic!("the change panics")
+        })
     };
-    caller(66, Some(Box::new(change)), "panicked")
+    caller(FAILED, change).panics()
 }
 
 impl Caller {
@@ -96,11 +115,18 @@ impl Caller {
         Caller { at, ..self }
     }
 
-    /// Sets limits.
-    pub(super) fn with(self, with: impl FnOnce(Pending) -> Pending + Send + 'static) -> Self {
+    fn with(self, with: impl Fn(Pending) -> Pending + Send + Sync + 'static) -> Self {
         let before = self.with;
-        let with = Box::new(move |update| with(before(update)));
+        let with = Arc::new(move |update| with(before(update)));
         Caller { with, ..self }
+    }
+
+    pub(super) fn attempts(self, most: u32) -> Self {
+        self.with(move |update| update.max_attempts(most))
+    }
+
+    pub(super) fn deadline(self, after: u64) -> Self {
+        self.with(move |update| update.deadline(ms(after)))
     }
 
     /// Its signal comes so long after its beginning.
@@ -108,24 +134,33 @@ impl Caller {
         self.with(move |update| update.stop_on(pass(after)))
     }
 
+    /// Is polled once at each of these times only, and at the last of them begins to wait.
+    pub(super) fn polled<const N: usize>(self, times: [u64; N]) -> Self {
+        let polls = times.into();
+        Caller { polls, ..self }
+    }
+
     /// Is dropped so long after its beginning.
     pub(super) fn leaves(self, after: u64) -> Self {
-        let (leaves, told) = (Some(after), "left".to_owned());
-        Caller {
-            leaves,
-            told,
-            ..self
-        }
+        let leaves = Some(after);
+        Caller { leaves, ..self }.told("left")
+    }
+
+    fn told(self, told: &str) -> Self {
+        let told = told.to_owned();
+        Caller { told, ..self }
     }
 
     pub(super) fn unchanged(self) -> Self {
-        let told = "unchanged".to_owned();
-        Caller { told, ..self }
+        self.told("unchanged")
+    }
+
+    pub(super) fn panics(self) -> Self {
+        self.told("panicked")
     }
 
     pub(super) fn error(self, error: CombineError<TestError>) -> Self {
-        let told = came::<u64>(&Err(error));
-        Caller { told, ..self }
+        self.told(&came(&Err(error)))
     }
 
     /// Shares a failure with its group.
@@ -136,6 +171,11 @@ impl Caller {
             reason,
             may_be_applied,
         })
+    }
+
+    /// Is told of the failure of its last attempt.
+    pub(super) fn given_up(self, error: TestError) -> Self {
+        self.fails(error, StopReason::Attempts, false)
     }
 
     pub(super) fn refused(self, status: u16) -> Self {
@@ -167,36 +207,52 @@ impl Caller {
         Caller { report, ..self }
     }
 
-    async fn wait(self, update: Pending, story: (String, Form), start: Instant) {
+    fn update(&self, combined: &Combined) -> Pending {
+        (self.with)(match &self.change {
+            Some(change) => combined.update(self.key, change()),
+            None => combined.update(self.key, append(self.name)),
+        })
+    }
+
+    async fn ends<F: Future + Unpin>(&self, mut update: F, start: Instant) -> F::Output {
+        for (index, at) in self.polls.iter().enumerate() {
+            sleep_until(start + ms(*at)).await;
+            if index + 1 < self.polls.len() {
+                update = polled(update);
+            }
+        }
+        update.await
+    }
+
+    async fn wait(self, update: Pending, form: Form, start: Instant) {
         pass(self.at).await;
         let begun = start.elapsed();
         let waiting = async {
-            if story.1 != Form::Reported {
-                return (update.await, None);
+            if form != Form::Reported {
+                return (self.ends(update, start).await, None);
             }
-            match update.reported().await {
+            match self.ends(update.reported(), start).await {
                 Ok((updated, report)) => (Ok(updated), Some(report)),
                 Err(ended) => (Err(ended.error), Some(ended.report)),
             }
         };
         let ended = timeout(self.leaves.map_or(Duration::MAX, ms), waiting).await;
-        let story = (self.name, story);
         let told = ended
             .as_ref()
             .map_or("left".to_owned(), |(told, _)| came(told));
-        assert_eq!(told, self.told, "{story:?}");
         let until = start.elapsed().as_millis() as u64;
-        assert_eq!(until, self.until.unwrap_or(until), "{story:?}");
+        let expected = (self.told, self.until.unwrap_or(until));
+        assert_eq!((told, until), expected, "{}", self.name);
         if let Ok((Ok(Updated::Unchanged(seen)), _)) = &ended {
-            assert!(seen.names.contains(&self.name), "{seen:?} in {story:?}");
+            assert!(seen.names.contains(&self.name), "{seen:?}");
         }
         if let Ok((_, Some(report))) = ended {
-            assert_eq!(report.elapsed, start.elapsed() - begun, "{story:?}");
-            assert_eq!(report.reads, report.attempts, "{story:?}");
+            assert_eq!(report.elapsed, start.elapsed() - begun, "{}", self.name);
+            assert_eq!(report.reads, report.attempts, "{}", self.name);
             let [attempts, writes, conflicts] =
                 [report.attempts, report.writes, report.conflicts].map(u64::from);
             let report = [attempts, writes, conflicts, report.slept.as_millis() as u64];
-            assert_eq!(report, self.report.unwrap_or(report), "{story:?}");
+            assert_eq!(report, self.report.unwrap_or(report), "{}", self.name);
         }
     }
 }
@@ -208,7 +264,7 @@ pub(super) struct Story {
     budget: Option<(fn() -> Budget, f64)>,
     combined: fn(Combined) -> Combined,
     server: Box<dyn Fn() -> Server>,
-    callers: Box<dyn Fn() -> Vec<Caller>>,
+    callers: Vec<Caller>,
     then: Box<dyn Fn(&Server)>,
 }
 
@@ -220,9 +276,14 @@ pub(super) fn story(name: impl Into<String>) -> Story {
         budget: None,
         combined: |combined| combined,
         server: Box::new(|| Server::new(5)),
-        callers: Box::new(Vec::new),
+        callers: Vec::new(),
         then: Box::new(|_| ()),
     }
+}
+
+/// A story with waits of a second.
+pub(super) fn slowly(name: &str) -> Story {
+    story(name).policy(EACH_SECOND)
 }
 
 impl Story {
@@ -246,11 +307,8 @@ impl Story {
     }
 
     /// The callers, in the order of their first polls.
-    pub(super) fn callers<C>(self, callers: impl Fn() -> C + 'static) -> Self
-    where
-        C: IntoIterator<Item = Caller>,
-    {
-        let callers = Box::new(move || callers().into_iter().collect());
+    pub(super) fn callers(self, callers: impl IntoIterator<Item = Caller>) -> Self {
+        let callers = callers.into_iter().collect();
         Story { callers, ..self }
     }
 
@@ -281,42 +339,34 @@ impl Story {
         let budget = self.budget.map(|(make, _)| &*Box::leak(Box::new(make())));
         let policy = budget.map_or(self.policy, |budget| self.policy.budget(budget));
         let combined = (self.combined)(combine(policy, &server));
-        let (start, said) = (Instant::now(), (self.name.clone(), form));
+        let start = Instant::now();
         let (mut joined, mut spawned) = (Vec::new(), Vec::new());
-        for mut caller in (self.callers)() {
-            let update = match caller.change.take() {
-                Some(change) => combined.update(caller.key, change),
-                None => combined.update(caller.key, append(caller.name)),
-            };
-            let with = core::mem::replace(&mut caller.with, Box::new(|update| update));
+        for caller in &self.callers {
+            let update = caller.update(&combined);
             let panics = caller.told == "panicked";
-            let has_task = form == Form::Spawned || panics;
-            let waiting = caller.wait(with(update), said.clone(), start);
-            match has_task {
+            let waiting = caller.clone().wait(update, form, start);
+            match form == Form::Spawned || panics {
                 true => spawned.push((tokio::spawn(waiting), panics)),
                 false => joined.push(Box::pin(waiting)),
             }
         }
         poll_fn(|cx| {
             joined.retain_mut(|waiting| waiting.as_mut().poll(cx).is_pending());
-            if joined.is_empty() {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
+            match joined.is_empty() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
             }
         })
         .await;
         for (task, panics) in spawned {
-            let panic = task.await.err().map(|error| error.into_panic());
-            let text = panic.as_ref().and_then(|panic| panic.downcast_ref());
-            let expected = panics.then_some(&"the change panics");
-            assert_eq!((text, panic.is_some()), (expected, panics), "{said:?}");
+            let panic = task.await.err().map(JoinError::into_panic);
+            assert_eq!(panic.map(|panic| is_meant(&*panic)), panics.then_some(true));
         }
         (self.then)(&server);
         let left = (combined.busy(), server.steps.load(Relaxed));
-        assert_eq!(left, (0, 0), "what is left of {said:?}");
+        assert_eq!(left, (0, 0), "what is left");
         let tokens = self.budget.map(|(_, tokens)| tokens);
-        assert_eq!(budget.map(Budget::tokens), tokens, "{said:?}");
+        assert_eq!(budget.map(Budget::tokens), tokens);
     }
 }
 
@@ -324,7 +374,10 @@ impl Story {
 pub(super) fn run(stories: impl IntoIterator<Item = Story>) {
     for story in stories {
         for form in FORMS {
-            let running = || paused().block_on(story.run(form));
+            let running = || {
+                let story = async { timeout(SECOND * 3_600, story.run(form)).await };
+                paused().block_on(story).expect("nobody hangs");
+            };
             assert!(!panics(running), "{:?} as {form:?}", story.name);
         }
     }
