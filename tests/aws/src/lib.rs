@@ -74,7 +74,7 @@ pub fn ms(waits: &[u64]) -> Vec<Duration> {
 }
 
 /// A server on the loopback address.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Server {
     url: String,
     seen: Arc<AtomicUsize>,
@@ -90,23 +90,20 @@ impl Server {
     /// When there is no free port.
     #[must_use]
     pub fn answering(answers: &[Answer]) -> Self {
-        let seen = Arc::new(AtomicUsize::new(0));
-        let (counted, answers): (_, Arc<[_]>) = (Arc::clone(&seen), answers.into());
-        let bodies = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&bodies);
-        let stalls = watch::Sender::new(0);
-        let told = stalls.clone();
+        let mut server = Server {
+            url: String::new(),
+            seen: Arc::default(),
+            bodies: Arc::default(),
+            stalls: watch::Sender::new(0),
+        };
+        let (serving, answers): (_, Arc<[_]>) = (server.clone(), answers.into());
         let address = socket::listen(move |stream| {
-            let n = counted.fetch_add(1, Ordering::SeqCst);
+            let n = serving.seen.fetch_add(1, Ordering::SeqCst);
             let answer = answers.get(n).copied().unwrap_or(Answer::OK);
-            answer.give(stream, &kept, &told);
+            serving.give(answer, stream);
         });
-        Server {
-            url: format!("http://{address}"),
-            seen,
-            bodies,
-            stalls,
-        }
+        server.url = format!("http://{address}");
+        server
     }
 
     /// The address of the server.
@@ -130,6 +127,29 @@ impl Server {
         self.seen.load(Ordering::SeqCst)
     }
 
+    fn give(&self, answer: Answer, mut stream: TcpStream) {
+        if let Answer::Reset = answer {
+            // What was sent and not read makes the closing a reset.
+            drop(stream.read(&mut [0]));
+            return;
+        }
+        let body = socket::read_request(&stream).body;
+        self.bodies.lock().expect("no panic").push(body);
+        let text = match answer {
+            Answer::Reply(status, headers, body) => socket::reply(status, headers, body),
+            Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
+            Answer::Closed | Answer::Reset => return,
+            Answer::Stall => {
+                self.stalls.send_modify(|stalls| *stalls += 1);
+                // Until the client hangs up.
+                drop(stream.read(&mut [0]));
+                return;
+            }
+        };
+        // A client that hangs up is no failure of the server's.
+        drop(stream.write_all(text.as_bytes()));
+    }
+
     /// A timer for a client of this server, which advances virtual time.
     #[must_use]
     pub fn until_stuck(&self, time: &VirtualTime) -> UntilStuck {
@@ -149,36 +169,6 @@ impl Server {
 #[must_use]
 pub fn nobody() -> String {
     format!("http://{}", socket::nobody())
-}
-
-impl Answer {
-    fn give(
-        self,
-        mut stream: TcpStream,
-        bodies: &Mutex<Vec<String>>,
-        stalls: &watch::Sender<usize>,
-    ) {
-        if let Answer::Reset = self {
-            // What was sent and not read makes the closing a reset.
-            drop(stream.read(&mut [0]));
-            return;
-        }
-        let body = socket::read_request(&stream).body;
-        bodies.lock().expect("no panic").push(body);
-        let text = match self {
-            Answer::Reply(status, headers, body) => socket::reply(status, headers, body),
-            Answer::Cut => "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{\"a".to_owned(),
-            Answer::Closed | Answer::Reset => return,
-            Answer::Stall => {
-                stalls.send_modify(|stalls| *stalls += 1);
-                // Until the client hangs up.
-                drop(stream.read(&mut [0]));
-                return;
-            }
-        };
-        // A client that hangs up is no failure of the server's.
-        drop(stream.write_all(text.as_bytes()));
-    }
 }
 
 /// A client's timer, which advances virtual time.
@@ -294,11 +284,24 @@ pub fn with(config: Builder, retry: impl Intercept + ClassifyRetry + Clone + 'st
     Client::from_conf(config.build())
 }
 
+/// A client's configuration in virtual time.
+#[must_use]
+pub fn timed(url: &str, time: &VirtualTime) -> Builder {
+    config(url).sleep_impl(Timer(time.clone()))
+}
+
 /// A client with a policy inside, in virtual time.
 #[must_use]
 pub fn inside(url: &str, policy: Policy, time: &VirtualTime) -> Client {
-    let config = config(url).sleep_impl(Timer(time.clone()));
-    with(config, aws::inside(policy).runtime(time.clone()))
+    with(timed(url, time), aws::inside(policy).runtime(time.clone()))
+}
+
+/// A server with these answers, and a client of it with a policy inside, in virtual time.
+#[must_use]
+pub fn served(answers: &[Answer], policy: Policy) -> (VirtualTime, Server, Client) {
+    let (time, server) = (VirtualTime::new(), Server::answering(answers));
+    let client = inside(&server.url(), policy, &time);
+    (time, server, client)
 }
 
 /// Where the policy is.

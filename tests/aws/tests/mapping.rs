@@ -102,10 +102,8 @@ impl Row {
     /// Holds in each form for so many answers.
     async fn holds(self, policy: Policy, answers: usize, waits: &[u64], end: End) {
         for form in Form::ALL {
-            let (time, server) = (
-                VirtualTime::new(),
-                Server::answering(&vec![self.answer; answers]),
-            );
+            let time = VirtualTime::new();
+            let server = Server::answering(&vec![self.answer; answers]);
             let outcome = form.put(&server.url(), policy, &time).await;
             let row = format!("{form:?}, {policy:?}, {:?}: {outcome:?}", self.answer);
             let made = (server.seen(), time.waits());
@@ -171,17 +169,11 @@ async fn what_the_service_says() {
             _ => End::Served,
         };
         row.holds(POLICY, 2, row.waits, end).await;
-        let careful = POLICY.idempotent(false);
-        if row.is_safe {
-            row.holds(careful, 2, row.waits, end).await;
-        } else {
-            let end = if row.waits.is_empty() {
-                End::Refused
-            } else {
-                End::GivenUp
-            };
-            row.holds(careful, 2, &[], end).await;
-        }
+        let (waits, end) = match end {
+            End::Served if !row.is_safe => (&[][..], End::GivenUp),
+            _ => (row.waits, end),
+        };
+        row.holds(POLICY.idempotent(false), 2, waits, end).await;
     }
 }
 
@@ -189,27 +181,19 @@ async fn what_the_service_says() {
 async fn what_the_policy_says() {
     let teapot = Reply(418, "", "");
     let on_teapots = POLICY.on(codes![418]);
+    let (busy, slow, end) = (failed(BUSY), throttled(THROTTLED), End::GivenUp);
+    let at_most = |attempts| POLICY.max_attempts(attempts);
     let all = &[25, 50, 100][..];
     for (row, policy, waits, end) in [
-        (failed(BUSY), POLICY.max_attempts(1), &[][..], End::GivenUp),
-        (failed(BUSY), POLICY.max_attempts(2), &[25], End::GivenUp),
-        (
-            failed(BUSY),
-            POLICY.max_attempts(6),
-            &[25, 50, 100, 200, 400],
-            End::GivenUp,
-        ),
-        (failed(BUSY), POLICY, all, End::GivenUp),
-        (failed(Closed), POLICY, all, End::GivenUp),
-        (failed(Cut), POLICY, all, End::GivenUp),
-        (failed(teapot), on_teapots, all, End::GivenUp),
-        (failed(BUSY), on_teapots, &[], End::Refused),
-        (
-            throttled(THROTTLED),
-            on_teapots,
-            &[1_000, 2_000, 4_000],
-            End::GivenUp,
-        ),
+        (busy, at_most(1), &[][..], end),
+        (busy, at_most(2), &[25], end),
+        (busy, at_most(6), &[25, 50, 100, 200, 400], end),
+        (busy, POLICY, all, end),
+        (failed(Closed), POLICY, all, end),
+        (failed(Cut), POLICY, all, end),
+        (failed(teapot), on_teapots, all, end),
+        (busy, on_teapots, &[], End::Refused),
+        (slow, on_teapots, &[1_000, 2_000, 4_000], end),
     ] {
         row.holds(policy, 9, waits, end).await;
     }
@@ -259,11 +243,8 @@ async fn what_cannot_be_sent_is_permanent() {
     let server = Server::answering(&[]);
     for config in [config_of_nobody(&server.url()), config("no address")] {
         let error = put(&once(config.clone())).await.unwrap_err();
-        assert_eq!(
-            says(&error),
-            (Some(Permanent), None, None, None),
-            "{error:?}"
-        );
+        let permanent = (Some(Permanent), None, None, None);
+        assert_eq!(says(&error), permanent, "{error:?}");
 
         let time = VirtualTime::new();
         let config = config.sleep_impl(Timer(time.clone()));

@@ -8,23 +8,21 @@ use aws_sdk_dynamodb::{
     error::SdkError,
     types::AttributeValue,
 };
-use aws_smithy_runtime_api_1::client::retries::classifiers::{
-    ClassifyRetry, RetryAction, RetryClassifierPriority,
-};
+use aws_smithy_runtime_api_1::client::retries::classifiers::{ClassifyRetry, RetryAction};
 use aws_smithy_types_1::retry::RetrySpec;
 use aws_tests::{
     Answer::{self, Reply, Stall},
-    BUSY, FAILED, POLICY, PutError, Server, THROTTLED, Timer, config, inside, ms, nobody, once,
-    outside, put, with,
+    BUSY, FAILED, POLICY, PutError, Server, THROTTLED, config, inside, ms, nobody, once, outside,
+    put, served, timed, with,
 };
 use backoff_cloud::{Budget, Delivery, Fault, FaultKind, Verdict, aws, known_fault, retry};
 use backoff_core::testing::{self, VirtualTime};
 use std::{error::Error, time::Duration};
+use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn what_a_test_says_of_retries_holds_inside() {
-    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-    let client = inside(&server.url(), POLICY, &time);
+    let (time, server, client) = served(&[BUSY; 9], POLICY);
     {
         let _off = testing::off();
         put(&client).await.unwrap_err();
@@ -46,8 +44,7 @@ async fn what_the_client_is_configured_with_does_not_count() {
         RetryConfig::standard().with_retry_spec(RetrySpec::v2_1()),
     ] {
         let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-        let config = config(&server.url()).sleep_impl(Timer(time.clone()));
-        let config = config.retry_config(retries.clone());
+        let config = timed(&server.url(), &time).retry_config(retries.clone());
         let client = with(config, aws::inside(policy).runtime(time.clone()));
         put(&client).await.unwrap_err();
         assert_eq!(server.seen(), 4, "{retries:?}");
@@ -59,14 +56,12 @@ async fn what_the_client_is_configured_with_does_not_count() {
 async fn calls_at_the_same_time_count_for_themselves() {
     let server = Server::answering(&[BUSY; 999]);
     let client = with(config(&server.url()), aws::inside(POLICY.scaled(0.05)));
-    let calls: Vec<_> = (0..8)
-        .map(|_| {
-            let client = client.clone();
-            tokio::spawn(async move { put(&client).await })
-        })
+    let calls: JoinSet<_> = (0..8)
+        .map(|_| client.clone())
+        .map(|client| async move { put(&client).await })
         .collect();
-    for call in calls {
-        call.await.unwrap().unwrap_err();
+    for call in calls.join_all().await {
+        call.unwrap_err();
     }
     assert_eq!(server.seen(), 8 * 4);
 }
@@ -99,8 +94,7 @@ async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one()
     POLICY.retry(once).runtime(time.clone()).await.unwrap();
     assert_eq!(tokens(&server), ["mine", "mine"]);
 
-    let server = Server::answering(&[BUSY]);
-    let client = inside(&server.url(), POLICY, &time);
+    let (_, server, client) = served(&[BUSY], POLICY);
     write(&client).send().await.unwrap();
     let sent = tokens(&server);
     assert!(sent.len() == 2 && sent[0] == sent[1], "{sent:?}");
@@ -109,9 +103,8 @@ async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one()
 #[tokio::test]
 async fn the_budget_pays_inside_and_the_clients_quota_does_not() {
     static BUDGET: Budget = Budget::aws().starting_with(33);
-    let server = Server::answering(&[BUSY, BUSY, THROTTLED, BUSY]);
-    let time = VirtualTime::new();
-    let client = inside(&server.url(), POLICY.max_attempts(9).budget(&BUDGET), &time);
+    let policy = POLICY.max_attempts(9).budget(&BUDGET);
+    let (_, server, client) = served(&[BUSY, BUSY, THROTTLED, BUSY], policy);
     // 14, 14 and 5 for throttling; nothing is left for a fourth.
     let error = put(&client).await.unwrap_err();
     assert_eq!((Fault::status(&error), server.seen()), (Some(503), 4));
@@ -121,48 +114,37 @@ async fn the_budget_pays_inside_and_the_clients_quota_does_not() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_while_it_waits_gets_back_what_the_wait_has_paid() {
+async fn a_call_that_is_dropped_gets_back_what_was_paid_for_its_wait_and_not_for_an_attempt() {
     static BUDGET: Budget = Budget::aws();
-    let server = Server::answering(&[Reply(503, "retry-after: 60\r\n", "")]);
-    let policy = POLICY.budget(&BUDGET).retry_after_slack(Duration::MAX);
-    let client = with(config(&server.url()), aws::inside(policy));
-    {
-        let mut call = Box::pin(put(&client));
-        while BUDGET.tokens() == 500.0 {
-            let moment = tokio::time::timeout(Duration::from_millis(5), &mut call);
-            assert!(moment.await.is_err(), "it waits for a minute");
+    let a_minute = Reply(503, "retry-after: 60\r\n", "");
+    for (row, first, seen, left) in [
+        ("in its wait", a_minute, 1, 500.0),
+        ("in its second attempt", BUSY, 2, 486.0),
+    ] {
+        let server = Server::answering(&[first, Stall]);
+        let policy = POLICY.budget(&BUDGET).retry_after_slack(Duration::MAX);
+        let client = with(config(&server.url()), aws::inside(policy));
+        {
+            let mut call = Box::pin(put(&client));
+            while server.seen() < seen || BUDGET.tokens() == 500.0 {
+                let moment = tokio::time::timeout(Duration::from_millis(5), &mut call);
+                assert!(moment.await.is_err(), "{row}: it does not end");
+            }
+            assert_eq!(BUDGET.tokens(), 486.0, "{row}");
         }
-        assert_eq!(BUDGET.tokens(), 486.0);
+        assert_eq!(BUDGET.tokens(), left, "{row}");
     }
-    assert_eq!(BUDGET.tokens(), 500.0);
-}
-
-#[tokio::test]
-async fn a_call_that_is_dropped_in_its_second_attempt_has_spent_what_the_wait_has_paid() {
-    static BUDGET: Budget = Budget::aws();
-    let server = Server::answering(&[BUSY, Stall]);
-    let client = with(config(&server.url()), aws::inside(POLICY.budget(&BUDGET)));
-    {
-        let mut call = Box::pin(put(&client));
-        while server.seen() < 2 {
-            let moment = tokio::time::timeout(Duration::from_millis(5), &mut call);
-            assert!(moment.await.is_err(), "the second attempt stalls");
-        }
-    }
-    assert_eq!(BUDGET.tokens(), 486.0);
 }
 
 #[tokio::test]
 async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     let limit = TimeoutConfig::builder().disable_connect_timeout();
-    let limit = limit
-        .operation_attempt_timeout(Duration::from_secs(1))
-        .build();
+    let limit = limit.operation_attempt_timeout(Duration::from_secs(1));
     let quick = POLICY.scaled(0.1);
     let config = |server: &Server| {
         let timer = server.until_stuck(&VirtualTime::new());
         let config = config(&server.url()).sleep_impl(timer);
-        config.timeout_config(limit.clone())
+        config.timeout_config(limit.clone().build())
     };
 
     let server = Server::answering(&[Stall, Stall]);
@@ -174,9 +156,8 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     assert_eq!(server.seen(), 3);
 
     let server = Server::answering(&[Stall, Stall]);
-    put(&with(config(&server), aws::inside(quick)))
-        .await
-        .unwrap();
+    let client = with(config(&server), aws::inside(quick));
+    put(&client).await.unwrap();
     assert_eq!(server.seen(), 3);
 }
 
@@ -189,10 +170,9 @@ async fn the_transports_own_timeouts_say_whether_it_was_sent() {
     ] {
         let server = Server::answering(&[Stall]);
         // In virtual time whatever is not ready at once is late.
-        let config = config(&server.url()).sleep_impl(Timer(VirtualTime::new()));
-        let error = put(&once(config.timeout_config(timeouts.build())))
-            .await
-            .unwrap_err();
+        let config = timed(&server.url(), &VirtualTime::new());
+        let client = once(config.timeout_config(timeouts.build()));
+        let error = put(&client).await.unwrap_err();
         assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
         assert_eq!(error.delivery(), Some(delivery), "{error:?}");
     }
@@ -218,32 +198,24 @@ async fn the_deadline_counts_from_the_first_attempt_and_cuts_the_last() {
 
 #[tokio::test]
 async fn one_request_has_a_policy_of_its_own() {
-    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-    let client = inside(&server.url(), POLICY, &time);
+    let (time, server, client) = served(&[BUSY; 9], POLICY);
     let retry = aws::inside(POLICY.max_attempts(2)).runtime(time.clone());
     let own = Builder::new()
         .interceptor(retry.clone())
         .retry_classifier(retry);
     let put = client.put_item().table_name("accounts");
     let put = put.item("id", AttributeValue::S("ann".to_owned()));
-    put.customize()
-        .config_override(own)
-        .send()
-        .await
-        .unwrap_err();
+    let put = put.customize().config_override(own);
+    put.send().await.unwrap_err();
     assert_eq!((server.seen(), time.waits()), (2, ms(&[25])));
 }
 
 #[tokio::test]
 async fn half_of_it_repeats_nothing_that_the_client_would_not() {
     let mistaken = Reply(400, "", r#"{"__type":"ValidationException"}"#);
-    let config = |server: &Server, time: &VirtualTime| {
-        let config = config(&server.url());
-        config.sleep_impl(Timer(time.clone()))
-    };
     for (answer, by_interceptor, by_classifier) in [(mistaken, 1, 1), (BUSY, 4, 3)] {
         let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
-        let alone = config(&server, &time).interceptor(aws::inside(POLICY));
+        let alone = timed(&server.url(), &time).interceptor(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
         assert_eq!(server.seen(), by_interceptor, "{answer:?}");
         // Drawn by the client from zero up to the policy's.
@@ -255,7 +227,7 @@ async fn half_of_it_repeats_nothing_that_the_client_would_not() {
         assert!(waits.is_empty() || waits.iter().any(|wait| !wait.is_zero()));
 
         let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
-        let alone = config(&server, &time).retry_classifier(aws::inside(POLICY));
+        let alone = timed(&server.url(), &time).retry_classifier(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
         assert_eq!(server.seen(), by_classifier, "{answer:?}");
     }
@@ -273,10 +245,6 @@ impl ClassifyRetry for Never {
     fn name(&self) -> &'static str {
         "never"
     }
-
-    fn priority(&self) -> RetryClassifierPriority {
-        RetryClassifierPriority::default()
-    }
 }
 
 #[tokio::test]
@@ -291,8 +259,7 @@ async fn a_classifier_of_the_users_may_forbid() {
 async fn two_retries_multiply() {
     // The client's own three attempts, and four around them.
     let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 99]));
-    let config = config(&server.url()).sleep_impl(Timer(time.clone()));
-    let client = Client::from_conf(config.build());
+    let client = Client::from_conf(timed(&server.url(), &time).build());
     let call = POLICY.retry(|| put(&client)).runtime(time);
     call.await.unwrap_err();
     assert_eq!(server.seen(), 12);
@@ -315,10 +282,8 @@ async fn annotated(client: &Client) -> Result<(), PutError> {
 async fn an_annotated_function_needs_no_error_of_its_own() {
     let cut = PutError::from(backoff_cloud::TimedOut::new(Duration::ZERO));
     assert_eq!(cut.delivery(), Some(Delivery::MaybeSent));
-    assert_eq!(
-        cut.message().unwrap().to_string(),
-        "the attempt was cut after 0ns"
-    );
+    let words = cut.message().unwrap().to_string();
+    assert_eq!(words, "the attempt was cut after 0ns");
     let outcome = annotated(&outside(&nobody())).await.unwrap_err();
     assert_eq!(outcome.delivery(), Some(Delivery::NotSent));
     assert!(outcome.message().unwrap().to_string().contains("refused"));
@@ -331,13 +296,11 @@ async fn hidden(answer: Answer) -> Box<dyn Error + Send + Sync> {
 
 #[tokio::test]
 async fn what_is_found_in_a_box_without_the_type() {
-    let refused: Box<dyn Error + Send + Sync> = put(&outside(&nobody())).await.unwrap_err().into();
-    assert_eq!(refused.delivery(), Some(Delivery::NotSent));
-    let refused = anyhow_1::Error::from(put(&outside(&nobody())).await.unwrap_err());
-    assert_eq!(
-        refused.context("saving").delivery(),
-        Some(Delivery::NotSent)
-    );
+    let refused = async || put(&outside(&nobody())).await.unwrap_err();
+    let boxed: Box<dyn Error + Send + Sync> = refused().await.into();
+    assert_eq!(boxed.delivery(), Some(Delivery::NotSent));
+    let saving = anyhow_1::Error::from(refused().await).context("saving");
+    assert_eq!(saving.delivery(), Some(Delivery::NotSent));
     let closed = hidden(Answer::Closed).await;
     assert_eq!(closed.delivery(), Some(Delivery::MaybeSent));
     // A code that the operation does not model.
@@ -360,9 +323,7 @@ async fn anyhow_named(client: &Client, time: VirtualTime) -> anyhow_1::Result<()
 #[tokio::test]
 async fn the_key_that_names_the_type_finds_everything() {
     let server = Server::answering(&[THROTTLED, BUSY]);
-    let time = VirtualTime::new();
-    anyhow_named(&outside(&server.url()), time.clone())
-        .await
-        .unwrap();
+    let (time, client) = (VirtualTime::new(), outside(&server.url()));
+    anyhow_named(&client, time.clone()).await.unwrap();
     assert_eq!((server.seen(), time.waits()), (3, ms(&[1_000, 50])));
 }

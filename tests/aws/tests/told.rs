@@ -11,7 +11,7 @@ use aws_smithy_runtime_api_1::{
 use aws_smithy_types_1::{body::SdkBody, config_bag::ConfigBag};
 use aws_tests::{
     Answer::{self, Reply},
-    BUSY, FAILED, Form, Server, THROTTLED, config, config_of_nobody, inside, nobody, once, put,
+    BUSY, FAILED, Form, Server, THROTTLED, config, config_of_nobody, nobody, once, put, served,
     with,
 };
 use backoff_cloud::{Budget, Policy, aws, codes};
@@ -27,10 +27,8 @@ mod recorded;
 const POLICY: Policy = aws_tests::POLICY.name("accounts");
 
 fn told(work: impl Future) -> Told {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().unwrap();
     told_while(|| drop(runtime.block_on(work)))
 }
 
@@ -84,14 +82,15 @@ fn what_fails_before_anything_is_sent_is_told_too() {
 
 #[test]
 fn the_operation_is_the_services() {
-    let server = Server::answering(&[BUSY]);
-    let client = inside(&server.url(), POLICY, &VirtualTime::new());
+    let (_, _server, client) = served(&[BUSY], POLICY);
     let told = told(put(&client));
     assert_eq!(Vec::from_iter(told.operations), ["DynamoDB.PutItem"]);
 }
 
-/// One wait and the end of the call, for this reason.
-fn assert_given_up(told: &Told, reason: &str) {
+/// The call fails after one request: one wait is told, and the end for this reason.
+fn assert_given_up<T, E>(call: impl Future<Output = Result<T, E>>, server: &Server, reason: &str) {
+    let told = told(async { assert!(call.await.is_err(), "{reason}") });
+    assert_eq!(server.seen(), 1, "{reason}");
     assert_eq!(told.levels(), [Level::INFO, Level::DEBUG], "{told:?}");
     let end = &told.events[1].1;
     assert!(end.contains(&format!("reason=\"{reason}\"")), "{end}");
@@ -123,24 +122,18 @@ impl Intercept for Streamed {
 #[test]
 fn a_body_that_cannot_be_sent_again_gives_the_call_up() {
     static BUDGET: Budget = Budget::costs(20, 10, 5);
-    let server = Server::answering(&[BUSY]);
-    let client = inside(&server.url(), POLICY.budget(&BUDGET), &VirtualTime::new());
+    let (_, server, client) = served(&[BUSY], POLICY.budget(&BUDGET));
     let put = client.put_item().table_name("accounts").customize();
     let put = put.interceptor(Streamed);
-    let told = told(async {
-        assert!(put.send().await.is_err());
-    });
-    assert_eq!(server.seen(), 1);
-    assert_given_up(&told, "unrepeatable");
+    assert_given_up(put.send(), &server, "unrepeatable");
     assert_eq!(BUDGET.tokens(), 20.0);
 }
 
 #[test]
 fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
     // Neither ends by itself before the client's limit.
-    let slow = POLICY
-        .base(Duration::from_secs(3600))
-        .max_backoff(Duration::from_secs(3600));
+    let hour = Duration::from_secs(3600);
+    let slow = POLICY.base(hour).max_backoff(hour);
     for answer in [BUSY, Answer::Stall] {
         static BUDGET: Budget = Budget::costs(20, 10, 5);
         let server = Server::answering(&[answer]);
@@ -150,11 +143,7 @@ fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
         let config = config(&server.url()).sleep_impl(timer);
         let config = config.timeout_config(limit.build());
         let client = with(config, aws::inside(slow.budget(&BUDGET)));
-        let told = told(async {
-            assert!(put(&client).await.is_err());
-        });
-        assert_eq!(server.seen(), 1);
-        assert_given_up(&told, "deadline");
+        assert_given_up(put(&client), &server, "deadline");
         assert_eq!(BUDGET.tokens(), 20.0);
     }
 }
@@ -166,9 +155,5 @@ fn a_client_without_the_classifier_gives_up_what_it_would_not_repeat_itself() {
     let server = Server::answering(&[TEAPOT]);
     let retry = aws::inside(POLICY.on(codes![418])).runtime(VirtualTime::new());
     let client = Client::from_conf(config(&server.url()).interceptor(retry).build());
-    let told = told(async {
-        assert!(put(&client).await.is_err());
-    });
-    assert_eq!(server.seen(), 1);
-    assert_given_up(&told, "permanent");
+    assert_given_up(put(&client), &server, "permanent");
 }

@@ -17,3 +17,17 @@ pub fn credentials() -> Credentials {
     install_tls();
     anonymous::Builder::new().build()
 }
+
+/// A client of this type for this address, built with these words.
+#[macro_export]
+macro_rules! client {
+    ($client:ty, $url:expr $(, $word:ident($($value:expr),*))*) => {
+        <$client>::builder()
+            .with_endpoint($url)
+            .with_credentials($crate::credentials())
+            $(.$word($($value),*))*
+            .build()
+            .await
+            .expect("nothing is sent yet")
+    };
+}

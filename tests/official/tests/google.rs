@@ -24,14 +24,11 @@ fn given(variable: &str) -> String {
 
 /// The parts of a policy that the test compares, without the etag, which changes with each write.
 fn bindings(policy: Policy) -> Vec<(String, Vec<String>)> {
-    let mut all: Vec<_> = policy
-        .bindings
-        .into_iter()
-        .map(|mut it| {
-            it.members.sort();
-            (it.role, it.members)
-        })
-        .collect();
+    let sorted = policy.bindings.into_iter().map(|mut it| {
+        it.members.sort();
+        (it.role, it.members)
+    });
+    let mut all: Vec<_> = sorted.collect();
     all.sort();
     all
 }
@@ -52,13 +49,8 @@ async fn a_member_is_added_and_removed_by_google_itself() {
     let resource = format!("projects/{project}/serviceAccounts/{account}");
     let member = format!("serviceAccount:{account}");
     let read = async || {
-        let get = || {
-            client
-                .get_iam_policy()
-                .set_resource(&resource)
-                .try_once()
-                .send()
-        };
+        let get = || client.get_iam_policy().set_resource(&resource);
+        let get = || get().try_once().send();
         bindings(iam::REQUEST.retry(get).await.expect("the policy"))
     };
 
@@ -98,13 +90,8 @@ async fn memorystore_lists_its_instances() {
     install_tls();
     let client = Memorystore::builder().build().await.expect("a client");
     let everywhere = format!("projects/{project}/locations/-");
-    let list = || {
-        client
-            .list_instances()
-            .set_parent(&everywhere)
-            .try_once()
-            .send()
-    };
+    let list = || client.list_instances().set_parent(&everywhere);
+    let list = || list().try_once().send();
     let listed = memorystore::REQUEST.retry(list).await.expect("the list");
     let beginning = format!("projects/{project}/");
     for instance in listed.instances {

@@ -10,11 +10,12 @@ use google_cloud_iam_admin_v1::client::Iam;
 use google_cloud_iam_v1::client::IAMPolicy;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{Request, credentials, install_tls, listen, read_request, reply};
+use official::{Request, client, install_tls, listen, read_request, reply};
 use serde_json::{Value, json};
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::BTreeSet,
     io::Write,
+    slice::from_ref,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -30,17 +31,6 @@ const BOB: &str = "user:bob@example.com";
 const FAST: Policy = iam::READ_MODIFY_WRITE
     .scaled(0.001)
     .deadline(Duration::from_secs(600));
-
-macro_rules! client {
-    ($client:ty, $url:expr) => {
-        <$client>::builder()
-            .with_endpoint($url)
-            .with_credentials(credentials())
-            .build()
-            .await
-            .unwrap()
-    };
-}
 
 fn rest(url: &str, version: &str) -> Rest {
     install_tls();
@@ -85,33 +75,26 @@ where
     let add = |member| iam::add(store, resource, ROLE, member).policy(FAST);
     let remove = |member| iam::remove(store, resource, ROLE, member).policy(FAST);
 
-    let both = || bound(ROLE, "", &[ANN, BOB]);
-    let at_night = || bound(ROLE, "night", &[ANN]);
+    let all_day = |members: &[&str]| bound(ROLE, "", members);
+    let (ann, bob, both) = (all_day(&[ANN]), all_day(&[BOB]), all_day(&[ANN, BOB]));
+    let ann_at_night = bound(ROLE, "night", &[ANN]);
     for (change, is_written, roles) in [
-        (add(ANN), true, vec![bound(ROLE, "", &[ANN])]),
-        (add(ANN), false, vec![bound(ROLE, "", &[ANN])]),
-        (add(BOB), true, vec![both()]),
-        (add(ANN).when(night()), true, vec![both(), at_night()]),
+        (add(ANN), true, &[&ann][..]),
+        (add(ANN), false, &[&ann]),
+        (add(BOB), true, &[&both]),
+        (add(ANN).when(night()), true, &[&both, &ann_at_night]),
         // Version 3 is asked for, or the condition would not be seen and be added again.
-        (add(ANN).when(night()), false, vec![both(), at_night()]),
-        (remove(ANN), true, vec![bound(ROLE, "", &[BOB]), at_night()]),
-        (
-            remove(ANN),
-            false,
-            vec![bound(ROLE, "", &[BOB]), at_night()],
-        ),
-        (
-            remove(ANN).when(night()),
-            true,
-            vec![bound(ROLE, "", &[BOB])],
-        ),
-        (remove(BOB), true, vec![]),
+        (add(ANN).when(night()), false, &[&both, &ann_at_night]),
+        (remove(ANN), true, &[&bob, &ann_at_night]),
+        (remove(ANN), false, &[&bob, &ann_at_night]),
+        (remove(ANN).when(night()), true, &[&bob]),
+        (remove(BOB), true, &[]),
     ] {
         let (updated, report) = change.reported().await.unwrap();
         assert_eq!(updated.is_written(), is_written, "{roles:?}");
         let made = (report.reads, report.writes, report.conflicts);
         assert_eq!(made, (1, is_written.into(), 0), "{roles:?}");
-        let expected = roles.into_iter().chain([owned.clone()]).collect();
+        let expected = roles.iter().copied().chain([&owned]).cloned().collect();
         assert_eq!(bindings(emulator, resource), expected);
     }
     assert_eq!(emulator.policy(resource)["auditConfigs"], audits);
@@ -168,54 +151,54 @@ async fn writers_at_the_same_time_all_arrive() {
     assert_eq!(both, (WRITERS, WRITERS as u64));
 }
 
-/// A service that says what it is told to, whatever it is asked, and what it was asked.
+/// A service that says what it is told to, and what it was asked.
 struct Liar {
     url: String,
     asked: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Liar {
-    fn new(answer: impl Fn(&str) -> (u16, Value) + Clone + Send + 'static) -> Self {
+    /// One that answers its reads by these and its writes by those, in turn. The last one stays.
+    fn new(reads: &[Value], (status, writes): (u16, &[Value])) -> Self {
         let asked: Arc<Mutex<Vec<_>>> = Arc::default();
-        let told = Arc::clone(&asked);
+        let (told, reads, writes) = (Arc::clone(&asked), reads.to_vec(), writes.to_vec());
         let address = listen(move |mut stream| {
             let request = read_request(&stream);
-            let (status, said) = answer(&request.first);
-            told.lock().unwrap().push(request);
-            let headers = "content-type: application/json\r\n";
-            let said = reply(status, headers, &said.to_string());
+            let (status, said) = match is_write(&request) {
+                true => (status, &writes),
+                false => (200, &reads),
+            };
+            let mut told = told.lock().unwrap();
+            let is_alike = |it: &&Request| is_write(it) == is_write(&request);
+            let turn = told.iter().filter(is_alike).count();
+            let said = said.get(turn).or(said.last()).unwrap().to_string();
+            told.push(request);
+            let said = reply(status, "content-type: application/json\r\n", &said);
             drop(stream.write_all(said.as_bytes()));
         });
-        Liar {
-            url: format!("http://{address}"),
-            asked,
-        }
+        let url = format!("http://{address}");
+        Liar { url, asked }
     }
 
-    /// One that answers every read, and every write, by the same.
-    fn of(read: Value, written: (u16, Value)) -> Self {
-        Liar::new(move |request| match is_write(request) {
-            true => written.clone(),
-            false => (200, read.clone()),
-        })
-    }
-
-    /// One that answers its first request by the first of these, and so on.
-    fn in_turn(replies: impl IntoIterator<Item = Value>) -> Self {
-        let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
-        Liar::new(move |_| (200, replies.lock().unwrap().pop_front().unwrap()))
+    fn rest(&self) -> Rest {
+        rest(&self.url, "v1")
     }
 
     fn writes(&self) -> Vec<Value> {
         let asked = self.asked.lock().unwrap();
-        let writes = asked.iter().filter(|it| is_write(&it.first));
+        let writes = asked.iter().filter(|it| is_write(it));
         let bodies = writes.map(|it| serde_json::from_str(&it.body).unwrap());
         bodies.collect()
     }
 }
 
-fn is_write(request: &str) -> bool {
-    request.contains(":setIamPolicy")
+fn is_write(request: &Request) -> bool {
+    request.first.contains(":setIamPolicy")
+}
+
+fn assert_says(error: &impl ToString, words: &str) {
+    let said = error.to_string();
+    assert!(said.contains(words), "{said}");
 }
 
 #[tokio::test]
@@ -225,18 +208,14 @@ async fn a_policy_without_an_etag_is_not_written() {
         json!({"etag": ""}),
         json!({"version": 1, "bindings": []}),
     ] {
-        let liar = Liar::new(move |_| (200, policy.clone()));
+        let liar = Liar::new(&[policy], (200, &[]));
         let client = client!(SecretManagerService, &liar.url);
         let official = iam::add(&client, SECRET, ROLE, ANN).await.unwrap_err();
         assert!(matches!(&official.error, Failure::NoEtag { resource } if resource == SECRET));
         assert_eq!(official.reason, StopReason::Permanent);
-        let words = official.to_string();
-        assert!(
-            words.contains("has no etag, so it was not written"),
-            "{words}"
-        );
+        assert_says(&official, "has no etag, so it was not written");
 
-        let rest = rest(&liar.url, "v1");
+        let rest = liar.rest();
         let error = iam::add(&rest, SECRET, ROLE, ANN).await.unwrap_err();
         assert!(matches!(error.error, Failure::NoEtag { .. }), "{error}");
         // Nothing to change, nothing to refuse.
@@ -249,24 +228,21 @@ async fn a_policy_without_an_etag_is_not_written() {
 
 #[tokio::test]
 async fn what_nobody_knows_is_written_back() {
+    let condition = json!({"title": "t", "expression": "e", "location": "l"});
+    let owner =
+        json!({"role": "roles/owner", "members": [BOB], "condition": condition, "bindingId": "7"});
     let policy = json!({
         "version": 1,
         "etag": "BwYd",
-        "bindings": [{
-            "role": "roles/owner",
-            "members": [BOB],
-            "condition": {"title": "t", "expression": "e", "location": "l"},
-            "bindingId": "7",
-        }],
+        "bindings": [owner],
         "auditConfigs": [{"service": "allServices"}],
         "new": {"deep": [1, null]},
     });
-    let liar = Liar::of(policy.clone(), (200, policy.clone()));
+    let mut expected = policy.clone();
+    let liar = Liar::new(from_ref(&policy), (200, from_ref(&policy)));
     let client = client!(SecretManagerService, &liar.url);
     iam::add(&client, SECRET, ROLE, ANN).await.unwrap();
-    let rest = rest(&liar.url, "v1");
-    iam::add(&rest, SECRET, ROLE, ANN).await.unwrap();
-    let mut expected = policy;
+    iam::add(&liar.rest(), SECRET, ROLE, ANN).await.unwrap();
     expected["version"] = json!(3);
     let bindings = expected["bindings"].as_array_mut().unwrap();
     bindings.push(json!({"role": ROLE, "members": [ANN]}));
@@ -281,14 +257,14 @@ async fn what_nobody_knows_is_written_back() {
     assert_eq!(official, expected);
 }
 
-fn error(status: u16, code: &str) -> (u16, Value) {
-    let error = json!({"code": status, "status": code, "message": "m"});
-    (status, json!({"error": error}))
+fn error(status: u16, code: &str) -> Value {
+    json!({"error": {"code": status, "status": code, "message": "m"}})
 }
 
 #[tokio::test]
 async fn a_409_that_says_already_exists_is_no_conflict() {
-    let liar = Liar::of(json!({"etag": "BwYd"}), error(409, "ALREADY_EXISTS"));
+    let exists = error(409, "ALREADY_EXISTS");
+    let liar = Liar::new(&[json!({"etag": "BwYd"})], (409, &[exists]));
     let client = client!(SecretManagerService, &liar.url);
     let gave_up = iam::add(&client, SECRET, ROLE, ANN).policy(FAST).await;
     let gave_up = gave_up.unwrap_err();
@@ -299,7 +275,8 @@ async fn a_409_that_says_already_exists_is_no_conflict() {
 
 #[tokio::test]
 async fn a_conflict_for_ever_ends_with_the_policy() {
-    let liar = Liar::of(json!({"etag": "BwYd"}), error(409, "ABORTED"));
+    let aborted = error(409, "ABORTED");
+    let liar = Liar::new(&[json!({"etag": "BwYd"})], (409, &[aborted]));
     let client = client!(SecretManagerService, &liar.url);
     let policy = FAST.max_attempts(6);
     let change = || iam::add(&client, SECRET, ROLE, ANN).policy(policy);
@@ -325,15 +302,12 @@ async fn a_conflict_for_ever_ends_with_the_policy() {
 
 #[tokio::test]
 async fn a_success_with_an_error_inside_is_the_error() {
-    let liar = Liar::in_turn([
-        error(429, "RESOURCE_EXHAUSTED").1,
-        json!({"etag": "a", "bindings": []}),
-        error(503, "UNAVAILABLE").1,
-        json!({"etag": "b", "bindings": []}),
-        json!({"etag": "c", "bindings": []}),
-    ]);
+    let empty = |etag| json!({"etag": etag, "bindings": []});
+    let exhausted = error(429, "RESOURCE_EXHAUSTED");
+    let reads = [exhausted, empty("a"), empty("b")];
+    let writes = [error(503, "UNAVAILABLE"), empty("c")];
+    let rest = Liar::new(&reads, (200, &writes)).rest();
     let policy = FAST.also_on(backoff_cloud::codes![429]);
-    let rest = rest(&liar.url, "v1");
     let change = iam::add(&rest, SECRET, ROLE, ANN).policy(policy);
     let (updated, report) = change.reported().await.unwrap();
     assert_eq!((report.reads, report.writes), (3, 2));
@@ -356,31 +330,25 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
         json!({"etag": ""}),
         json!({}),
     ] {
-        let liar = Liar::in_turn([
-            json!({"etag": "a", "bindings": []}),
-            doubtful.clone(),
-            json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]}),
-        ]);
-        let rest_of = |liar: &Liar| rest(&liar.url, "v1");
-        let rest = rest_of(&liar);
+        let before = json!({"etag": "a", "bindings": []});
+        let after = json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]});
+        let rest = Liar::new(&[before, after], (200, from_ref(&doubtful))).rest();
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST);
         let (updated, report) = change.reported().await.unwrap();
         assert!(!updated.is_written(), "{doubtful}");
         assert_eq!((report.reads, report.writes), (2, 1), "{doubtful}");
 
         // Where nobody reads again, it is an error that says so.
-        let liar = Liar::of(json!({"etag": "a"}), (200, doubtful));
-        let rest = rest_of(&liar);
+        let rest = Liar::new(&[json!({"etag": "a"})], (200, &[doubtful])).rest();
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST.idempotent(false));
         let gave_up = change.await.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::MaybeApplied, "{gave_up}");
-        let words = gave_up.to_string();
-        let part = "does not show whether the policy was written";
-        assert!(words.contains(part), "{words}");
+        assert_says(&gave_up, "does not show whether the policy was written");
     }
 
     // Nor is it over Google's own client.
-    let liar = Liar::of(json!({"etag": "YQ=="}), (200, json!({"error": "busy"})));
+    let busy = json!({"error": "busy"});
+    let liar = Liar::new(&[json!({"etag": "YQ=="})], (200, &[busy]));
     let client = client!(IAMPolicy, &liar.url);
     let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(2));
     let gave_up = change.await.unwrap_err();
@@ -394,19 +362,19 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
 async fn a_read_that_shows_an_error_is_no_policy() {
     for error in [json!("busy"), json!({"message": "busy"}), json!(["busy"])] {
         let body = json!({"error": error, "etag": "a"});
-        let liar = Liar::in_turn([body]);
-        let change = iam::remove(&rest(&liar.url, "v1"), SECRET, ROLE, ANN).await;
+        let rest = Liar::new(&[body], (200, &[])).rest();
+        let change = iam::remove(&rest, SECRET, ROLE, ANN).await;
         let gave_up = change.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::Permanent);
-        assert!(gave_up.to_string().contains("busy"), "{gave_up}");
+        assert_says(&gave_up, "busy");
     }
 }
 
 #[tokio::test]
 async fn a_member_in_another_spelling_is_found() {
     let stored = json!({"etag": "a", "bindings": [{"role": ROLE, "members": [ANN]}]});
-    let liar = Liar::of(stored.clone(), (200, stored));
-    let rest = rest(&liar.url, "v1");
+    let liar = Liar::new(from_ref(&stored), (200, from_ref(&stored)));
+    let rest = liar.rest();
     let shouted = "user:Ann@Example.com";
     let added = iam::add(&rest, SECRET, ROLE, shouted).await.unwrap();
     assert!(!added.is_written());
@@ -495,8 +463,7 @@ async fn a_name_that_could_lead_elsewhere_sends_nothing() {
             let refused = change.expect_err(resource);
             assert_eq!(refused.reason, StopReason::Permanent, "{resource}");
             assert_eq!(refused.report.attempts, 1, "{resource}");
-            let shown = refused.to_string();
-            assert!(shown.contains("nothing was sent"), "{shown}");
+            assert_says(&refused, "nothing was sent");
         }
     }
     assert_eq!(bindings(&emulator, "projects/victim"), BTreeSet::new());

@@ -8,7 +8,7 @@ use backoff_cloud::{
 };
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{credentials, listen, nobody, read_request, reply};
+use official::{client, listen, nobody, read_request, reply};
 use std::{
     io::{Read, Write},
     time::Duration,
@@ -29,18 +29,14 @@ enum End {
 
 /// The error of one request, made once.
 async fn error_of(endpoint: String, limit: Duration) -> Error {
-    let client = SecretManagerService::builder()
-        .with_endpoint(endpoint)
-        .with_credentials(credentials())
-        .with_retry_policy(NeverRetry)
-        .build()
-        .await
-        .expect("nothing is sent yet");
+    let client = client!(
+        SecretManagerService,
+        endpoint,
+        with_retry_policy(NeverRetry)
+    );
     let get = client.get_secret().set_name("projects/p/secrets/s");
-    get.with_attempt_timeout(limit)
-        .send()
-        .await
-        .expect_err("the server never does what it is asked")
+    let sent = get.with_attempt_timeout(limit).send().await;
+    sent.expect_err("the server never does what it is asked")
 }
 
 /// The error when the server answers by these bytes.
@@ -89,14 +85,11 @@ async fn on_the_way() {
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":";
     // Half a 409 may be a conflict or not, so the status does not decide.
     let half_an_error = "HTTP/1.1 409 Conflict\r\ncontent-length: 100\r\n\r\n{\"err";
+    let half_a_head = "HTTP/1.1 200 OK\r\ncontent-le";
     for (row, said, end) in [
         ("reset", "", End::Reset),
         ("closed before the reply", "", End::Close),
-        (
-            "closed in the head",
-            "HTTP/1.1 200 OK\r\ncontent-le",
-            End::Close,
-        ),
+        ("closed in the head", half_a_head, End::Close),
         ("closed in the body", half, End::Close),
         ("closed in the body of an error", half_an_error, End::Close),
         ("no reply", "", End::Stall),
@@ -179,22 +172,14 @@ const CONFLICT: Verdict = Verdict::Retry {
 
 #[tokio::test]
 async fn conflicts() {
+    use GrpcCode::{Aborted, AlreadyExists, FailedPrecondition};
     let conflicts = Policy::exponential().on(codes![409, Codes::ABORTED]);
+    let no = Verdict::Permanent;
     for (status, name, code, verdict) in [
-        (409, "ABORTED", GrpcCode::Aborted, CONFLICT),
-        (
-            409,
-            "ALREADY_EXISTS",
-            GrpcCode::AlreadyExists,
-            Verdict::Permanent,
-        ),
+        (409, "ABORTED", Aborted, CONFLICT),
+        (409, "ALREADY_EXISTS", AlreadyExists, no),
         // A conflict only where the caller says so.
-        (
-            400,
-            "FAILED_PRECONDITION",
-            GrpcCode::FailedPrecondition,
-            Verdict::Permanent,
-        ),
+        (400, "FAILED_PRECONDITION", FailedPrecondition, no),
     ] {
         let error = failure(named(status, name, ""), End::Close).await;
         let says = (Fault::status(&error), error.grpc_code());
@@ -205,7 +190,7 @@ async fn conflicts() {
 
     let policy = PATIENT.scaled(0.001);
     let says_so = policy.when(|error: &Error| match error.grpc_code() {
-        Some(GrpcCode::FailedPrecondition) => CONFLICT,
+        Some(FailedPrecondition) => CONFLICT,
         _ => policy.judge(error),
     });
     let mut reads = 0;

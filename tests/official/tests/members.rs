@@ -6,7 +6,7 @@ use backoff_cloud::{
     iam, known_fault,
 };
 use google_cloud_resourcemanager_v3::client::Projects;
-use official::credentials;
+use official::client;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -14,10 +14,7 @@ const PROJECT: &str = "projects/p";
 const ROLE: &str = "roles/viewer";
 
 async fn members(emulator: &Emulator) -> iam::Members<Projects> {
-    let client = Projects::builder()
-        .with_endpoint(emulator.url())
-        .with_credentials(credentials());
-    iam::Members::new(client.build().await.unwrap())
+    iam::Members::new(client!(Projects, emulator.url()))
 }
 
 #[tokio::test]
@@ -25,11 +22,8 @@ async fn a_hundred_tasks_cost_at_most_four_calls() {
     let emulator = Emulator::start().unwrap();
     let members = members(&emulator).await;
     let names: BTreeSet<_> = (0..100).map(|n| format!("user:{n}@example.com")).collect();
-    let tasks: Vec<_> = names
-        .iter()
-        .map(|name| tokio::spawn(members.add(PROJECT, ROLE, name).into_future()))
-        .collect();
-    for task in tasks {
+    let add = |name: &String| tokio::spawn(members.add(PROJECT, ROLE, name).into_future());
+    for task in names.iter().map(add).collect::<Vec<_>>() {
         assert!(task.await.unwrap().unwrap().is_written());
     }
     let policy = emulator.policy(PROJECT);
@@ -48,14 +42,8 @@ async fn a_failed_write_is_shared_and_is_permanent_in_a_box() {
     let once = iam::READ_MODIFY_WRITE.max_attempts(1);
     let members = members(&emulator).await.policy(once);
     emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
-    let (first, second) = tokio::join!(
-        members
-            .add(PROJECT, ROLE, "user:a@example.com")
-            .into_future(),
-        members
-            .add(PROJECT, ROLE, "user:b@example.com")
-            .into_future(),
-    );
+    let add = |member| members.add(PROJECT, ROLE, member).into_future();
+    let (first, second) = tokio::join!(add("user:a@example.com"), add("user:b@example.com"));
     for failed in [first, second] {
         let failed = failed.unwrap_err();
         assert_eq!(failed.reason(), StopReason::Attempts);

@@ -20,100 +20,91 @@ use google_cloud_memorystore_v1::{client::Memorystore, model::Instance};
 use google_cloud_redis_v1::client::CloudRedis;
 use google_cloud_resourcemanager_v3::client::Projects;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::credentials;
+use official::client;
 use std::time::Duration;
 
 const SECRET: &str = "projects/p/secrets/s";
 const PROJECT: &str = "projects/p";
 const PLACE: &str = "projects/p/locations/l";
 
-/// A client of the emulator, built with these words.
-macro_rules! client {
-    ($client:ty, $emulator:expr $(, $word:ident($($value:expr),*))*) => {
-        <$client>::builder()
-            .with_endpoint($emulator.url())
-            .with_credentials(credentials())
-            $(.$word($($value),*))*
-            .build()
-            .await
-            .unwrap()
-    };
-}
-
 /// 429 and every 5xx, ten attempts; all waits a thousandth. Not in virtual time, which a client's
 /// pool of connections moves on by itself whenever it waits for the network.
 const POLICY: Policy = memorystore::REQUEST.scaled(0.001);
 
-/// A request that fails in all the ways that pass, one after the other, and then succeeds.
-async fn survives<T>(call: Call, request: impl AsyncFnOnce(&Emulator) -> Result<T, Error>) {
+fn busy() -> Reply {
+    Reply::status(503)
+}
+
+/// A server that answers these calls by these replies.
+fn told(call: Call, replies: impl IntoIterator<Item = Reply>) -> Emulator {
     let emulator = Emulator::start().unwrap();
-    emulator.script(
-        call,
-        [
-            Reply::status(503),
-            Reply::status(429).retry_after("1"),
-            Reply::status(502).html(),
-            Reply::status(429).retry_info("0.2s"),
-            Reply::reset(),
-            Reply::cut(),
-        ],
-    );
+    emulator.script(call, replies);
+    emulator
+}
+
+/// A request that fails in all the ways that pass, one after the other, and then succeeds.
+async fn survives<T>(call: Call, request: impl AsyncFnOnce(&str) -> Result<T, Error>) {
+    let replies = [
+        busy(),
+        Reply::status(429).retry_after("1"),
+        Reply::status(502).html(),
+        Reply::status(429).retry_info("0.2s"),
+        Reply::reset(),
+        Reply::cut(),
+    ];
+    let emulator = told(call, replies);
     let start = std::time::Instant::now();
-    request(&emulator).await.expect("it passes");
+    request(emulator.url()).await.expect("it passes");
     assert_eq!(emulator.stats().calls, 7, "{call:?}");
     // The two hints; the other waits are shorter than 100 ms all together.
     assert!(start.elapsed() >= Duration::from_millis(1_200), "{call:?}");
 }
 
+/// A read that is made by the client's own policy.
+async fn read_by(client: &IAMPolicy) -> Result<iam_policy::Policy, Error> {
+    client.get_iam_policy().set_resource(PROJECT).send().await
+}
+
 #[tokio::test]
 async fn every_client_survives() {
-    let read_by_iam = survives(Call::GetIamPolicy, async |emulator| {
-        let client = client!(IAMPolicy, emulator, with_policy(POLICY));
-        client.get_iam_policy().set_resource(PROJECT).send().await
-    });
-    let written_by_iam = survives(Call::SetIamPolicy, async |emulator| {
-        let client = client!(IAMPolicy, emulator, with_policy(POLICY));
-        let write = client.set_iam_policy().set_resource(PROJECT);
-        write.set_policy(iam_policy::Policy::new()).send().await
-    });
-    let by_the_resource_manager = survives(Call::GetIamPolicy, async |emulator| {
-        let client = client!(Projects, emulator, with_policy(POLICY));
-        client.get_iam_policy().set_resource(PROJECT).send().await
-    });
-    // By a policy for one request.
-    let by_the_secret_manager = survives(Call::GetIamPolicy, async |emulator| {
-        let client = client!(SecretManagerService, emulator);
-        let read = client.get_iam_policy().set_resource(SECRET);
-        read.with_policy(POLICY).send().await
-    });
-    let by_redis = survives(Call::ListInstances, async |emulator| {
-        let client = client!(CloudRedis, emulator, with_policy(POLICY));
-        client.list_instances().set_parent(PLACE).send().await
-    });
-    let by_valkey = survives(Call::ListInstances, async |emulator| {
-        let client = client!(Memorystore, emulator, with_policy(POLICY));
-        client.list_instances().set_parent(PLACE).send().await
-    });
     tokio::join!(
-        read_by_iam,
-        written_by_iam,
-        by_the_resource_manager,
-        by_the_secret_manager,
-        by_redis,
-        by_valkey
+        survives(Call::GetIamPolicy, async |url| {
+            read_by(&client!(IAMPolicy, url, with_policy(POLICY))).await
+        }),
+        survives(Call::SetIamPolicy, async |url| {
+            let client = client!(IAMPolicy, url, with_policy(POLICY));
+            let write = client.set_iam_policy().set_resource(PROJECT);
+            write.set_policy(iam_policy::Policy::new()).send().await
+        }),
+        survives(Call::GetIamPolicy, async |url| {
+            let client = client!(Projects, url, with_policy(POLICY));
+            client.get_iam_policy().set_resource(PROJECT).send().await
+        }),
+        // By a policy for one request.
+        survives(Call::GetIamPolicy, async |url| {
+            let client = client!(SecretManagerService, url);
+            let read = client.get_iam_policy().set_resource(SECRET);
+            read.with_policy(POLICY).send().await
+        }),
+        survives(Call::ListInstances, async |url| {
+            let client = client!(CloudRedis, url, with_policy(POLICY));
+            client.list_instances().set_parent(PLACE).send().await
+        }),
+        survives(Call::ListInstances, async |url| {
+            let client = client!(Memorystore, url, with_policy(POLICY));
+            client.list_instances().set_parent(PLACE).send().await
+        }),
     );
 }
 
 /// A read under a policy: inside the client, or in a loop around one that tries once.
 async fn read(emulator: &Emulator, policy: Policy, is_inside: bool) -> Result<(), Error> {
     if is_inside {
-        let client = client!(IAMPolicy, emulator, with_policy(policy));
-        let read = client.get_iam_policy().set_resource(PROJECT);
-        return read.send().await.map(drop);
+        let client = client!(IAMPolicy, emulator.url(), with_policy(policy));
+        return read_by(&client).await.map(drop);
     }
-    let client = client!(IAMPolicy, emulator, try_once());
-    let once = || client.get_iam_policy().set_resource(PROJECT).send();
-    policy.retry(once).await.map(drop)
+    let client = client!(IAMPolicy, emulator.url(), try_once());
+    policy.retry(|| read_by(&client)).await.map(drop)
 }
 
 #[tokio::test]
@@ -130,8 +121,7 @@ async fn a_policy_decides_alike_inside_and_around() {
             ("a conflict", POLICY, said(409), 2, Some(409)),
             ("a mistake", POLICY, said(404), 2, Some(404)),
         ] {
-            let emulator = Emulator::start().unwrap();
-            emulator.script(Call::GetIamPolicy, replies);
+            let emulator = told(Call::GetIamPolicy, replies);
             let start = std::time::Instant::now();
             let outcome = read(&emulator, policy, is_inside).await;
             let row = format!("{row}, inside: {is_inside}: {outcome:?}");
@@ -145,17 +135,12 @@ async fn a_policy_decides_alike_inside_and_around() {
 /// Inside alone: around, an attempt timeout cuts an attempt.
 #[tokio::test]
 async fn the_deadline_cuts_an_attempt_that_hangs() {
-    let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [Reply::stall()]);
+    let emulator = told(Call::GetIamPolicy, [Reply::stall()]);
     let policy = POLICY.deadline(Duration::from_millis(200));
     let error = read(&emulator, policy, true).await.unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
     // On a slow machine the time may be over before the request is sent.
     assert!(emulator.stats().calls <= 1);
-}
-
-fn busy() -> Reply {
-    Reply::status(503)
 }
 
 /// Repeated inside, the same stale write would conflict until the deadline.
@@ -165,8 +150,8 @@ async fn a_policy_for_read_modify_writes_does_not_repeat_the_write_inside() {
         .scaled(0.001)
         .deadline(Duration::from_secs(600));
     let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator, with_policy(SERIES));
-    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
+    let client = client!(IAMPolicy, emulator.url(), with_policy(SERIES));
+    let read = async || read_by(&client).await;
     let write = async |policy| {
         let write = client.set_iam_policy().set_resource(PROJECT);
         write.set_policy(policy).send().await
@@ -188,46 +173,38 @@ async fn a_policy_for_read_modify_writes_does_not_repeat_the_write_inside() {
     assert_eq!(emulator.stats().calls, 2);
     // A failure that passes is repeated inside as before, and the series around it reads anew.
     emulator.reset_stats();
-    let replies = [Reply::status(503), Reply::status(409)];
+    let replies = [busy(), Reply::status(409)];
     emulator.script(Call::SetIamPolicy, replies);
     let series = SERIES.update(read, |policy| policy.version = 3, write);
     series.await.unwrap();
     assert_eq!(emulator.stats().calls, 5, "read, write, write, read, write");
 }
 
+/// The calls that are made while the server is down.
+async fn calls<T>(server: &Emulator, list: impl IntoFuture<Output = Result<T, Error>>) -> u64 {
+    server.reset_stats();
+    server.script(Call::ListInstances, vec![busy(); 30]);
+    let error = list.await.err().expect("it is down");
+    assert_eq!(error.http_status_code(), Some(503));
+    server.stats().calls
+}
+
 /// Turns the client's own retries off, so that only the retry around the client retries.
 #[tokio::test]
 async fn a_client_or_a_request_can_try_once() {
     let emulator = Emulator::start().unwrap();
-    let down = || {
-        emulator.reset_stats();
-        emulator.script(Call::ListInstances, [(); 30].map(|()| Reply::status(503)));
-    };
-    let patient = client!(Memorystore, emulator);
-    let once = client!(Memorystore, emulator, try_once());
+    let patient = client!(Memorystore, emulator.url());
+    let once = client!(Memorystore, emulator.url(), try_once());
+    let list = |client: &Memorystore| client.list_instances().set_parent(PLACE);
+    let by_client = async || list(&once).send().await;
+    let by_request = async || list(&patient).try_once().send().await;
     let outer = POLICY.max_attempts(3);
-
-    down();
-    let list = async || once.list_instances().set_parent(PLACE).send().await;
-    let error = list().await.unwrap_err();
-    assert_eq!(error.http_status_code(), Some(503));
-    assert_eq!(emulator.stats().calls, 1);
-    outer.retry(list).await.unwrap_err();
-    assert_eq!(emulator.stats().calls, 4);
-
-    down();
-    let list = async || {
-        let list = patient.list_instances().set_parent(PLACE);
-        list.try_once().send().await
-    };
-    outer.retry(list).await.unwrap_err();
-    assert_eq!(emulator.stats().calls, 3);
-
+    assert_eq!(calls(&emulator, by_client()).await, 1);
+    assert_eq!(calls(&emulator, outer.retry(by_client)).await, 3);
+    assert_eq!(calls(&emulator, outer.retry(by_request)).await, 3);
     // And a policy for one request of a client that tries once.
-    down();
-    let list = once.list_instances().set_parent(PLACE);
-    list.with_policy(outer).send().await.unwrap_err();
-    assert_eq!(emulator.stats().calls, 3);
+    let by_policy = list(&once).with_policy(outer).send();
+    assert_eq!(calls(&emulator, by_policy).await, 3);
 }
 
 /// Two short waits, and then one that is longer than any limit of time.
@@ -246,18 +223,17 @@ impl BackoffPolicy for TwoShortWaits {
 /// A retry around it does not begin anew what gax's own loop has given up.
 #[tokio::test]
 async fn what_the_client_gave_up_is_not_multiplied() {
-    let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [(); 100].map(|()| Reply::status(503)));
+    let emulator = told(Call::GetIamPolicy, vec![busy(); 100]);
     // The third wait is too long, so gax gives up before it.
     let limited = AlwaysRetry.with_time_limit(Duration::from_secs(60));
     let client = client!(
         IAMPolicy,
-        emulator,
+        emulator.url(),
         with_retry_policy(limited),
         with_backoff_policy(TwoShortWaits)
     );
-    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
-    let gave_up = POLICY.retry(read).reported().await.unwrap_err();
+    let read = POLICY.retry(|| read_by(&client)).reported();
+    let gave_up = read.await.unwrap_err();
     assert!(gave_up.error.is_exhausted(), "{gave_up}");
     assert_eq!(gave_up.report.attempts, 1, "{gave_up}");
     assert_eq!(gave_up.reason, StopReason::Permanent);
@@ -273,9 +249,8 @@ async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
     let mut runs = Vec::new();
     // A slow machine may spoil some of the runs.
     for _ in 0..10 {
-        let emulator = Emulator::start().unwrap();
         let replies = [busy().retry_after("1"), Reply::stall()];
-        emulator.script(Call::GetIamPolicy, replies);
+        let emulator = told(Call::GetIamPolicy, replies);
         let start = std::time::Instant::now();
         let error = read(&emulator, policy, true).await.unwrap_err();
         let took = start.elapsed();
@@ -292,15 +267,14 @@ async fn the_deadline_cuts_an_attempt_that_hangs_after_a_wait() {
 
 #[tokio::test]
 async fn what_creates_is_not_repeated_where_the_policy_asks_each_request() {
-    let emulator = Emulator::start().unwrap();
-    let client = client!(Memorystore, emulator, with_policy(POLICY.idempotent(false)));
+    let emulator = told(Call::CreateInstance, [busy()]);
+    let careful = POLICY.idempotent(false);
+    let client = client!(Memorystore, emulator.url(), with_policy(careful));
     let create = || {
         let create = client.create_instance().set_parent(PLACE);
-        create
-            .set_instance_id("first")
-            .set_instance(Instance::new())
+        let create = create.set_instance(Instance::new());
+        create.set_instance_id("first")
     };
-    emulator.script(Call::CreateInstance, [busy()]);
     let error = create().send().await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503), "{error:?}");
     assert_eq!(emulator.stats().calls, 1);
@@ -333,19 +307,17 @@ impl RetryThrottler for Drained {
 
 #[tokio::test]
 async fn a_drained_throttler_does_not_make_it_silent() {
-    let emulator = Emulator::start().unwrap();
-    emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
+    let emulator = told(Call::GetIamPolicy, [busy()]);
     let adapted = gax::adapt(POLICY);
     let client = client!(
         IAMPolicy,
-        emulator,
+        emulator.url(),
         with_retry_policy(adapted.clone()),
         with_backoff_policy(adapted),
         with_retry_throttler(Drained)
     );
     let start = std::time::Instant::now();
-    let read = client.get_iam_policy().set_resource(PROJECT);
-    let error = read.send().await.unwrap_err();
+    let error = read_by(&client).await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503));
     // One short wait before it was refused. Google's own goes on so for as long as its time limit.
     assert!(start.elapsed() < Duration::from_secs(60));
@@ -355,28 +327,26 @@ async fn a_drained_throttler_does_not_make_it_silent() {
 #[tokio::test]
 async fn a_budget_decides_before_the_wait() {
     static BUDGET: Budget = Budget::costs(14, 14, 5);
-    let emulator = Emulator::start().unwrap();
-    let client = client!(IAMPolicy, emulator, with_policy(POLICY.budget(&BUDGET)));
-    let read = async || client.get_iam_policy().set_resource(PROJECT).send().await;
-    emulator.script(Call::GetIamPolicy, [Reply::status(503)]);
-    read().await.unwrap();
+    let emulator = told(Call::GetIamPolicy, [busy()]);
+    let policy = POLICY.budget(&BUDGET);
+    let client = client!(IAMPolicy, emulator.url(), with_policy(policy));
+    read_by(&client).await.unwrap();
     assert_eq!(BUDGET.tokens(), 14.0, "14 spent, 14 back");
-    emulator.script(Call::GetIamPolicy, [503, 503].map(Reply::status));
-    assert_eq!(read().await.unwrap_err().http_status_code(), Some(503));
+    emulator.script(Call::GetIamPolicy, [busy(), busy()]);
+    let error = read_by(&client).await.unwrap_err();
+    assert_eq!(error.http_status_code(), Some(503));
     assert_eq!(emulator.stats().calls, 4);
 }
 
 #[tokio::test]
 async fn calls_at_the_same_time_wait_each_for_its_own_hint() {
-    let emulator = Emulator::start().unwrap();
     let hints = ["0.2s", "0.4s", "0.6s", "0.8s"];
     let replies = hints.map(|hint| Reply::status(429).retry_info(hint));
-    emulator.script(Call::GetIamPolicy, replies);
-    let client = client!(IAMPolicy, emulator, with_policy(POLICY));
+    let emulator = told(Call::GetIamPolicy, replies);
+    let client = client!(IAMPolicy, emulator.url(), with_policy(POLICY));
     let start = std::time::Instant::now();
     let read = async || {
-        let read = client.get_iam_policy().set_resource(PROJECT).send().await;
-        read.unwrap();
+        read_by(&client).await.unwrap();
         start.elapsed()
     };
     let (a, b, c, d) = tokio::join!(read(), read(), read(), read());

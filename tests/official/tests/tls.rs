@@ -4,7 +4,7 @@
 use backoff_core::{Delivery, Fault, FaultKind, Policy, Verdict};
 use google_cloud_gax_1::retry_policy::NeverRetry;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{credentials, install_tls};
+use official::{client, install_tls};
 use std::{
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
@@ -48,21 +48,16 @@ async fn untrusted() -> SocketAddr {
 
 async fn by_reqwest(server: SocketAddr) -> reqwest::Error {
     let client = reqwest::Client::builder().retry(reqwest::retry::never());
-    let get = client
-        .build()
-        .expect("a client")
-        .get(format!("https://{server}/"));
+    let client = client.build().expect("a client");
+    let get = client.get(format!("https://{server}/"));
     let error = get.send().await.expect_err("TLS fails");
     assert!(error.is_connect(), "{error:?}");
     error
 }
 
 async fn by_google(server: SocketAddr) -> google_cloud_gax_1::error::Error {
-    let client = SecretManagerService::builder()
-        .with_endpoint(format!("https://{server}"))
-        .with_credentials(credentials())
-        .with_retry_policy(NeverRetry);
-    let client = client.build().await.expect("nothing is sent yet");
+    let url = format!("https://{server}");
+    let client = client!(SecretManagerService, url, with_retry_policy(NeverRetry));
     let get = client.get_secret().set_name("projects/p/secrets/s");
     get.send().await.expect_err("TLS fails")
 }
@@ -70,11 +65,8 @@ async fn by_google(server: SocketAddr) -> google_cloud_gax_1::error::Error {
 /// No handshake, no request.
 fn assert_not_sent(row: &str, error: &(impl Fault + std::fmt::Debug), kind: Option<FaultKind>) {
     let says = (error.delivery(), error.status(), error.kind());
-    assert_eq!(
-        says,
-        (Some(Delivery::NotSent), None, kind),
-        "{row}: {error:?}"
-    );
+    let not_sent = (Some(Delivery::NotSent), None, kind);
+    assert_eq!(says, not_sent, "{row}: {error:?}");
     let careful = Policy::exponential().idempotent(false).judge(error);
     if kind.is_none() {
         assert!(error.must_reconnect(), "{row}: {error:?}");
@@ -88,9 +80,8 @@ fn assert_not_sent(row: &str, error: &(impl Fault + std::fmt::Debug), kind: Opti
 async fn nothing_was_sent() {
     install_tls();
     let plain = serve(async |mut stream: TcpStream| {
-        stream
-            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-            .await?;
+        let said = b"HTTP/1.1 400 Bad Request\r\n\r\n";
+        stream.write_all(said).await?;
         stream.read(&mut [0; 1_024]).await.map(drop)
     });
     let hasty = serve(async |mut stream: TcpStream| {

@@ -7,7 +7,7 @@ use backoff_cloud::{
     memorystore,
 };
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::credentials;
+use official::client;
 use recorded::{Told, told_while};
 use std::time::Duration;
 use tracing::Level;
@@ -25,24 +25,21 @@ fn runtime() -> tokio::runtime::Runtime {
     builder.enable_all().build().expect("a runtime")
 }
 
+async fn client_of(emulator: &Emulator, policy: gax::Adapted) -> SecretManagerService {
+    client!(SecretManagerService, emulator.url(), with_policy(policy))
+}
+
 #[test]
 fn each_end_of_a_call_is_told_whose_policy_it_is() {
     let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
-    let client = |policy: gax::Adapted| {
-        let client = SecretManagerService::builder()
-            .with_endpoint(emulator.url())
-            .with_credentials(credentials());
-        let build = client.with_policy(policy).build();
-        runtime.block_on(build).expect("a client")
-    };
+    let client = |policy: gax::Adapted| runtime.block_on(client_of(&emulator, policy));
     let told = |client: &SecretManagerService, replies: &[u16], has_own: bool| -> Told {
         let replies = replies.iter().map(|status| Reply::status(*status));
         emulator.script(Call::GetIamPolicy, replies);
         let get = client.get_iam_policy().set_resource("projects/p/secrets/s");
-        let get = if has_own {
-            get.with_policy(POLICY)
-        } else {
-            get
+        let get = match has_own {
+            true => get.with_policy(POLICY),
+            false => get,
         };
         told_while(|| drop(runtime.block_on(get.send())))
     };
@@ -74,11 +71,7 @@ fn each_end_of_a_call_is_told_whose_policy_it_is() {
 #[test]
 fn a_request_that_tries_once_is_not_taken_for_another() {
     let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
-    let client = SecretManagerService::builder()
-        .with_endpoint(emulator.url())
-        .with_credentials(credentials())
-        .with_policy(POLICY);
-    let client = runtime.block_on(client.build()).expect("a client");
+    let client = runtime.block_on(client_of(&emulator, POLICY.into()));
     let slow = Reply::delay(Duration::from_secs(1));
     emulator.script(Call::GetIamPolicy, [Reply::status(503), slow]);
     let resource = "projects/p/secrets/s";

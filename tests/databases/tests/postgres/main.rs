@@ -54,4 +54,4 @@ use sqlx_09 as sqlx;
 use tokio_postgres_07 as tokio_postgres;
 
 /// The error of a test when something else than the tested code fails.
-type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+type Tested<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

@@ -193,31 +193,23 @@ impl Home {
 
 /// A new folder of whoever runs the programs.
 fn new_folder(name: &str) -> io::Result<PathBuf> {
-    let Some((user, group)) = programs::account()? else {
-        let folder = env::temp_dir().join(name);
-        fs::create_dir_all(&folder)?;
-        return Ok(folder);
-    };
+    let account = programs::account()?;
+    let mut tried = io::ErrorKind::NotFound.into();
     // The account may not be let into a folder of root's, which `TMPDIR` can be.
-    let mut tried = None;
     for parent in [env::temp_dir(), PathBuf::from("/tmp")] {
         let folder = parent.join(name);
         fs::create_dir_all(&folder)?;
+        let Some((user, group)) = account else {
+            return Ok(folder);
+        };
         chown(&folder, Some(user), Some(group))?;
-        let enter = Command::new("true")
-            .current_dir(&folder)
-            .uid(user)
-            .gid(group)
-            .status();
-        match enter {
+        match by_account(Command::new("true"), &folder)?.status() {
             Ok(_) => return Ok(folder),
-            Err(error) => {
-                let _ = fs::remove_dir_all(&folder);
-                tried = Some(error);
-            }
+            Err(error) => tried = error,
         }
+        let _ = fs::remove_dir_all(&folder);
     }
-    Err(tried.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    Err(tried)
 }
 
 /// A port that nobody listened on a moment ago.

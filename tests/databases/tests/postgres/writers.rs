@@ -23,6 +23,11 @@ const TRANSACTION: Policy = postgres::TRANSACTION.deadline(Duration::from_secs(6
 /// So long the writers wait for each trouble. It is a net.
 const LONGEST: Duration = Duration::from_secs(300);
 
+/// One session is terminated in so many attempts, and of so many commits one loses its reply and one does
+/// not arrive. They are counted in attempts and commits, so that a slow machine has as many.
+const KILL_IN: u32 = 10;
+const LOST_OF: u32 = 20;
+
 /// The values that all writers of a run share.
 struct Crew {
     policy: Policy,
@@ -30,6 +35,13 @@ struct Crew {
     recognises: bool,
     /// How many moves each writer makes, or more, until each trouble has befallen one of them.
     rounds: u32,
+    /// Whether there is no trouble.
+    is_calm: bool,
+    counts: Counts,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
     attempts: AtomicU32,
     conflicts: AtomicU32,
     /// Failures of the connection, and sessions that were terminated.
@@ -40,27 +52,31 @@ struct Crew {
 }
 
 impl Crew {
-    fn new(policy: Policy, recognises: bool, rounds: u32) -> Arc<Self> {
-        Arc::new(Crew {
+    fn new(policy: Policy, recognises: bool, rounds: u32) -> Self {
+        Crew {
             policy,
             recognises,
             rounds,
-            attempts: AtomicU32::new(0),
-            conflicts: AtomicU32::new(0),
-            broken: AtomicU32::new(0),
-            killed: AtomicU32::new(0),
-            is_over: AtomicBool::new(false),
-        })
+            is_calm: false,
+            counts: Counts::default(),
+        }
     }
 
     fn hear<E: Fault>(&self, event: &Event<'_, E>) {
         let Some(fault) = event.fault() else { return };
         if fault.kind() == Some(FaultKind::Conflict) {
-            self.conflicts.fetch_add(1, Relaxed);
+            self.counts.conflicts.fetch_add(1, Relaxed);
         }
         if fault.must_reconnect() {
-            self.broken.fetch_add(1, Relaxed);
+            self.counts.broken.fetch_add(1, Relaxed);
         }
+    }
+
+    /// Whether everything has happened that is to happen.
+    fn is_through(&self, link: &Link) -> bool {
+        let counted = [&self.counts.conflicts, &self.counts.killed].map(|it| it.load(Relaxed));
+        let lost = [link.unheard(), link.untold()];
+        self.is_calm || counted.iter().chain(&lost).all(|count| *count > 0)
     }
 }
 
@@ -99,7 +115,7 @@ const NOTE: &str = "INSERT INTO moves VALUES ($1, $2, $3)";
 
 #[retry(policy = crew.policy, notify = |event| crew.hear(event))]
 async fn move_by_sqlx(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> sqlx::Result<()> {
-    crew.attempts.fetch_add(1, Relaxed);
+    crew.counts.attempts.fetch_add(1, Relaxed);
     let mut transaction = pool
         .begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE")
         .await?;
@@ -148,7 +164,7 @@ async fn move_by_tokio_postgres(
     line: &mut Line,
     transfer: &Transfer,
 ) -> Result<(), tokio_postgres::Error> {
-    crew.attempts.fetch_add(1, Relaxed);
+    crew.counts.attempts.fetch_add(1, Relaxed);
     let moved = move_on(line.client().await?, crew.recognises, transfer).await;
     if moved.as_ref().is_err_and(Fault::must_reconnect) {
         line.client = None;
@@ -184,37 +200,14 @@ enum Client {
     TokioPostgres,
 }
 
-/// The faults of a run. They are counted in attempts and commits, so that a slow machine has as many.
-#[derive(Clone, Copy)]
-struct Trouble {
-    /// In so many attempts a session is terminated, if any is to be.
-    kill_in: Option<u32>,
-    /// Of so many commits one loses its reply and one does not arrive.
-    lost_of: u32,
-}
-
-const TROUBLE: Trouble = Trouble {
-    kill_in: Some(10),
-    lost_of: 20,
-};
-
-impl Trouble {
-    /// Whether everything has happened that is to happen.
-    fn has_happened(self, crew: &Crew, link: &Link) -> bool {
-        let counted = [&crew.conflicts, &crew.killed].map(|it| it.load(Relaxed));
-        let lost = [link.unheard(), link.untold()];
-        self.kill_in.is_none() || counted.iter().chain(&lost).all(|count| *count > 0)
-    }
-}
-
 /// The result of a run.
 struct Ended {
     /// What the writers were told of each operation.
     told: Vec<(String, Told)>,
     /// How often each operation is in the books.
     booked: HashMap<String, i64>,
-    unheard: u32,
-    untold: u32,
+    crew: Arc<Crew>,
+    link: Arc<Link>,
     took: Duration,
 }
 
@@ -235,24 +228,14 @@ impl Ended {
         self.told.iter().filter(is_so).count()
     }
 
-    fn print(&self, what: &str, client: Client, crew: &Crew) {
+    fn print(&self, what: &str, client: Client) {
+        let done = self.of(Told::Done, |times| times > 0);
+        let (all, lost) = (self.told.len(), [self.link.unheard(), self.link.untold()]);
         println!(
-            "{what}, {client:?}: {} of {} operations done, {} of them twice or more, {} perhaps \
-             ({} of them not); {} attempts, {} conflicts, {} broken connections, {} sessions \
-             terminated, {} replies of commits and {} commits lost, {:.1} s",
-            self.of(Told::Done, |times| times > 0),
-            self.told.len(),
-            self.of(Told::Done, |times| times > 1),
-            self.of(Told::Perhaps, |_| true),
-            self.of(Told::Perhaps, |times| times == 0),
-            crew.attempts.load(Relaxed),
-            crew.conflicts.load(Relaxed),
-            crew.broken.load(Relaxed),
-            crew.killed.load(Relaxed),
-            self.unheard,
-            self.untold,
-            self.took.as_secs_f64(),
+            "{what}, {client:?}: {done} of {all} done, {:?}",
+            self.crew.counts
         );
+        println!("lost replies and commits: {lost:?}, took {:?}", self.took);
     }
 }
 
@@ -260,19 +243,16 @@ impl Ended {
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 /// Has all writers make all their moves.
-async fn run(
-    server: &Server,
-    client: Client,
-    crew: &Arc<Crew>,
-    trouble: Trouble,
-) -> Result<Ended, Box<dyn std::error::Error + Send + Sync>> {
+async fn run(server: &Server, client: Client, crew: Crew) -> Tested<Ended> {
+    let crew = Arc::new(crew);
     let database = format!("books_{}", RUNS.fetch_add(1, Relaxed));
     let mut outside = sqlx::PgConnection::open(server.port()).await?;
     outside.say(&format!("CREATE DATABASE {database}")).await?;
     let options = sqlx_options(server.port()).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let link = Link::to(server.port(), trouble.lost_of).await?;
+    let lost_of = if crew.is_calm { u32::MAX } else { LOST_OF };
+    let link = Link::to(server.port(), lost_of).await?;
 
     let begun = Instant::now();
     let pool = pool_options().max_connections(WRITERS);
@@ -282,18 +262,16 @@ async fn run(
     config.application_name("writers").dbname(&database);
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
-        let (crew, pool, config) = (Arc::clone(crew), pool.clone(), config.clone());
-        let link = Arc::clone(&link);
+        let (crew, pool, link) = (Arc::clone(&crew), pool.clone(), Arc::clone(&link));
+        let config = config.clone();
         writers.spawn(async move {
             let mut line = Line {
                 config,
                 client: None,
             };
             let mut told = Vec::new();
-            let goes_on = |round| {
-                let waits = || !trouble.has_happened(&crew, &link) && begun.elapsed() < LONGEST;
-                round < crew.rounds || waits()
-            };
+            let waits = || !crew.is_through(&link) && begun.elapsed() < LONGEST;
+            let goes_on = |round| round < crew.rounds || waits();
             for round in (0..).take_while(|round| goes_on(*round)) {
                 let transfer = Transfer::of(writer, round);
                 let is_done = match client {
@@ -309,10 +287,10 @@ async fn run(
     }
     let all = async {
         let told = writers.join_all().await.concat();
-        crew.is_over.store(true, Relaxed);
+        crew.counts.is_over.store(true, Relaxed);
         told
     };
-    let (told, ()) = tokio::join!(all, kill(&books, trouble.kill_in, crew));
+    let (told, ()) = tokio::join!(all, kill(&books, &crew));
     let took = begun.elapsed();
 
     let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
@@ -322,11 +300,12 @@ async fn run(
         - (SELECT count(*) FROM moves WHERE source = accounts.id)";
     let wrong: i64 = sqlx::query_scalar(wrong).fetch_one(&books).await?;
     assert_eq!(wrong, 0, "a balance is not what the moves make it");
+    let booked = booked.into_iter().collect();
     Ok(Ended {
         told,
-        booked: booked.into_iter().collect(),
-        unheard: link.unheard(),
-        untold: link.untold(),
+        booked,
+        crew,
+        link,
         took,
     })
 }
@@ -343,79 +322,63 @@ fn is_done<E: Fault + std::error::Error>(outcome: Result<(), E>) -> Told {
 }
 
 /// Terminates a session of the writers now and then, whichever it is: one in so many attempts.
-async fn kill(books: &sqlx::PgPool, kill_in: Option<u32>, crew: &Crew) {
-    let Some(kill_in) = kill_in else { return };
+async fn kill(books: &sqlx::PgPool, crew: &Crew) {
+    if crew.is_calm {
+        return;
+    }
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'writers'
         AND state <> 'idle' ORDER BY random() LIMIT 1";
-    let mut next = kill_in;
-    while !crew.is_over.load(Relaxed) {
+    let mut next = KILL_IN;
+    while !crew.counts.is_over.load(Relaxed) {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        if crew.attempts.load(Relaxed) < next {
+        if crew.counts.attempts.load(Relaxed) < next {
             continue;
         }
         let found = sqlx::query_scalar(kill).fetch_optional(books).await;
         let found: Option<bool> = found.expect("the books are on no link");
         if found.unwrap_or(false) {
-            crew.killed.fetch_add(1, Relaxed);
-            next = crew.attempts.load(Relaxed) + kill_in;
+            crew.counts.killed.fetch_add(1, Relaxed);
+            next = crew.counts.attempts.load(Relaxed) + KILL_IN;
         }
     }
 }
 
-needs_postgres![
-    all_moves_are_made_and_none_twice,
-    without_ids_what_is_called_idempotent_is_made_twice,
-    without_ids_what_is_not_idempotent_ends_in_doubt,
-];
+needs_postgres![moves_are_made_once_where_the_policy_fits];
 
-/// Runs such a crew with each client, in trouble.
-async fn each_client(what: &str, crew: impl Fn() -> Arc<Crew>, holds: impl Fn(&Ended)) -> Tested {
+async fn moves_are_made_once_where_the_policy_fits() -> Tested {
     let server = Server::shared()?;
-    for client in [Client::Sqlx, Client::TokioPostgres] {
-        let crew = crew();
-        let ended = run(&server, client, &crew, TROUBLE).await?;
-        ended.print(what, client, &crew);
-        assert!(crew.conflicts.load(Relaxed) > 0 && crew.killed.load(Relaxed) > 0);
-        assert!(ended.unheard > 0 && ended.untold > 0);
-        holds(&ended);
+    let again = TRANSACTION.idempotent(true);
+    let rows: [(_, _, _, _, fn(&Ended)); 3] = [
+        // Transactions that recognise their own effect: everything is retried.
+        ("with ids", again, true, 20, |ended| {
+            let once = ended.of(Told::Done, |times| times == 1);
+            assert_eq!(once, ended.told.len());
+            assert!(once >= 16 * 20);
+        }),
+        // The ids are not for show: without them, each lost reply is a move more.
+        ("without ids", again, false, 10, |ended| {
+            let more: i64 = ended.booked.values().map(|times| times - 1).sum();
+            assert_eq!(more, i64::from(ended.link.unheard()));
+        }),
+        // As it is, the policy gives up where a move may have been made: whoever was not heard is in doubt.
+        ("not idempotent", TRANSACTION, false, 10, |ended| {
+            assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
+            assert_eq!(ended.of(Told::Perhaps, |times| times > 1), 0);
+            let made = ended.of(Told::Perhaps, |times| times == 1);
+            assert_eq!(made, ended.link.unheard() as usize);
+        }),
+    ];
+    for (what, policy, recognises, rounds, holds) in rows {
+        for client in [Client::Sqlx, Client::TokioPostgres] {
+            let crew = Crew::new(policy, recognises, rounds);
+            let ended = run(&server, client, crew).await?;
+            ended.print(what, client);
+            assert!(ended.crew.is_through(&ended.link), "{what}, {client:?}");
+            holds(&ended);
+        }
     }
     Ok(())
-}
-
-/// Transactions that recognise their own effect: everything is retried, and each move is made once.
-async fn all_moves_are_made_and_none_twice() -> Tested {
-    let crew = || Crew::new(TRANSACTION.idempotent(true), true, 20);
-    each_client("with ids", crew, |ended| {
-        let once = ended.of(Told::Done, |times| times == 1);
-        assert_eq!(once, ended.told.len());
-        assert!(once >= 16 * 20);
-    })
-    .await
-}
-
-/// The ids are not for show: without them, what is repeated after a lost reply is made twice.
-async fn without_ids_what_is_called_idempotent_is_made_twice() -> Tested {
-    let crew = || Crew::new(TRANSACTION.idempotent(true), false, 10);
-    each_client("without ids", crew, |ended| {
-        let more: i64 = ended.booked.values().map(|times| times - 1).sum();
-        // Each lost reply is a move more.
-        assert_eq!(more, i64::from(ended.unheard));
-    })
-    .await
-}
-
-/// As it is, the policy gives up where a move may have been made, so that none is made twice.
-async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
-    let crew = || Crew::new(TRANSACTION, false, 10);
-    each_client("not idempotent", crew, |ended| {
-        assert_eq!(ended.of(Told::Done, |times| times != 1), 0);
-        assert_eq!(ended.of(Told::Perhaps, |times| times > 1), 0);
-        let made = ended.of(Told::Perhaps, |times| times == 1);
-        // Whoever was not heard is in doubt.
-        assert_eq!(made, ended.unheard as usize);
-    })
-    .await
 }
 
 /// Which base suits sixteen writers of four rows; the figures are on the page of
@@ -424,17 +387,14 @@ async fn without_ids_what_is_not_idempotent_ends_in_doubt() -> Tested {
 #[ignore = "a measurement that takes a minute: cargo test -p databases -- --ignored --nocapture"]
 async fn measured_bases() -> Tested {
     let server = Server::start(&[])?;
-    let calm = Trouble {
-        kill_in: None,
-        lost_of: u32::MAX,
-    };
     for millis in [1, 2, 5, 10, 20, 50, 100] {
         let base = Duration::from_millis(millis);
         let policy = TRANSACTION.idempotent(true).base(base);
         for client in [Client::Sqlx, Client::TokioPostgres] {
-            let crew = Crew::new(policy, true, 20);
-            let ended = run(&server, client, &crew, calm).await?;
-            ended.print(&format!("base {millis} ms"), client, &crew);
+            let mut crew = Crew::new(policy, true, 20);
+            crew.is_calm = true;
+            let ended = run(&server, client, crew).await?;
+            ended.print(&format!("base {millis} ms"), client);
         }
     }
     Ok(())

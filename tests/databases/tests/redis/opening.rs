@@ -101,9 +101,7 @@ async fn calls_that_begin_while_the_server_is_down_are_served() -> Tested {
     let failed = load.calls[later..].iter().find(|it| it.outcome.is_err());
     assert!(failed.is_none(), "{failed:?}");
     // The server kept nothing of the time before.
-    assert_eq!(
-        counts(&server, "key", all).await?[later..],
-        vec![1; all - later]
-    );
+    let kept = &counts(&server, "key", all).await?[later..];
+    assert!(kept.iter().all(|count| *count == 1), "{kept:?}");
     Ok(())
 }

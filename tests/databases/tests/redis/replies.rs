@@ -57,11 +57,8 @@ async fn dropped_is_perhaps_applied_and_reopened() -> Tested {
             // The next call finds a connection that works.
             add_to(&calls, key).await?;
         }
-        assert_eq!(
-            (calls.seen.of("dropped"), calls.source.opened()),
-            (1, 2),
-            "{key}"
-        );
+        let seen = (calls.seen.of("dropped"), calls.source.opened());
+        assert_eq!(seen, (1, 2), "{key}");
     }
     Ok(())
 }

@@ -41,24 +41,18 @@ async fn add_one(calls: &Retried, others: &Barrier) -> Result<UpdateReport, Redi
         }
         let mut transaction = redis::pipe();
         transaction.atomic().cmd("SET").arg("total").arg(total);
-        let written = transaction
-            .query_async::<Option<Value>>(&mut connection)
-            .await;
-        written.inspect_err(|error| {
+        let written = transaction.query_async::<Option<Value>>(&mut connection);
+        written.await.inspect_err(|error| {
             if error.must_reconnect() {
                 source.reset();
             }
         })
     };
-    let updated = calls
-        .policy
-        .update(read, |(_, total)| *total += 1, write)
-        .conflict_if(|written| written.is_none())
-        .reported()
-        .await;
-    updated
-        .map(|(_, report)| report)
-        .map_err(|error| error.error)
+    let add = |(_, total): &mut (_, u64)| *total += 1;
+    let update = calls.policy.update(read, add, write);
+    let update = update.conflict_if(|written| written.is_none()).reported();
+    let (_, report) = update.await.map_err(|error| error.error)?;
+    Ok(report)
 }
 
 async fn total(server: &Server) -> redis::RedisResult<u64> {
@@ -91,10 +85,7 @@ async fn writers_who_watch_survive_a_demoted_primary() -> Tested {
     const WRITERS: u64 = 8;
     let (mut primary, replica) = Server::pair().await?;
     let addresses = [Address::before(primary.port()).await?];
-    let (added, is_over) = (
-        Arc::new(AtomicU64::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (added, is_over) = (Arc::new(AtomicU64::new(0)), Arc::<AtomicBool>::default());
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
         let calls = calls_to(addresses[0].port(), COUNTING)?;
@@ -110,19 +101,15 @@ async fn writers_who_watch_survive_a_demoted_primary() -> Tested {
             Ok::<_, RedisError>(calls.source.opened())
         });
     }
-    let adds = |more| {
-        let first = added.load(SeqCst);
-        until("updates", {
-            let added = &added;
-            move || added.load(SeqCst) >= first + more
-        })
+    let adds = async |more| {
+        let last = added.load(SeqCst) + more;
+        until("updates", || added.load(SeqCst) >= last).await
     };
     let events = async {
         adds(40).await?;
-        let demoted = Happening::Demoted;
-        demoted
-            .befall(&mut primary, &replica, &addresses, noticed_soon())
-            .await?;
+        let happens = Happening::Demoted;
+        let happens = happens.befall(&mut primary, &replica, &addresses, noticed_soon());
+        happens.await?;
         adds(40).await
     };
     let happened = events.await;
