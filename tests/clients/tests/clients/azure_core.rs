@@ -4,7 +4,7 @@ use crate::{
     facts::{
         Facts, NOT_SENT, NOTHING, POLICY,
         Repeated::{Always, IfIdempotent, Never},
-        assert_row,
+        assert_says,
     },
     forms::{Form, fails_on_the_way, says, sixteen_writes, status},
     install_tls,
@@ -160,7 +160,7 @@ async fn no_token() {
         assert_eq!(*error.kind(), ErrorKind::Credential);
         let is_permanent = Fault::kind(&error) == Some(FaultKind::Permanent);
         assert_eq!(is_permanent, repeated == Never, "{error:?}");
-        assert_row(&error, facts, repeated);
+        assert_says(&error, facts, repeated);
     }
     assert_eq!(service.calls(), 0);
 }
@@ -169,7 +169,7 @@ async fn no_token() {
 async fn own_doing() {
     let error = Error::with_message(ErrorKind::DataConversion, "no JSON");
     assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent));
-    assert_row(&error, NOTHING, Never);
+    assert_says(&error, NOTHING, Never);
 }
 
 #[tokio::test]
@@ -206,6 +206,6 @@ async fn writers_of_one_blob_lose_nothing() {
         .reported()
         .await
         .expect_err("another has written");
-    assert_row(&refused.error, status(412), Never);
+    assert_says(&refused.error, status(412), Never);
     assert_eq!(refused.reason, StopReason::Permanent);
 }

@@ -4,7 +4,7 @@ use crate::{
     facts::{
         Facts, MAYBE_SENT, NOT_SENT, NOTHING,
         Repeated::{self, Always, IfIdempotent},
-        assert_row,
+        assert_says,
     },
     server::{AMPLE, End, LAST_MODIFIED, PATIENCE, Server, full, half, html_502, nobody},
 };
@@ -100,9 +100,9 @@ pub(crate) async fn fails_on_the_way<F: Form>() {
         }
     }
     let cut = F::Error::from(TimedOut::new(PATIENCE));
-    assert_row(&cut, MAYBE_SENT, IfIdempotent);
+    assert_says(&cut, MAYBE_SENT, IfIdempotent);
     let page = failure::<F>(html_502(), End::Close).await;
-    assert_row(&page, status(502), IfIdempotent);
+    assert_says(&page, status(502), IfIdempotent);
 }
 
 /// Replies with a status, the milliseconds of their hint, and who repeats them.

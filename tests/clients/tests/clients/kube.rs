@@ -4,7 +4,7 @@ use crate::{
     facts::{
         NOTHING, POLICY,
         Repeated::{Always, IfIdempotent, Never},
-        assert_row,
+        assert_says,
     },
     forms::{Form, fails_on_the_way, failure, says, sixteen_writes, status},
     server::{AMPLE, End, Meeting, Request, Server, reply},
@@ -111,7 +111,7 @@ async fn all_kinds_of_409() {
         let said = said_because(409, reason, 0, &causes);
         let error = failure::<Kube>(said, End::Close).await;
         assert_eq!(error.kind(), Some(kind), "{reason} {causes}");
-        assert_row(&error, status(409), Never);
+        assert_says(&error, status(409), Never);
         let is_repeated = POLICY.retry_conflicts(true).judge(&error) != false.into();
         assert_eq!(
             is_repeated,
@@ -126,7 +126,7 @@ async fn no_object() {
     let error = failure::<Kube>(reply(200, "", "<html>"), End::Close).await;
     assert!(matches!(error, Error::SerdeError(_)), "{error:?}");
     assert_eq!(error.kind(), Some(FaultKind::Permanent));
-    assert_row(&error, NOTHING, Never);
+    assert_says(&error, NOTHING, Never);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::{
     facts::{
         NOTHING, POLICY,
         Repeated::{Always, IfIdempotent, Never},
-        assert_row,
+        assert_says,
     },
     forms::{Form, fails_on_the_way, says, sixteen_writes, status},
     install_tls,
@@ -118,21 +118,21 @@ async fn an_error_inside_of_a_success() {
         .await;
     let error = copied.expect_err("too fast");
     assert_eq!(error.kind(), Some(FaultKind::Transient));
-    assert_row(&error, NOTHING, IfIdempotent);
+    assert_says(&error, NOTHING, IfIdempotent);
 }
 
 #[tokio::test]
 async fn conflicts() {
     let stale = failure_to_put(update(), reply(412, "", "<Error/>")).await;
     assert!(matches!(stale, Error::Precondition { .. }), "{stale:?}");
-    assert_row(&stale, status(412), Never);
+    assert_says(&stale, status(412), Never);
     let also = POLICY.also_on(backoff_core::codes![412]);
     assert_ne!(also.judge(&stale), false.into());
 
     let exists = failure_to_put(PutMode::Create, reply(412, "", "<Error/>")).await;
     assert!(matches!(exists, Error::AlreadyExists { .. }), "{exists:?}");
     assert_eq!(exists.kind(), Some(FaultKind::Permanent));
-    assert_row(&exists, status(409), Never);
+    assert_says(&exists, status(409), Never);
 
     let body = "<Error><Code>ConditionalRequestConflict</Code></Error>";
     for mode in [update(), PutMode::Create] {
@@ -165,7 +165,7 @@ async fn own_doing() {
     let odd = AmazonS3Builder::new().build().expect_err("no bucket");
     for error in [unknown, odd] {
         assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
-        assert_row(&error, NOTHING, Never);
+        assert_says(&error, NOTHING, Never);
     }
 }
 

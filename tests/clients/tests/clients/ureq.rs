@@ -4,7 +4,7 @@ use crate::{
     facts::{
         MAYBE_SENT, NOT_SENT, NOTHING, POLICY,
         Repeated::{Always, IfIdempotent, Never},
-        assert_row,
+        assert_says,
     },
     forms::{Form, fails_on_the_way, failure, says},
     server::{AMPLE, End, Server, nobody, reply},
@@ -49,13 +49,13 @@ impl Form for Ureq {
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<Ureq>().await;
-    assert_row(&Error::HostNotFound, NOT_SENT, Always);
+    assert_says(&Error::HostNotFound, NOT_SENT, Always);
     // The time of the whole call does not say how far it came.
     for whole in [Timeout::Global, Timeout::PerCall] {
-        assert_row(&Error::Timeout(whole), MAYBE_SENT, IfIdempotent);
+        assert_says(&Error::Timeout(whole), MAYBE_SENT, IfIdempotent);
     }
     let inside = std::io::Error::other(Error::Other(Box::new(Error::HostNotFound)));
-    assert_row(&inside, NOT_SENT, Always);
+    assert_says(&inside, NOT_SENT, Always);
 }
 
 #[tokio::test]
@@ -117,7 +117,7 @@ fn a_proxy_without_a_tunnel() {
         let config = config.timeout_global(Some(AMPLE)).build();
         let error = get(nobody(), &config.new_agent()).expect_err("no tunnel");
         assert!(matches!(error, Error::ConnectProxyFailed(_)), "{error:?}");
-        assert_row(&error, NOT_SENT, repeated);
+        assert_says(&error, NOT_SENT, repeated);
     }
 }
 
@@ -132,7 +132,7 @@ fn a_redirect_after_a_post_that_was_applied() {
         agent.post(format!("http://{server}/")).send("one")
     };
     let error = pay(10).expect_err("nobody is there");
-    assert_row(&error, NOT_SENT, Always);
+    assert_says(&error, NOT_SENT, Always);
     assert_eq!(server.calls(), 1);
     assert_eq!(pay(0).expect("a response").status(), 303);
     assert_eq!(server.calls(), 2);
@@ -147,6 +147,6 @@ fn own_doing() {
     let too_long = put.header("content-length", "1").send("two");
     for error in [redirects, no_address, too_long.expect_err("too long")] {
         assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
-        assert_row(&error, NOTHING, Never);
+        assert_says(&error, NOTHING, Never);
     }
 }

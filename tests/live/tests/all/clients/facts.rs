@@ -1,5 +1,8 @@
 //! The facts in an error, and what a policy decides about the error.
 
+// tests/clients uses a part of this file too.
+#![allow(dead_code)]
+
 use backoff_core::{Codes, Delivery, Fault, GrpcCode, Policy, Verdict, codes};
 use std::time::Duration;
 
@@ -80,6 +83,17 @@ impl Repeated {
             odd => panic!("no policy may say {odd:?}"),
         }
     }
+}
+
+/// What an error must say.
+#[track_caller]
+pub(crate) fn assert_says(
+    error: &(impl Fault + std::fmt::Debug),
+    facts: Facts,
+    repeated: Repeated,
+) {
+    assert_eq!(Facts::of(error), facts, "{error:?}");
+    assert_eq!(Repeated::of(error), repeated, "{error:?}");
 }
 
 /// The failure of this row was made, and this is what it must say, in a box too.
