@@ -28,12 +28,7 @@ fn the_awaited_value() {
     async fn path(calls: &Cell<u32>) -> Result<u32, Error> {
         ask(calls)
     }
-    #[retry(base = "1ms", until = |percent| *percent >= least)]
-    fn blocking(calls: &Cell<u32>, least: u32) -> Result<u32, Error> {
-        ask(calls)
-    }
     assert_eq!(run(path(&Cell::new(0))), Ok(120));
-    assert_eq!(blocking(&Cell::new(0), 100), Ok(120));
     let mut seen = 0;
     let block = retry_block!(
         on = [503, Error::NotYet(_)],
