@@ -107,12 +107,8 @@ mod strict {
 #[test]
 fn under_strict_lints() {
     let flaky = Flaky::failing(2);
-    let got = run(sent(strict::strict(
-        &flaky,
-        "a".to_owned(),
-        vec![1],
-        Box::new(|| 1),
-    )));
+    let other = Box::new(|| 1);
+    let got = run(sent(strict::strict(&flaky, "a".into(), vec![1], other)));
     assert_eq!((got, flaky.calls()), (Ok(4), 3));
     assert_eq!(strict::blocking(&Flaky::failing(2)), Ok(3));
 }

@@ -49,7 +49,8 @@ impl Service for Client {
 
     #[retry(
         base = "1ms", max_attempts = self.attempts, attempt_timeout = Duration::from_secs(self.attempts.into()),
-        notify = |_| assert_eq!(self.attempts, 3), clone(body)
+        notify = |_| assert_eq!(self.attempts, 3), clone(body),
+        until = |length| *length == 6, consecutive = self.attempts - 2
     )]
     async fn mutable(&mut self, name: String, mut body: Vec<u8>) -> Result<usize, Error> {
         self.pushed += 1;

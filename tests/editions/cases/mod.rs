@@ -241,7 +241,7 @@ fn asked<T>(call: impl FnOnce(&Flaky) -> T) -> (u32, T) {
 }
 
 fn expect(keys: &str, calls: u32, forms: &[(&str, (u32, Result<u32, Error>))]) {
-    let outcome = if calls == 3 { Ok(3) } else { Err(BUSY) };
+    let outcome = if calls > 2 { Ok(calls) } else { Err(BUSY) };
     for (form, got) in forms {
         assert_eq!(*got, (calls, outcome.clone()), "{} with {}", form, keys);
     }

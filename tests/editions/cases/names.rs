@@ -59,31 +59,20 @@ mod shadows {
     trait Send {}
     trait Into {}
     impl<T> Clone for T {}
-    struct Context;
-    struct Box;
-    struct Vec;
-    struct String;
-    struct Duration;
-    struct Policy;
-    struct Step;
-    struct Wait;
     const retry_state: u8 = 0;
     const wait: u8 = 0;
     static outcome: u8 = 0;
-    fn drop() {}
-    fn start() {}
-    fn step() {}
-    macro_rules! matches {
-        () => {};
+    macro_rules! hide {
+        (structs: $($structs:ident)*, functions: $($functions:ident)*, macros: $($macros:ident)*) => {
+            $(struct $structs;)*
+            $(fn $functions() {})*
+            $(macro_rules! $macros { () => {}; })*
+        };
     }
-    macro_rules! codes {
-        () => {};
-    }
-    macro_rules! concat {
-        () => {};
-    }
-    macro_rules! module_path {
-        () => {};
+    hide! {
+        structs: Context Box Vec String Duration Policy Step Wait,
+        functions: drop start step,
+        macros: matches codes concat module_path
     }
 
     #[retry(base = "1ms", max_backoff = 64s, deadline = 60s, jitter = none, on = [503], clone(text), attempt = _n)]
@@ -107,15 +96,11 @@ mod shadows {
 
 #[test]
 fn prelude_and_library() {
-    same(
-        |_| Ok(2),
-        |flaky| run(shadows::names(flaky, vec![], [1, 2])),
-    );
+    let got = run(shadows::names(&Flaky::failing(2), vec![], [1, 2]));
+    assert_eq!(got, Ok(2));
     assert_eq!(shadows::blocking(&Flaky::failing(2), [1, 2]), Ok(3));
-    same(
-        |_| Ok(1),
-        |flaky| run(generic_names::<u32, ApiError>(flaky, 1)),
-    );
+    let got = run(generic_names::<_, ApiError>(&Flaky::failing(2), 1));
+    assert_eq!(got, Ok(1));
 }
 
 /// Parameters that are called as types of the prelude.
