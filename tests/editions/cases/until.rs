@@ -20,7 +20,7 @@ fn the_awaited_value() {
     rows! {
         [base = "1ms", until = |_| true] => 3;
         [base = "1ms", until = |call| *call >= least] least: u32 = 5 => 5;
-        [on = [503, Error::NotYet(_)], idempotent = false, until = is_fourth, base = "1ms"] => 4;
+        [base = "1ms", on = [503], until = is_fourth] => 4;
         [base = "1ms", max_attempts = 9, until = |call| *call == 3, consecutive = 1] => 3;
         [base = "1ms", until = |_| true, consecutive = VALUES] => 5;
         // The third call is the first in a row, and the fifth begins another.
@@ -31,6 +31,18 @@ fn the_awaited_value() {
         [base = "1s", deadline = "5m", on = [503], until = |_| true, consecutive = VALUES] => 5;
         [base = "1s", timeout = "5m", on = [503], until = |_| true, consecutive = VALUES] => 5;
     }
+    // To ask again is not to repeat a call that must not be made twice.
+    let mut seen = 0;
+    let block = retry_block!(
+        on = [503, Error::NotYet(_)],
+        idempotent = false,
+        until = |seen| *seen == 3,
+        async {
+            seen += 1;
+            Ok::<u32, Error>(seen)
+        }
+    );
+    assert_eq!(run(block), Ok(3));
 }
 
 #[test]
