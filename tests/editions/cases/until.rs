@@ -24,7 +24,7 @@ fn the_awaited_value() {
         [base = "1ms", max_attempts = 9, until = |call| *call == 3, consecutive = 1] => 3;
         [base = "1ms", until = |_| true, consecutive = VALUES] => 5;
         // The third call is the first in a row, and the fifth begins another.
-        [base = "1ms", until = |call| *call != 4, consecutive = values + 1] values: u32 = 1 => 6;
+        [base = "1ms", max_attempts = 9, until = |call| *call != 4, consecutive = values + 1] values: u32 = 1 => 6;
     }
     async_rows! {
         [base = "1s", on = [503], attempt_timeout = "10s", until = is_fourth] => 4;
