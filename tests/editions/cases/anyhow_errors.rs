@@ -39,8 +39,21 @@ fn nothing_named(flaky: &Flaky, make: Make) -> anyhow::Result<u32> {
     flaky.call().map_err(make)
 }
 
+fn plain() -> io::Result<()> {
+    Err(io::Error::other("plain"))
+}
+
 fn refused() -> io::Error {
     io::ErrorKind::ConnectionRefused.into()
+}
+
+/// A row is how often the operation is called, and what its error is made into.
+fn check(rows: &[(u32, Make)], call: fn(&Flaky, Make) -> anyhow::Result<u32>) {
+    for (row, (calls, make)) in rows.iter().enumerate() {
+        let got = asked(|flaky| call(flaky, *make).ok());
+        let expected = (*calls, (*calls == 3).then_some(3));
+        assert_eq!(got, expected, "row {}", row);
+    }
 }
 
 #[test]
@@ -50,10 +63,7 @@ fn what_anyhow_was_given() {
         (3, |error| anyhow!(error).context("around")),
         (3, |error| anyhow!("plain").context(error)),
         (3, |error| anyhow!("plain").context(error).context("around")),
-        (3, |error| {
-            let context = Err::<(), _>(io::Error::other("plain")).context(error);
-            context.unwrap_err()
-        }),
+        (3, |error| plain().context(error).unwrap_err()),
         (3, |error| anyhow!(Boxed::from(error))),
         (3, |error| anyhow!(Boxed::from(error)).context("around")),
         (3, |error| Forwarded(error).into()),
@@ -64,19 +74,10 @@ fn what_anyhow_was_given() {
         (1, |error| anyhow!("plain").context(Asked(error))),
         // An `anyhow::Error` in another error is a source like others: its contexts are not seen.
         (1, |error| {
-            let inner = anyhow!("plain").context(error);
-            anyhow!(Boxed::from(inner))
+            anyhow!(Boxed::from(anyhow!("plain").context(error)))
         }),
     ];
-    for (row, (calls, make)) in rows.iter().enumerate() {
-        let got = asked(|flaky| run(sent(named(flaky, *make))));
-        assert_eq!(
-            (got.0, got.1.ok()),
-            (*calls, (*calls == 3).then_some(3)),
-            "row {}",
-            row
-        );
-    }
+    check(&rows, |flaky, make| run(sent(named(flaky, make))));
     let rows: [(u32, Make); 4] = [
         (3, |_| refused().into()),
         (3, |_| anyhow!("plain").context(refused())),
@@ -84,15 +85,7 @@ fn what_anyhow_was_given() {
         // What nobody knows is permanent to a policy.
         (1, |error| error.into()),
     ];
-    for (row, (calls, make)) in rows.iter().enumerate() {
-        let got = asked(|flaky| nothing_named(flaky, *make));
-        assert_eq!(
-            (got.0, got.1.ok()),
-            (*calls, (*calls == 3).then_some(3)),
-            "row {}",
-            row
-        );
-    }
+    check(&rows, nothing_named);
 }
 
 #[test]

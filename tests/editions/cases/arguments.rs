@@ -34,10 +34,6 @@ fn judge_that_is_an_argument() {
     ) -> Result<u32, ApiError> {
         flaky.call()
     }
-    #[retry(base = "1ms", when = judge)]
-    async fn boxed(flaky: &Flaky, judge: Box<dyn Fn(&ApiError) -> bool>) -> Result<u32, ApiError> {
-        flaky.call()
-    }
     struct Fields {
         judge: Box<dyn Fn(&ApiError) -> bool>,
     }
@@ -54,62 +50,39 @@ fn judge_that_is_an_argument() {
     let judge = |error: &ApiError| error.0 == 503;
     let hook = &mut |_: &backoff_core::Event<'_, ApiError>| heard += 1;
     assert_eq!(run(by_reference(&Flaky::failing(2), &judge, hook)), Ok(3));
-    assert_eq!(run(boxed(&Flaky::failing(2), Box::new(judge))), Ok(3));
     let fields = Fields {
         judge: Box::new(judge),
     };
     assert_eq!(fields.get(&Flaky::failing(2)), Ok(3));
     let owned = "owned".to_owned();
     let judge = move |_: &Error| owned.len() == 5;
-    let done = all(
-        &Flaky::failing(1),
-        judge,
-        |call| *call != 3,
-        2,
-        |_| heard += 1,
-    );
+    let fails = Flaky::failing(1);
+    let done = all(&fails, judge, |call| *call != 3, 2, |_| heard += 1);
     // Two waits and a success, three waits and a success.
     assert_eq!((done.ok(), heard), (Some(5), 8));
-    let flaky = Flaky::failing(2);
-    let text = "text".to_owned();
-    let judge = move |_: &ApiError| text.len() == 4;
-    let block = retry_block!(base = "1ms", when = judge, { flaky.call() });
-    assert_eq!(block, Ok(3));
 }
 
-#[test]
-fn function_that_is_called_once() {
-    both! {
-        #[retry(base = "1ms", clone(make))] =>
-        pub(super) async fn f(flaky: &Flaky, make: impl FnOnce() -> String + Clone) -> Result<String, ApiError> {
-            let made = make();
-            flaky.call()?;
-            Ok(made)
-        }
+alike! { function_that_is_called_once [base = "1ms", clone(make)] |flaky| {
+        let name = "name".to_owned();
+        run(f(flaky, move || name))
+    } =>
+    pub(super) async fn f(flaky: &Flaky, make: impl FnOnce() -> String + Clone) -> Result<String, ApiError> {
+        let made = make();
+        flaky.call()?;
+        Ok(made)
     }
-    let name = "name".to_owned();
-    let make = || {
-        let name = name.clone();
-        move || name
-    };
-    same!(|flaky| run(f(flaky, make())));
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Nothing;
 
-#[test]
-fn nothing_and_much() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky, nothing: Nothing, much: [u64; 1024], unit: ()) -> Result<(Nothing, u64), ApiError> {
-            flaky.call()?;
-            let () = unit;
-            std::future::ready(()).await;
-            Ok((nothing, much.iter().sum()))
-        }
+alike! { nothing_and_much [base = "1ms"] |flaky| run(f(flaky, Nothing, [1; 1024], ())) =>
+    pub(super) async fn f(flaky: &Flaky, nothing: Nothing, much: [u64; 1024], unit: ()) -> Result<(Nothing, u64), ApiError> {
+        flaky.call()?;
+        let () = unit;
+        std::future::ready(()).await;
+        Ok((nothing, much.iter().sum()))
     }
-    same!(|flaky| run(f(flaky, Nothing, [1; 1024], ())));
 }
 
 pub(super) struct Stays(u32, PhantomPinned);
@@ -129,17 +102,16 @@ impl Stays {
     }
 }
 
+alike! { pinned_inside [base = "1ms"] |flaky| run(f(flaky, Stays(1, PhantomPinned))) =>
+    pub(super) async fn f(flaky: &Flaky, stays: Stays) -> Result<u32, ApiError> {
+        let pinned = std::pin::pin!(async { flaky.call() });
+        pinned.await?;
+        Ok(stays.0)
+    }
+}
+
 #[test]
 fn pinned() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky, stays: Stays) -> Result<u32, ApiError> {
-            let pinned = std::pin::pin!(async { flaky.call() });
-            pinned.await?;
-            Ok(stays.0)
-        }
-    }
-    same!(|flaky| run(f(flaky, Stays(1, PhantomPinned))));
     let mut stays = Box::pin(Stays(1, PhantomPinned));
     same(|_| Ok(2), |flaky| stays.as_ref().shared(flaky));
     assert_eq!(run(stays.as_mut().mutable(&Flaky::failing(2))), Ok(2));
@@ -150,41 +122,25 @@ pub(super) struct Page {
     tags: (Vec<u8>, &'static str),
 }
 
-#[test]
-fn patterns_and_conversions() {
-    both! {
-        #[retry(base = "1ms")] =>
-        #[allow(clippy::toplevel_ref_arg)]
-        pub(super) async fn f(
-            flaky: &Flaky,
-            Page { size, tags: (ref tags, name) }: Page,
-            [first, .., last]: [u32; 4],
-            &(ref a, b): &(String, u32),
-            text: impl Into<String> + Clone,
-            cow: Cow<'_, str>,
-            _: u8,
-        ) -> Result<String, ApiError> {
-            flaky.call()?;
-            let text: String = text.clone().into();
-            Ok(format!("{size}{tags:?}{name}{first}{last}{a}{b}{text}{cow}"))
-        }
+alike! { patterns_and_conversions [base = "1ms"] |flaky| {
+        let page = Page { size: 1, tags: (vec![2], "three") };
+        let pair = ("four".to_owned(), 5);
+        run(f(flaky, page, [6, 7, 8, 9], &pair, "ten", "eleven".into(), 0))
+    } =>
+    #[allow(clippy::toplevel_ref_arg)]
+    pub(super) async fn f(
+        flaky: &Flaky,
+        Page { size, tags: (ref tags, name) }: Page,
+        [first, .., last]: [u32; 4],
+        &(ref a, b): &(String, u32),
+        text: impl Into<String> + Clone,
+        cow: Cow<'_, str>,
+        _: u8,
+    ) -> Result<String, ApiError> {
+        flaky.call()?;
+        let text: String = text.clone().into();
+        Ok(format!("{size}{tags:?}{name}{first}{last}{a}{b}{text}{cow}"))
     }
-    let page = || Page {
-        size: 1,
-        tags: (vec![2], "three"),
-    };
-    let pair = ("four".to_owned(), 5);
-    same!(|flaky| {
-        run(f(
-            flaky,
-            page(),
-            [6, 7, 8, 9],
-            &pair,
-            "ten",
-            "eleven".into(),
-            0,
-        ))
-    });
 }
 
 #[test]

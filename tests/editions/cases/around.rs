@@ -32,31 +32,26 @@ fn documented() {
     assert_eq!(got, Ok(3));
 }
 
-#[test]
-fn conditions_on_statements() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+alike! { conditions_on_statements [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        #[cfg(any())]
+        compile_error!("left out");
+        #[cfg(not(any()))]
+        let number = 1;
+        #[cfg(any())]
+        let number = "left out";
+        #[allow(unused_variables)]
+        let unused = 2;
+        #[rustfmt::skip]
+        flaky.call()?;
+        let list = [#[cfg(any())] 5, #[cfg(all())] number];
+        match list.len() {
             #[cfg(any())]
-            compile_error!("left out");
-            #[cfg(not(any()))]
-            let number = 1;
-            #[cfg(any())]
-            let number = "left out";
-            #[allow(unused_variables)]
-            let unused = 2;
-            #[rustfmt::skip]
-            flaky.call()?;
-            let list = [#[cfg(any())] 5, #[cfg(all())] number];
-            match list.len() {
-                #[cfg(any())]
-                0 => unreachable!(),
-                1 => Ok(list[0]),
-                _ => Err(ApiError(404)),
-            }
+            0 => unreachable!(),
+            1 => Ok(list[0]),
+            _ => Err(ApiError(404)),
         }
     }
-    same!(|flaky| run(f(flaky)));
 }
 
 /// The lints that look at drops, at unsafe code and at what is unused.
@@ -112,12 +107,8 @@ mod strict {
 #[test]
 fn under_strict_lints() {
     let flaky = Flaky::failing(2);
-    let got = run(sent(strict::strict(
-        &flaky,
-        "a".to_owned(),
-        vec![1],
-        Box::new(|| 1),
-    )));
+    let other = Box::new(|| 1);
+    let got = run(sent(strict::strict(&flaky, "a".into(), vec![1], other)));
     assert_eq!((got, flaky.calls()), (Ok(4), 3));
     assert_eq!(strict::blocking(&Flaky::failing(2)), Ok(3));
 }

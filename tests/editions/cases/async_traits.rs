@@ -49,7 +49,8 @@ impl Service for Client {
 
     #[retry(
         base = "1ms", max_attempts = self.attempts, attempt_timeout = Duration::from_secs(self.attempts.into()),
-        notify = |_| assert_eq!(self.attempts, 3), clone(body)
+        notify = |_| assert_eq!(self.attempts, 3), clone(body),
+        until = |length| *length == 6, consecutive = self.attempts - 2
     )]
     async fn mutable(&mut self, name: String, mut body: Vec<u8>) -> Result<usize, Error> {
         self.pushed += 1;
@@ -125,10 +126,8 @@ fn methods() {
     assert_eq!(run(client().above()), Ok(3));
     assert_eq!(run(client().below()), Ok(3));
     assert_eq!(run(client().block()), Ok(3));
-    let attempts = 2;
-    let few: Box<dyn Service> = Box::new(Client {
-        attempts,
-        ..client()
-    });
+    let mut few = Box::new(client());
+    few.attempts = 2;
+    let few: Box<dyn Service> = few;
     assert_eq!(run(few.owned()), Err(ApiError(503)));
 }

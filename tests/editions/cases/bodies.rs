@@ -2,79 +2,69 @@
 
 use super::*;
 
-#[test]
-fn items_in_the_body() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
-            use std::collections::BTreeMap as Map;
-            const STEP: u32 = 2;
-            static NAME: &str = "name";
-            #[derive(Debug, Default)]
-            struct Sum(u32);
-            impl Sum {
-                fn add(&mut self, by: u32) -> Option<&mut Self> {
-                    if by == 0 {
-                        return None;
-                    }
-                    self.0 += by;
-                    Some(self)
+alike! { items_in_the_body [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        use std::collections::BTreeMap as Map;
+        const STEP: u32 = 2;
+        static NAME: &str = "name";
+        #[derive(Debug, Default)]
+        struct Sum(u32);
+        impl Sum {
+            fn add(&mut self, by: u32) -> Option<&mut Self> {
+                if by == 0 {
+                    return None;
                 }
+                self.0 += by;
+                Some(self)
             }
-            macro_rules! twice {
-                ($value:expr) => {
-                    $value * 2
-                };
-            }
-            fn helper(flaky: &Flaky) -> Result<u32, ApiError> {
-                flaky.call()?;
-                return Ok(1);
-            }
-            let mut sum = Sum::default();
-            sum.add(helper(flaky)?).map(|sum| sum.add(STEP));
-            let map: Map<_, _> = [(NAME, sum.0)].iter().copied().collect();
-            mod inner {
-                pub(super) const MORE: u32 = 4;
-            }
-            Ok(twice!(map[NAME]) + inner::MORE)
         }
+        macro_rules! twice {
+            ($value:expr) => {
+                $value * 2
+            };
+        }
+        fn helper(flaky: &Flaky) -> Result<u32, ApiError> {
+            flaky.call()?;
+            return Ok(1);
+        }
+        let mut sum = Sum::default();
+        sum.add(helper(flaky)?).map(|sum| sum.add(STEP));
+        let map: Map<_, _> = [(NAME, sum.0)].iter().copied().collect();
+        mod inner {
+            pub(super) const MORE: u32 = 4;
+        }
+        Ok(twice!(map[NAME]) + inner::MORE)
     }
-    same!(|flaky| run(f(flaky)));
 }
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<u32, ApiError>> + Send + 'a>>;
 
-#[test]
-fn returns_of_closures() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) fn f<'a>(flaky: &'a Flaky, list: &[u32]) -> Answer<'a> {
-            let typed = |number: &u32| -> u32 {
-                if *number > 1 {
-                    return 1;
-                }
-                *number
-            };
-            let plain = list.iter().map(|number| match number {
-                0 | 1 => return 0,
-                _ => typed(number),
-            });
-            let made = async move |x: u32| -> u32 { return x };
-            let sum: u32 = plain.sum();
-            fn inner() -> u32 {
+alike! { returns_of_closures [base = "1ms"] |flaky| run(f(flaky, &[1, 2])) =>
+    pub(super) fn f<'a>(flaky: &'a Flaky, list: &[u32]) -> Answer<'a> {
+        let typed = |number: &u32| -> u32 {
+            if *number > 1 {
                 return 1;
             }
-            let more = { fn deep() -> u32 { return 1 } deep() };
-            Box::pin(async move {
-                if made(1).await == 0 {
-                    return Err(ApiError(404));
-                }
-                flaky.call()?;
-                Ok(sum + inner() + more)
-            })
+            *number
+        };
+        let plain = list.iter().map(|number| match number {
+            0 | 1 => return 0,
+            _ => typed(number),
+        });
+        let made = async move |x: u32| -> u32 { return x };
+        let sum: u32 = plain.sum();
+        fn inner() -> u32 {
+            return 1;
         }
+        let more = { fn deep() -> u32 { return 1 } deep() };
+        Box::pin(async move {
+            if made(1).await == 0 {
+                return Err(ApiError(404));
+            }
+            flaky.call()?;
+            Ok(sum + inner() + more)
+        })
     }
-    same!(|flaky| run(f(flaky, &[1, 2])));
 }
 
 #[test]
@@ -104,91 +94,76 @@ fn list_of_opaque_values() {
     assert_eq!(lists[0].next(), Some([1, 2]));
 }
 
-#[test]
-fn loops_with_labels() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
-            let found = 'found: {
-                for number in 0.. {
-                    if number == 3 {
-                        break 'found number;
-                    }
-                }
-                0
-            };
-            let mut sum = 0;
-            'outer: for a in 0..3 {
-                for b in 0..3 {
-                    if b == a {
-                        continue 'outer;
-                    }
-                    sum += b;
+alike! { loops_with_labels [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        let found = 'found: {
+            for number in 0.. {
+                if number == 3 {
+                    break 'found number;
                 }
             }
-            let value = loop {
-                match flaky.call() {
-                    Ok(_) => break found + sum,
-                    Err(error) => return Err(error),
+            0
+        };
+        let mut sum = 0;
+        'outer: for a in 0..3 {
+            for b in 0..3 {
+                if b == a {
+                    continue 'outer;
                 }
-            };
-            'last: {
-                if value == 0 {
-                    break 'last Err(ApiError(404));
-                }
-                Ok(value)
+                sum += b;
             }
         }
+        let value = loop {
+            match flaky.call() {
+                Ok(_) => break found + sum,
+                Err(error) => return Err(error),
+            }
+        };
+        'last: {
+            if value == 0 {
+                break 'last Err(ApiError(404));
+            }
+            Ok(value)
+        }
     }
-    same!(|flaky| run(f(flaky)));
 }
 
-#[test]
-fn options_and_let_else() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) fn f(flaky: &Flaky, text: &str) -> Result<u32, ApiError> {
-            let digit = |at: usize| text.get(at..)?.chars().next()?.to_digit(10);
-            let (Some(first), None) = (digit(0), digit(9)) else {
-                return Err(ApiError(404));
-            };
-            let tried = (|| -> Result<u32, ApiError> { Ok(flaky.call()? * 0 + first) })()?;
-            let none = (|| { let x: Option<u32> = None; x?; Some(1) })();
-            Ok(none.map_or(tried, |none| none + tried))
-        }
+alike! { options_and_let_else [base = "1ms"] |flaky| f(flaky, "12") =>
+    pub(super) fn f(flaky: &Flaky, text: &str) -> Result<u32, ApiError> {
+        let digit = |at: usize| text.get(at..)?.chars().next()?.to_digit(10);
+        let (Some(first), None) = (digit(0), digit(9)) else {
+            return Err(ApiError(404));
+        };
+        let tried = (|| -> Result<u32, ApiError> { Ok(flaky.call()? * 0 + first) })()?;
+        let none = (|| { let x: Option<u32> = None; x?; Some(1) })();
+        Ok(none.map_or(tried, |none| none + tried))
     }
-    same!(|flaky| f(flaky, "12"));
 }
 
-#[test]
-fn async_closures_inside() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
-            let mut calls = 0;
-            let mut call = async |more: u32| {
-                calls += more;
-                flaky.call()
-            };
-            call(1).await?;
-            let (a, b) = tokio::join!(async { 1 }, async { Ok::<_, ApiError>(2) });
-            'outer: loop {
-                tokio::select! {
-                    biased;
-                    value = async { a } => {
-                        let sum = value + b? + calls;
-                        if sum > 100 {
-                            break 'outer;
-                        }
-                        return Ok(sum);
+alike! { async_closures_inside [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        let mut calls = 0;
+        let mut call = async |more: u32| {
+            calls += more;
+            flaky.call()
+        };
+        call(1).await?;
+        let (a, b) = tokio::join!(async { 1 }, async { Ok::<_, ApiError>(2) });
+        'outer: loop {
+            tokio::select! {
+                biased;
+                value = async { a } => {
+                    let sum = value + b? + calls;
+                    if sum > 100 {
+                        break 'outer;
                     }
-                    () = std::future::pending() => unreachable!(),
+                    return Ok(sum);
                 }
+                () = std::future::pending() => unreachable!(),
             }
-            Err(ApiError(404))
         }
+        Err(ApiError(404))
     }
-    same!(|flaky| run(f(flaky)));
 }
 
 macro_rules! many {
@@ -197,23 +172,18 @@ macro_rules! many {
     };
 }
 
-#[test]
-fn long_body() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
-            let n = 0;
-            many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
-            many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
-            many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
-            flaky.call()?;
-            many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
-            std::future::ready(()).await;
-            many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
-            Ok(n)
-        }
+alike! { long_body [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Result<u32, ApiError> {
+        let n = 0;
+        many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
+        many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
+        many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
+        flaky.call()?;
+        many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
+        std::future::ready(()).await;
+        many!(n; a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a a);
+        Ok(n)
     }
-    same!(|flaky| run(f(flaky)));
 }
 
 #[test]

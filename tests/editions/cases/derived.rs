@@ -55,19 +55,15 @@ fn variants() {
     let wait = Some(Duration::from_secs(3));
     let source = ApiError(418);
     let context = "reading";
+    let api = Error::Api { code: 404, wait };
+    let late = TimedOut::new(Duration::ZERO).into();
     let rows = [
-        (
-            Error::Api { code: 404, wait },
-            r#"404, after 3s, "status 404""#,
-        ),
+        (api, r#"404, after 3s, "status 404""#),
         (Error::Busy(6), r#"503, after 6ms, "busy""#),
         (Error::Changed, r#"ABORTED, Conflict, "changed meanwhile""#),
         (Error::Creating, r#"Pending, "not there yet""#),
         (Error::TooFast, r#"Throttled, "too fast""#),
-        (
-            TimedOut::new(Duration::ZERO).into(),
-            r#"MaybeSent, "the attempt was cut after 0ns""#,
-        ),
+        (late, r#"MaybeSent, "the attempt was cut after 0ns""#),
         (Error::Inside { context, source }, r#"418, "reading""#),
         (Error::Refused("it".into()), r#"NotSent, "refused by it""#),
         (Error::Config, r#"Permanent, "wrong""#),

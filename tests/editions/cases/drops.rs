@@ -13,43 +13,18 @@ macro_rules! body {
 
 type Answer = Result<&'static str, ApiError>;
 
-#[test]
-fn functions() {
-    mod awaited {
-        use super::*;
-        both! {
-            #[retry(base = "1ms")] =>
-            pub(super) async fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
-        }
-        pub(super) fn check() {
-            same!(|flaky| run(f(flaky, D("argument"))));
-        }
+alike! { async_function [base = "1ms"] |flaky| run(f(flaky, D("argument"))) =>
+    pub(super) async fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
+}
+
+alike! { blocking_function [base = "1ms"] |flaky| f(flaky, D("argument")) =>
+    pub(super) fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
+}
+
+alike! { function_that_returns_a_future [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) fn f<'a>(flaky: &'a Flaky) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(async move { body!(flaky) })
     }
-    mod blocking {
-        use super::*;
-        both! {
-            #[retry(base = "1ms")] =>
-            pub(super) fn f(flaky: &Flaky, _arg: D) -> Answer { body!(flaky) }
-        }
-        pub(super) fn check() {
-            same!(|flaky| f(flaky, D("argument")));
-        }
-    }
-    mod future {
-        use super::*;
-        both! {
-            #[retry(base = "1ms")] =>
-            pub(super) fn f<'a>(flaky: &'a Flaky) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-                Box::pin(async move { body!(flaky) })
-            }
-        }
-        pub(super) fn check() {
-            same!(|flaky| run(f(flaky)));
-        }
-    }
-    awaited::check();
-    blocking::check();
-    future::check();
 }
 
 struct Client;
@@ -127,42 +102,32 @@ fn copies_and_what_they_are_copies_of() {
     assert_eq!(dropped, ["tail", "copy", "local", "copy", "read", "taken"]);
 }
 
-#[test]
-fn statements_that_wait_with_their_drops() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) async fn f(flaky: &Flaky) -> Answer {
-            let _ = D("ignored");
-            let _kept = D("kept");
-            if let Ok(_name) = D("condition").name() {
-                let _inside = D("inside");
-            } else {
-                return Err(ApiError(404));
-            }
-            flaky.call()?;
-            let Some(name) = Some(D("let else")) else {
-                return Err(ApiError(404));
-            };
-            drop(name);
-            let block = {
-                let _inner = D("inner");
-                D("end of block").name()?
-            };
-            Ok(block)
+alike! { statements_that_wait_with_their_drops [base = "1ms"] |flaky| run(f(flaky)) =>
+    pub(super) async fn f(flaky: &Flaky) -> Answer {
+        let _ = D("ignored");
+        let _kept = D("kept");
+        if let Ok(_name) = D("condition").name() {
+            let _inside = D("inside");
+        } else {
+            return Err(ApiError(404));
         }
+        flaky.call()?;
+        let Some(name) = Some(D("let else")) else {
+            return Err(ApiError(404));
+        };
+        drop(name);
+        let block = {
+            let _inner = D("inner");
+            D("end of block").name()?
+        };
+        Ok(block)
     }
-    same!(|flaky| run(f(flaky)));
 }
 
-#[test]
-fn one_expression() {
-    both! {
-        #[retry(base = "1ms")] =>
-        pub(super) fn f(flaky: &Flaky) -> Answer {
-            match (D("scrutinee").name(), flaky.call()?) {
-                (name, _) => D("tail").name().and(name),
-            }
+alike! { one_expression [base = "1ms"] |flaky| f(flaky) =>
+    pub(super) fn f(flaky: &Flaky) -> Answer {
+        match (D("scrutinee").name(), flaky.call()?) {
+            (name, _) => D("tail").name().and(name),
         }
     }
-    same(plain::f, retried::f);
 }

@@ -1,17 +1,6 @@
-//! Who decides: closures with arguments in them, and patterns beside codes.
+//! Who decides: patterns beside codes, and what an error says.
 
 use super::*;
-
-#[test]
-fn closures_with_arguments() {
-    #[retry(base = "1ms", when = |error| error.0 == code)]
-    async fn closure(flaky: &Flaky, code: u16) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    let calls = |code| asked(|flaky| run(closure(flaky, code)));
-    assert_eq!(calls(503), (3, Ok(3)));
-    assert_eq!(calls(500), (1, Err(ApiError(503))));
-}
 
 /// Without codes and judges nothing is asked of the error's type.
 #[test]
@@ -64,6 +53,10 @@ async fn mixed(flaky: &Flaky, error: fn(u32) -> Kind) -> Result<u32, Kind> {
     flaky.call().map_err(|_| error(flaky.calls()))
 }
 
+fn missing(detail: u32) -> Kind {
+    Kind::Api { code: 404, detail }
+}
+
 #[test]
 fn patterns_beside_codes() {
     let rows: [(fn(u32) -> Kind, u32); 8] = [
@@ -73,20 +66,8 @@ fn patterns_beside_codes() {
         (|_| Kind::Io(2), 3),
         (|_| Kind::Io(3), 1),
         (|detail| Kind::Api { code: 503, detail }, 3),
-        (
-            |call| Kind::Api {
-                code: 404,
-                detail: call + 2,
-            },
-            2,
-        ),
-        (
-            |call| Kind::Api {
-                code: 404,
-                detail: call + 3,
-            },
-            1,
-        ),
+        (|call| missing(call + 2), 2),
+        (|call| missing(call + 3), 1),
     ];
     for (error, calls) in rows {
         let got = asked(|flaky| run(mixed(flaky, error)));

@@ -51,6 +51,9 @@ fn who_decides() {
         [when = is::<503, ()>, base = "1ms"] => 3;
         [when = is::<500, ()>, base = "1ms"] => 1;
         [base = "1ms", on = [503], faults(ApiError)] => 3;
+        [base = "1ms", when = |error| error.status() == Some(code)] code: u16 = 503 => 3;
+        [base = "1ms", when = |error| error.status() == Some(code)] code: u16 = 500 => 1;
+        [base = "1ms", when = judge] judge: Box<dyn Fn(&Error) -> bool + Send + Sync> = Box::new(is::<503, ()>) => 3;
     }
     mod inner {
         use super::*;
@@ -77,13 +80,16 @@ fn policies_and_budgets() {
         [policy = *LAZY] => 3;
         [policy = made(2)] => 2;
         [policy = made(2), max_attempts = 3] => 3;
+        [policy = rules, base = wait] rules: Policy = made(3), wait: Duration = Duration::ZERO => 3;
+        [policy = rules, base = wait] rules: Policy = made(2), wait: Duration = Duration::ZERO => 2;
+        [base = "1ms", budget = budget] budget: &'static Budget = &NONE_LEFT => 1;
         [policy = POOR] => 1;
         [policy = POOR, budget = PLENTY] => 3;
         [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", name = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;
-        async [base = "1ms", runtime = backoff_core::Tokio] => 3;
     }
+    async_rows! { [base = "1ms", runtime = backoff_core::Tokio] => 3; }
 }
 
 #[test]
@@ -93,24 +99,18 @@ fn levels_of_the_log_event_before_a_wait() {
         [policy = LOUD, on = [503], log_waits = QUIET] => 3;
         [base = "1ms", when = |_| true, log_waits = LogLevel::Off] => 3;
         [base = "1ms", attempt_spans, log_waits = trace] => 3;
+        [base = "1ms", on = [503], log_waits = level] level: LogLevel = LogLevel::Trace => 3;
     }
-    #[retry(base = "1ms", on = [503], log_waits = level)]
-    fn argument(flaky: &Flaky, level: LogLevel) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    assert_eq!(argument(&Flaky::failing(2), LogLevel::Trace), Ok(3));
 }
 
 #[test]
-fn what_awaits_values() {
-    rows! {
-        [base = "1ms", until = |_| true] => 3;
-        [base = "1ms", max_attempts = 9, until = |call| *call == 3, consecutive = 1] => 3;
-        async [base = "1ms", attempt_timeout = "20ms"] => 3;
-        async [base = "1ms", timeout = "1m", attempt_timeout = LONG, deadline = "5m"] => 3;
-        async [base = "1ms", stop_on = std::future::pending::<()>()] => 3;
-        async [base = "1ms", cut_on = std::future::pending::<()>()] => 3;
-        async [base = "1ms", stop_on = std::future::ready(())] => 1;
+fn what_is_awaited() {
+    async_rows! {
+        [base = "1ms", attempt_timeout = "20ms"] => 3;
+        [base = "1ms", timeout = "1m", attempt_timeout = LONG, deadline = "5m"] => 3;
+        [base = "1ms", stop_on = std::future::pending::<()>()] => 3;
+        [base = "1ms", cut_on = std::future::pending::<()>()] => 3;
+        [base = "1ms", stop_on = std::future::ready(())] => 1;
     }
 }
 
@@ -206,13 +206,9 @@ fn the_number_and_the_time_of_an_attempt() {
     assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
     assert_eq!(blocking(&Flaky::failing(2)), Ok(33));
     assert_eq!(run(future(&Flaky::failing(2))), Ok(33));
-    let block = asked(|flaky| {
-        run(async {
-            retry_block!(base = "1ms", attempt = n, async {
-                flaky.call().map(|_| n.number())
-            })
-            .await
-        })
+    let flaky = Flaky::failing(2);
+    let block = retry_block!(base = "1ms", attempt = n, async {
+        flaky.call().map(|_| n.number())
     });
-    assert_eq!(block, (3, Ok(3)));
+    assert_eq!(run(block), Ok(3));
 }

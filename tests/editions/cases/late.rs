@@ -113,10 +113,7 @@ fn whoever_decides() {
     let logged = recorder.events();
     assert_eq!(logged.len(), 2);
     for line in &logged {
-        assert!(
-            line.contains(NAME) && line.contains("status 503"),
-            "{}",
-            line
-        );
+        let both = line.contains(NAME) && line.contains("status 503");
+        assert!(both, "{}", line);
     }
 }

@@ -19,14 +19,11 @@ fn raw_identifiers() {
             Ok(r#let.len() + r#type.r#in as usize + r#fn)
         }
     }
-    #[retry(base = "1ms", max_attempts = r#use)]
-    fn r#gen(r#dyn: &Flaky, r#use: u32) -> Result<u32, ApiError> {
-        let r#try = r#dyn.call()?;
-        Ok(r#try)
+    same!(|flaky| run(r#async(flaky, "text".to_owned(), r#struct { r#in: 1 })));
+    rows! {
+        [base = "1ms", max_attempts = r#use] r#use: u32 = 3 => 3;
+        [base = "1ms", max_attempts = r#use] r#use: u32 = 2 => 2;
     }
-    same!(|flaky| { run(r#async(flaky, "text".to_owned(), r#struct { r#in: 1 },)) });
-    assert_eq!(r#gen(&Flaky::failing(2), 3), Ok(3));
-    assert!(r#gen(&Flaky::failing(2), 2).is_err());
 }
 
 mod shadows {
@@ -62,31 +59,20 @@ mod shadows {
     trait Send {}
     trait Into {}
     impl<T> Clone for T {}
-    struct Context;
-    struct Box;
-    struct Vec;
-    struct String;
-    struct Duration;
-    struct Policy;
-    struct Step;
-    struct Wait;
     const retry_state: u8 = 0;
     const wait: u8 = 0;
     static outcome: u8 = 0;
-    fn drop() {}
-    fn start() {}
-    fn step() {}
-    macro_rules! matches {
-        () => {};
+    macro_rules! hide {
+        (structs: $($structs:ident)*, functions: $($functions:ident)*, macros: $($macros:ident)*) => {
+            $(struct $structs;)*
+            $(fn $functions() {})*
+            $(macro_rules! $macros { () => {}; })*
+        };
     }
-    macro_rules! codes {
-        () => {};
-    }
-    macro_rules! concat {
-        () => {};
-    }
-    macro_rules! module_path {
-        () => {};
+    hide! {
+        structs: Context Box Vec String Duration Policy Step Wait,
+        functions: drop start step,
+        macros: matches codes concat module_path
     }
 
     #[retry(base = "1ms", max_backoff = 64s, deadline = 60s, jitter = none, on = [503], clone(text), attempt = _n)]
@@ -110,15 +96,11 @@ mod shadows {
 
 #[test]
 fn prelude_and_library() {
-    same(
-        |_| Ok(2),
-        |flaky| run(shadows::names(flaky, vec![], [1, 2])),
-    );
+    let got = run(shadows::names(&Flaky::failing(2), vec![], [1, 2]));
+    assert_eq!(got, Ok(2));
     assert_eq!(shadows::blocking(&Flaky::failing(2), [1, 2]), Ok(3));
-    same(
-        |_| Ok(1),
-        |flaky| run(generic_names::<u32, ApiError>(flaky, 1)),
-    );
+    let got = run(generic_names::<_, ApiError>(&Flaky::failing(2), 1));
+    assert_eq!(got, Ok(1));
 }
 
 /// Parameters that are called as types of the prelude.
@@ -131,29 +113,26 @@ async fn generic_names<Option: Copy, Err: From<ApiError>>(
     Ok(some)
 }
 
-#[test]
-fn variables_named_like_ours() {
-    both! {
-        #[retry(base = "1ms", clone(__copy_of_wait), attempt = __attempt, notify = |__event| { let _ = (__event, __row); })] =>
-        #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
-        pub(super) async fn f(
-            flaky: &Flaky,
-            __row: u32,
-            __outcome: u32,
-            __copy_of_wait: u32,
-            __guard: Box<u32>,
-            __judge: &str,
-            __returns: Vec<u8>,
-        ) -> Result<u32, ApiError> {
-            const __BACKOFF: u32 = 1;
-            let __attempt = 1;
-            let (__wait, __context, __policy, __timer, __info, __done, __is_late, __stage, __error, __value) =
-                (1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-            flaky.call()?;
-            Ok(__row + __outcome + __copy_of_wait + *__guard + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
-        }
+alike! { variables_named_like_ours
+    [base = "1ms", clone(__copy_of_wait), attempt = __attempt, notify = |__event| { let _ = (__event, __row); }]
+    |flaky| run(f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])) =>
+    #[allow(unused_variables, unused_mut, clippy::too_many_arguments)]
+    pub(super) async fn f(
+        flaky: &Flaky,
+        __row: u32,
+        __outcome: u32,
+        __copy_of_wait: u32,
+        __guard: Box<u32>,
+        __judge: &str,
+        __returns: Vec<u8>,
+    ) -> Result<u32, ApiError> {
+        const __BACKOFF: u32 = 1;
+        let __attempt = 1;
+        let (__wait, __context, __policy, __timer, __info, __done, __is_late, __stage, __error, __value) =
+            (1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+        flaky.call()?;
+        Ok(__row + __outcome + __copy_of_wait + *__guard + __BACKOFF + __wait + __judge.len() as u32 + __returns.len() as u32)
     }
-    same!(|flaky| run(f(flaky, 1, 2, 3, Box::new(4), "5", vec![6])));
 }
 
 #[test]
@@ -194,20 +173,15 @@ mod inner {
 
 #[test]
 fn the_library_under_another_name() {
-    #[renamed::retry(crate = renamed, base = "1ms", jitter = full, on = [503])]
-    async fn get(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    #[renamed::retry(crate = crate::cases::names::inner::again, base = "1ms", jitter = equal)]
-    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
+    use renamed::{retry, retry_block};
+    rows! {
+        [crate = renamed, base = "1ms", jitter = full, on = [503]] => 3;
+        [crate = crate::cases::names::inner::again, base = "1ms", jitter = equal] => 3;
     }
     #[backoff_cloud::retry(policy = backoff_cloud::iam::REQUEST, base = "1ms", on = [503])]
     fn cloud(flaky: &Flaky) -> Result<u32, ApiError> {
         flaky.call()
     }
-    assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
-    assert_eq!(blocking(&Flaky::failing(2)), Ok(3));
     assert_eq!(cloud(&Flaky::failing(2)), Ok(3));
 }
 

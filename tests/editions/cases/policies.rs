@@ -1,4 +1,4 @@
-//! Policies of types, of values and of arguments. No borrow of `self` and no guard lives as long as the call.
+//! Policies of types and of values. No borrow of `self` and no guard lives as long as the call.
 
 use super::*;
 use std::marker::PhantomData;
@@ -17,29 +17,12 @@ impl Rules for Patient {
 }
 
 #[test]
-fn of_parameters_and_arguments() {
+fn of_a_parameter() {
     #[retry(policy = S::POLICY)]
     async fn of_type<S: Rules>(flaky: &Flaky) -> Result<u32, ApiError> {
         flaky.call()
     }
-    #[retry(policy = rules, base = wait)]
-    fn of_argument(flaky: &Flaky, rules: Policy, wait: Duration) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    #[retry(base = "1ms", budget = budget)]
-    fn of_budget(flaky: &Flaky, budget: &'static Budget) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    static EMPTY: Budget = Budget::ratio(0.1, 10).starting_with(0);
     assert_eq!(run(of_type::<Patient>(&Flaky::failing(2))), Ok(3));
-    let of_argument = |attempts| {
-        let rules = Patient::POLICY.max_attempts(attempts);
-        asked(|flaky| of_argument(flaky, rules, Duration::ZERO))
-    };
-    assert_eq!(of_argument(3), (3, Ok(3)));
-    assert_eq!(of_argument(2), (2, Err(ApiError(503))));
-    let of_budget = asked(|flaky| of_budget(flaky, &EMPTY));
-    assert_eq!(of_budget, (1, Err(ApiError(503))));
 }
 
 /// The macro cannot see the parameter of the `impl` around.

@@ -5,61 +5,41 @@ use std::rc::Rc;
 
 type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-#[test]
-fn arguments_that_are_not_sync() {
-    both! {
-        #[retry(base = "1ms")] =>
-        #[allow(clippy::too_many_arguments)]
-        pub(super) async fn f<T: Send + Copy, J: Send + Fn() -> u32>(
-            flaky: &Flaky,
-            boxed: Box<dyn Fn() -> u32 + Send>,
-            cell: Cell<u32>,
-            list: std::sync::mpsc::Receiver<u32>,
-            both: RefCell<Vec<T>>,
-            generic: J,
-            opaque: impl Fn() -> u32 + Send,
-        ) -> Result<u32, ApiError> {
-            let first = boxed() + generic() + opaque();
-            cell.set(cell.get() + 1);
-            std::future::ready(()).await;
-            flaky.call()?;
-            Ok(first + list.recv().unwrap_or(7) + both.borrow().len() as u32 + boxed() + generic() + opaque())
-        }
-    }
-    same!(|flaky| {
+alike! { arguments_that_are_not_sync [base = "1ms"] |flaky| {
         let (cell, other) = (Cell::new(3), Cell::new(4));
-        let receiver = std::sync::mpsc::channel().1;
-        let list = RefCell::new(vec![1_u8]);
-        let jobs = (move || cell.get(), move || other.get());
-        let boxed = Box::new(|| 1);
-        run(sent(f(
-            flaky,
-            boxed,
-            Cell::new(0),
-            receiver,
-            list,
-            jobs.0,
-            jobs.1,
-        )))
-    });
+        let (generic, opaque) = (move || cell.get(), move || other.get());
+        let (list, both) = (std::sync::mpsc::channel().1, RefCell::new(vec![1_u8]));
+        run(sent(f(flaky, Box::new(|| 1), Cell::new(0), list, both, generic, opaque)))
+    } =>
+    #[allow(clippy::too_many_arguments)]
+    pub(super) async fn f<T: Send + Copy, J: Send + Fn() -> u32>(
+        flaky: &Flaky,
+        boxed: Box<dyn Fn() -> u32 + Send>,
+        cell: Cell<u32>,
+        list: std::sync::mpsc::Receiver<u32>,
+        both: RefCell<Vec<T>>,
+        generic: J,
+        opaque: impl Fn() -> u32 + Send,
+    ) -> Result<u32, ApiError> {
+        let first = boxed() + generic() + opaque();
+        cell.set(cell.get() + 1);
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(first + list.recv().unwrap_or(7) + both.borrow().len() as u32 + boxed() + generic() + opaque())
+    }
 }
 
-#[test]
-fn boxed_future() {
-    both! {
-        #[retry(base = "1ms", keep(job))] =>
-        pub(super) async fn f(
-            flaky: &Flaky,
-            mut job: Option<BoxFuture<'static, u32>>,
-        ) -> Result<u32, ApiError> {
-            flaky.call()?;
-            match job.take() {
-                Some(job) => Ok(job.await),
-                None => Err(ApiError(404)),
-            }
+alike! { boxed_future [base = "1ms", keep(job)] |flaky| run(sent(f(flaky, Some(Box::pin(async { 1 }))))) =>
+    pub(super) async fn f(
+        flaky: &Flaky,
+        mut job: Option<BoxFuture<'static, u32>>,
+    ) -> Result<u32, ApiError> {
+        flaky.call()?;
+        match job.take() {
+            Some(job) => Ok(job.await),
+            None => Err(ApiError(404)),
         }
     }
-    same!(|flaky| run(sent(f(flaky, Some(Box::pin(async { 1 }))))));
 }
 
 /// What stays on its thread may do so.
@@ -76,10 +56,8 @@ fn rc_on_one_thread() {
     }
     let seen = Rc::new(Cell::new(0));
     same!(|flaky| run(f(Rc::new(flaky), Rc::default())));
-    assert_eq!(
-        run(retried::f(Rc::new(&Flaky::failing(2)), seen.clone())),
-        Ok(2)
-    );
+    let got = run(retried::f(Rc::new(&Flaky::failing(2)), seen.clone()));
+    assert_eq!(got, Ok(2));
     assert_eq!(seen.get(), 3);
 }
 
@@ -87,18 +65,18 @@ fn rc_on_one_thread() {
 #[test]
 fn argument_in_a_timer() {
     #[retry(base = "1ms", sleep = |_| job.wait())]
-    async fn f(flaky: &Flaky, job: Job) -> Result<u32, ApiError> {
+    async fn f(flaky: &Flaky, job: Counts) -> Result<u32, ApiError> {
         flaky.call()?;
         Ok(job.0.get())
     }
-    struct Job(Cell<u32>);
-    impl Job {
+    struct Counts(Cell<u32>);
+    impl Counts {
         fn wait(&self) -> std::future::Ready<()> {
             self.0.set(self.0.get() + 1);
             std::future::ready(())
         }
     }
-    assert_eq!(run(f(&Flaky::failing(2), Job(Cell::new(0)))), Ok(2));
+    assert_eq!(run(f(&Flaky::failing(2), Counts(Cell::new(0)))), Ok(2));
 }
 
 /// Holding a guard of std over an await is the user's affair, in a blocking function it is fine.
@@ -118,27 +96,19 @@ fn guard_in_a_blocking_function() {
     assert_eq!(*shared.lock().unwrap(), 5);
 }
 
+type Job = Box<dyn Fn() -> u32 + Send>;
+type List = Vec<Cell<u32>>;
+
 #[async_trait::async_trait]
 trait Runs {
-    async fn job(
-        &self,
-        flaky: &Flaky,
-        job: Box<dyn Fn() -> u32 + Send>,
-        list: Vec<Cell<u32>>,
-    ) -> Result<u32, ApiError>;
-
+    async fn job(&self, flaky: &Flaky, job: Job, list: List) -> Result<u32, ApiError>;
     async fn in_a_span(&self, flaky: &Flaky, job: Cell<u32>) -> Result<u32, ApiError>;
 }
 
 #[async_trait::async_trait]
 impl Runs for () {
     #[retry(base = "1ms", clone(list))]
-    async fn job(
-        &self,
-        flaky: &Flaky,
-        job: Box<dyn Fn() -> u32 + Send>,
-        mut list: Vec<Cell<u32>>,
-    ) -> Result<u32, ApiError> {
+    async fn job(&self, flaky: &Flaky, job: Job, mut list: List) -> Result<u32, ApiError> {
         list.push(Cell::new(0));
         let first = job();
         std::future::ready(()).await;
@@ -156,10 +126,7 @@ impl Runs for () {
 }
 
 #[retry(base = "1ms")]
-fn future<'a>(
-    flaky: &'a Flaky,
-    job: Box<dyn Fn() -> u32 + Send>,
-) -> BoxFuture<'a, Result<u32, ApiError>> {
+fn future<'a>(flaky: &'a Flaky, job: Job) -> BoxFuture<'a, Result<u32, ApiError>> {
     Box::pin(async move {
         let first = job();
         std::future::ready(()).await;
@@ -197,22 +164,14 @@ fn where_other_attributes_have_moved_the_arguments() {
 /// A type of the user's that has the name of a well-known one.
 struct Duration(Cell<u32>);
 
-/// An argument that has the name of a key, and one that has the name of a type of std.
-#[test]
-fn arguments_with_names_of_other_things() {
-    both! {
-        #[retry(base = "1ms", name = "f")] =>
-        pub(super) async fn f(flaky: &Flaky, base: Cell<u32>, name: Duration) -> Result<u32, ApiError> {
-            std::future::ready(()).await;
-            flaky.call()?;
-            Ok(base.get() + name.0.get())
-        }
+// An argument that has the name of a key, and one that has the name of a type of std.
+alike! { arguments_with_names_of_other_things [base = "1ms", name = "f"]
+    |flaky| run(sent(f(flaky, Cell::new(1), Duration(Cell::new(2))))) =>
+    pub(super) async fn f(flaky: &Flaky, base: Cell<u32>, name: Duration) -> Result<u32, ApiError> {
+        std::future::ready(()).await;
+        flaky.call()?;
+        Ok(base.get() + name.0.get())
     }
-    let make = || (Cell::new(1), Duration(Cell::new(2)));
-    same!(|flaky| {
-        let (base, name) = make();
-        run(sent(f(flaky, base, name)))
-    });
 }
 
 /// A unit struct and a constant in the place of an argument's name are patterns.

@@ -9,31 +9,29 @@ fn nobody_asks(_: &Error) -> bool {
     unreachable!()
 }
 
-fn is_done(percent: &u32) -> bool {
-    *percent >= 100
+fn is_fourth(call: &u32) -> bool {
+    *call == 4
 }
 
-/// Each call is 40 further; the second fails.
-fn ask(calls: &Cell<u32>) -> Result<u32, Error> {
-    calls.set(calls.get() + 1);
-    match calls.get() {
-        2 => Err(BUSY),
-        call => Ok(call * 40),
-    }
-}
+const VALUES: u32 = 3;
 
 #[test]
 fn the_awaited_value() {
-    #[retry(base = "1s", on = [503], attempt_timeout = "10s", until = is_done)]
-    async fn path(calls: &Cell<u32>) -> Result<u32, Error> {
-        ask(calls)
+    rows! {
+        [base = "1ms", until = |_| true] => 3;
+        [base = "1ms", until = |call| *call >= least] least: u32 = 5 => 5;
+        [base = "1ms", on = [503], until = is_fourth] => 4;
+        [base = "1ms", max_attempts = 9, until = |call| *call == 3, consecutive = 1] => 3;
+        [base = "1ms", until = |_| true, consecutive = VALUES] => 5;
+        // The third call is the first in a row, and the fifth begins another.
+        [base = "1ms", max_attempts = 9, until = |call| *call != 4, consecutive = values + 1] values: u32 = 1 => 6;
     }
-    #[retry(base = "1ms", until = |percent| *percent >= least)]
-    fn blocking(calls: &Cell<u32>, least: u32) -> Result<u32, Error> {
-        ask(calls)
+    async_rows! {
+        [base = "1s", on = [503], attempt_timeout = "10s", until = is_fourth] => 4;
+        [base = "1s", deadline = "5m", on = [503], until = |_| true, consecutive = VALUES] => 5;
+        [base = "1s", timeout = "5m", on = [503], until = |_| true, consecutive = VALUES] => 5;
     }
-    assert_eq!(run(path(&Cell::new(0))), Ok(120));
-    assert_eq!(blocking(&Cell::new(0), 100), Ok(120));
+    // To ask again is not to repeat a call that must not be made twice.
     let mut seen = 0;
     let block = retry_block!(
         on = [503, Error::NotYet(_)],
@@ -66,52 +64,4 @@ fn a_value_that_never_comes() {
     let given_up = Cell::new(false);
     assert!(matches!(wakes_late(&given_up), Err(Error::NotYet(_))));
     assert!(given_up.get());
-}
-
-/// Replicas that know of the write or do not, and one that fails: no yes error no yes yes no yes yes yes.
-fn read(calls: &Cell<u32>) -> Result<bool, Error> {
-    calls.set(calls.get() + 1);
-    match calls.get() {
-        3 => Err(BUSY),
-        call => Ok(![1, 4, 7].contains(&call)),
-    }
-}
-
-const VALUES: u32 = 3;
-
-struct Client {
-    calls: Cell<u32>,
-    values: u32,
-}
-
-impl Client {
-    #[retry(base = "1s", deadline = "5m", on = [503], until = |visible| *visible, consecutive = self.values)]
-    async fn method(&self) -> Result<bool, Error> {
-        read(&self.calls)
-    }
-}
-
-#[test]
-fn three_values_in_a_row() {
-    #[retry(base = "1s", timeout = "5m", on = [503], until = |visible| *visible, consecutive = VALUES)]
-    async fn cut(calls: &Cell<u32>) -> Result<bool, Error> {
-        read(calls)
-    }
-    #[retry(base = "1ms", max_attempts = 20, until = |visible| *visible, consecutive = values + 1)]
-    fn blocking(calls: &Cell<u32>, values: u32) -> Result<bool, Error> {
-        read(calls)
-    }
-    let calls = Cell::new(0);
-    assert_eq!((run(cut(&calls)), calls.take()), (Ok(true), 10));
-    assert_eq!((blocking(&calls, 2), calls.take()), (Ok(true), 10));
-    let values = 3;
-    let client = Client { calls, values };
-    assert_eq!(run(client.method()), Ok(true));
-    assert_eq!(client.calls.get(), 10);
-    #[retry(base = "1s", until = |visible| *visible, consecutive = 5)]
-    async fn too_few_attempts(calls: &Cell<u32>) -> Result<bool, Error> {
-        read(calls)
-    }
-    let error = run(too_few_attempts(&Cell::new(0))).unwrap_err();
-    assert!(matches!(error, Error::NotYet(not_yet) if not_yet.consecutive() == 1));
 }

@@ -18,42 +18,34 @@ impl From<TimedOut> for Lost {
 /// The call is over by then, whatever the server does; a cut attempt is judged as cut, whatever it is put into.
 #[tokio::test(start_paused = true)]
 async fn calls_that_hang() {
-    #[retry(timeout = "60s")]
-    async fn once(calls: &Cell<u32>) -> Result<(), Lost> {
-        calls.set(calls.get() + 1);
-        pending().await
-    }
-    #[retry(timeout = "60s", attempt_timeout = "10s", jitter = none, on = [503])]
-    async fn often(calls: &Cell<u32>) -> Result<(), Lost> {
-        calls.set(calls.get() + 1);
-        pending().await
-    }
-    #[retry(attempt_timeout = "10s", max_attempts = 3, idempotent = false, on = [503])]
-    async fn careful(calls: &Cell<u32>) -> Result<(), Lost> {
-        calls.set(calls.get() + 1);
-        pending().await
-    }
-    #[retry(timeout = limit)]
-    async fn argument(limit: Duration) -> Result<(), Lost> {
-        pending().await
-    }
+    let (limit, calls) = (Duration::from_secs(7), Cell::new(0));
     macro_rules! over {
-        ($($call:expr => $seconds:literal;)*) => {$(
-            let start = Instant::now();
-            assert_eq!($call.await, Err(Lost));
-            assert_eq!(start.elapsed(), Duration::from_secs($seconds), "{}", stringify!($call));
-        )*};
+        ($([$($keys:tt)*] $($limit:ident)? => $seconds:literal, $calls:literal;)*) => {$({
+            #[retry($($keys)*)]
+            async fn hang(calls: &Cell<u32> $(, $limit: Duration)?) -> Result<(), Lost> {
+                calls.set(calls.get() + 1);
+                pending().await
+            }
+            let block = retry_block!($($keys)*, async {
+                calls.set(calls.get() + 1);
+                pending::<Result<(), Lost>>().await
+            });
+            let forms: [Pin<Box<dyn Future<Output = _> + '_>>; 2] = [Box::pin(hang(&calls $(, $limit)?)), Box::pin(block)];
+            for call in forms {
+                let start = Instant::now();
+                assert_eq!(call.await, Err(Lost));
+                let seen = (start.elapsed(), calls.take());
+                assert_eq!(seen, (Duration::from_secs($seconds), $calls), "{}", stringify!($($keys)*));
+            }
+        })*};
     }
-    let calls = Cell::new(0);
     over! {
-        once(&calls) => 60;
+        [timeout = "60s"] => 60, 1;
         // 10 + 1 + 10 + 2 + 10 + 4 + 10 + 8: 5 s remain for the fifth.
-        often(&calls) => 60;
-        careful(&calls) => 10;
-        argument(Duration::from_secs(7)) => 7;
-        retry_block!(timeout = "5s", async { pending::<Result<(), Lost>>().await }) => 5;
+        [timeout = "60s", attempt_timeout = "10s", jitter = none, on = [503]] => 60, 5;
+        [attempt_timeout = "10s", max_attempts = 3, idempotent = false, on = [503]] => 10, 1;
+        [timeout = limit] limit => 7, 1;
     }
-    assert_eq!(calls.get(), 1 + 5 + 1);
 }
 
 #[test]
@@ -77,9 +69,6 @@ fn attempts_that_hang() {
         Ok(flaky.calls() + name.len() as u32)
     }
     assert_eq!(run(sent(literal(&Flaky::failing(2)))), Ok(3));
-    let limit = Duration::from_millis(20);
-    assert_eq!(
-        run(sent(argument(&Flaky::failing(1), "four", limit))),
-        Ok(6)
-    );
+    let got = asked(|flaky| run(sent(argument(flaky, "four", Duration::from_millis(20)))));
+    assert_eq!(got, (3, Ok(7)));
 }

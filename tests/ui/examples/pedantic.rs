@@ -204,6 +204,8 @@ pub fn future(name: &str) -> impl Future<Output = Result<usize, Error>> + Send {
 pub trait Service {
     /// Gets.
     async fn get(&self, name: &str) -> Result<usize, Error>;
+    /// Gets, with limits of its own.
+    async fn limited(&mut self, name: &str) -> Result<usize, Error>;
 }
 
 /// One.
@@ -216,9 +218,20 @@ impl Service for Client {
     async fn get(&self, name: &str) -> Result<usize, Error> {
         work(name).await
     }
+
+    #[retry(policy = POLICY, max_attempts = self.limit())]
+    async fn limited(&mut self, name: &str) -> Result<usize, Error> {
+        let limit = usize::try_from(self.limit()).unwrap_or(0);
+        Ok(work(name).await?.saturating_add(limit))
+    }
 }
 
 impl Client {
+    const fn limit(&self) -> u32 {
+        let Self = self;
+        3
+    }
+
     /// In a span.
     ///
     /// # Errors
@@ -351,30 +364,6 @@ pub enum Wide {
         #[fault(forward)]
         inner: Option<Error>,
     },
-}
-
-/// A service whose limits are its own.
-#[async_trait::async_trait]
-pub trait Limited {
-    /// Gets.
-    async fn get(&mut self, name: &str) -> Result<usize, Error>;
-}
-
-#[async_trait::async_trait]
-impl Limited for Client {
-    #[retry(policy = POLICY, max_attempts = self.limit())]
-    async fn get(&mut self, name: &str) -> Result<usize, Error> {
-        Ok(work(name)
-            .await?
-            .saturating_add(usize::try_from(self.limit()).unwrap_or(0)))
-    }
-}
-
-impl Client {
-    const fn limit(&self) -> u32 {
-        let Self = self;
-        3
-    }
 }
 
 /// Handed over, and copied.
