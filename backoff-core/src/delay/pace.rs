@@ -337,6 +337,24 @@ mod tests {
         }
     }
 
+    /// The more conflicts, the less a quiet resource shortens the range.
+    #[test]
+    fn many_conflicts_lift_the_least_share() {
+        let mut pace = after_one(20, Passed::Same);
+        let mut expected = 20.0 * 1.15;
+        for conflicts in 1..=6 {
+            // The next read is 200 windows later, so that the resource looks quiet.
+            let now = conflicts * 4_000;
+            pace.read(now * MS, Passed::Changed);
+            pace.conflict((now + 20) * MS, BASE);
+            let conflicts = f64::from(conflicts);
+            let least = 0.1 + 0.001 * conflicts * conflicts;
+            let more = 1.0 + 1.0 / conflicts;
+            expected *= 1.22 * more.powf(1.5) * (9.0_f64 / 200.8).max(least).sqrt();
+            assert_near(range(&pace), expected);
+        }
+    }
+
     #[test]
     fn a_number_that_grows_too_fast_does_not_count() {
         // Microseconds since a fixed date.
@@ -348,7 +366,9 @@ mod tests {
             range(&pace)
         };
         assert_near(after(Passed::Writes(400_000)), after(Passed::Changed));
-        assert!(after(Passed::Writes(64)) != after(Passed::Changed));
+        // 64 writes for each of 20 windows, and 64 more.
+        assert!(after(Passed::Writes(64 * 21)) != after(Passed::Changed));
+        assert_near(after(Passed::Writes(64 * 21 + 1)), after(Passed::Changed));
     }
 
     #[test]

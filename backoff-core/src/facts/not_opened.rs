@@ -144,18 +144,26 @@ mod tests {
     #[test]
     fn the_longer_one_of_the_pause_and_the_servers_hint_is_the_hint() {
         let [second, two] = [1, 2].map(|seconds| Some(Duration::from_secs(seconds)));
-        for (pause, hint, expected) in [
-            (None, None, None),
-            (second, None, second),
-            (None, second, second),
-            (second, two, two),
-            (two, second, two),
+        // The last column: whether the hint is the server's `RetryInfo`.
+        for (pause, hint, expected, is_retry_info) in [
+            (None, None, None, false),
+            (second, None, second, false),
+            (None, second, second, true),
+            (second, two, two, true),
+            (two, second, two, false),
         ] {
+            let error = TestError {
+                hint,
+                ..UNAVAILABLE.in_retry_info()
+            };
+            let refused = NotOpened { error, pause };
+            assert_eq!(refused.retry_after(), expected);
+            assert_eq!(refused.is_retry_info(), is_retry_info, "{refused:?}");
             let error = TestError {
                 hint,
                 ..UNAVAILABLE
             };
-            assert_eq!(NotOpened { error, pause }.retry_after(), expected);
+            assert!(!NotOpened { error, pause }.is_retry_info());
         }
     }
 }

@@ -176,6 +176,16 @@ mod tests {
         }
     }
 
+    /// A slow growth reaches a whole second just so.
+    #[test]
+    fn waits_of_whole_seconds_may_wait_if_one_ever_reaches_a_second() {
+        let slow = PLAIN.factor(1.000_000_01).jitter(Jitter::WholeSeconds);
+        for (base, may_wait) in [(SECOND, true), (SECOND / 2, false)] {
+            let policy = slow.base(base);
+            assert_eq!(policy.may_wait(policy.base), may_wait, "{base:?}");
+        }
+    }
+
     #[test]
     fn exact_where_nothing_is_drawn() {
         let calls = |policy: Policy, deadline| policy.deadline(deadline).calls_in_time();

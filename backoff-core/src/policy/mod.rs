@@ -439,6 +439,19 @@ mod tests {
         }
     }
 
+    /// A borrowed policy is an iterator's source too, and knows the kind of a failure.
+    #[test]
+    fn a_borrowed_policy_waits_as_the_policy_does() {
+        let policy = Policy::exponential()
+            .throttled_base(7 * SECOND)
+            .jitter(Jitter::None);
+        for kind in [FaultKind::Transient, FaultKind::Throttled] {
+            let borrowed = Delay::delay_after(&&policy, kind, 1, SECOND, 0);
+            let expected = if kind == FaultKind::Throttled { 14 } else { 2 };
+            assert_eq!(borrowed, Some(expected * SECOND), "{kind:?}");
+        }
+    }
+
     #[test]
     fn a_policy_shows_its_rules() {
         let shown = format!("{:?}", Policy::exponential().deadline(SECOND));

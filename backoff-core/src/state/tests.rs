@@ -321,3 +321,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_source_of_a_wait_has_a_name() {
+    let sources = [
+        WaitSource::Backoff,
+        WaitSource::RetryAfter,
+        WaitSource::RetryInfo,
+    ];
+    assert_eq!(
+        sources.map(WaitSource::name),
+        ["backoff", "retry_after", "retry_info"]
+    );
+}
