@@ -60,6 +60,13 @@ fn attempts_are_counted() {
             "0 1 3; at 3: 200",
         ),
         row("a success", call(PLAIN), &[gives(200)], "0; at 0: 200"),
+        // Each wait is drawn from zero on, and the least number is drawn.
+        row(
+            "five attempts without a word",
+            call(Policy::exponential()),
+            &[fails(BUSY)],
+            "0 0 0 0 0; at 0 attempts: error 503",
+        ),
         row(
             "a permanent error",
             call(PLAIN),
