@@ -234,6 +234,7 @@ forms! {
     };
     "update that cannot see its effect", Member, |call| {
         REPEATED.idempotent(false).update(|| call.read(), call.append(), |members| call.write(members))
+            .attempt_timeout(SECOND * 5)
             .notify(call.hook()).runtime(call.service.clone()).await
     };
     "update with a limit and a signal", Member, |call| {
