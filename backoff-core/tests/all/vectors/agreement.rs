@@ -46,6 +46,10 @@ fn algorithms_and_policies_agree() {
             (first(grows(2.0), random), exponential(2.0)),
             (first(grows(3.0), random), exponential(3.0)),
             (
+                first(grows(3.0).max(SECOND), random),
+                exponential(3.0).max_backoff(SECOND),
+            ),
+            (
                 first(Decorrelated::new(w, 9 * SECOND), random),
                 decorrelated,
             ),
