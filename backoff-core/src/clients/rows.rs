@@ -1,7 +1,7 @@
 //! The form of the tests of all clients: errors, what they say of themselves, and whether they ask for a new
 //! connection. What a policy makes of this is tested in `judge.rs`.
 
-// Which of it is used depends on the clients.
+// The features decide which of these are used.
 #![allow(dead_code)]
 
 use crate::{

@@ -19,6 +19,12 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
+/// Digits, perhaps between blanks.
+fn is_number(text: &str) -> bool {
+    let text = text.trim_matches([' ', '\t']);
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+}
+
 /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
 const NOW: u64 = 784_111_777;
 
@@ -32,8 +38,7 @@ fn a_text_means_one_time() {
                 return;
             };
             let trimmed = text.trim_matches([' ', '\t']);
-            let is_number = !trimmed.is_empty() && trimmed.bytes().all(|it| it.is_ascii_digit());
-            let number = trimmed.parse::<u64>().ok().filter(|_| is_number);
+            let number = trimmed.parse::<u64>().ok().filter(|_| is_number(text));
             assert_eq!(
                 hint::retry_after_ms(text),
                 number.map(Duration::from_millis)
@@ -83,13 +88,8 @@ fn the_longest_header_counts() {
                     .filter_map(|it: &HeaderValue| it.to_str().ok())
             };
             // A date is compared with the reply's own date: a hint says when it is, from the epoch on.
-            let date = all("date").next().and_then(|it| {
-                let is_number = it
-                    .trim_matches([' ', '\t'])
-                    .bytes()
-                    .all(|it| it.is_ascii_digit());
-                hint::retry_after(it, at(0)).filter(|_| !is_number)
-            });
+            let date = all("date").next().filter(|it| !is_number(it));
+            let date = date.and_then(|it| hint::retry_after(it, at(0)));
             let sent = date.map_or(now, |date| at(0) + date);
             let seconds = all("retry-after").filter_map(|it| hint::retry_after(it, sent));
             let milliseconds = NAMES[1..4]
