@@ -6,11 +6,11 @@
 use super::service;
 use backoff_core::{GrpcCode, hint};
 use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
+    Deserialize, Deserializer as _,
+    de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// How many characters are kept of a body that is not a `google.rpc.Status`.
 const EXCERPT: usize = 200;
@@ -21,9 +21,46 @@ pub(super) struct Said {
     number: Option<i64>,
     name: Option<String>,
     message: String,
-    details: Vec<Value>,
+    details: Details,
     /// The code of another service than Google.
     service_code: Option<String>,
+}
+
+/// The details of a `google.rpc.Status`, as the server has sent them: as values they would take a hundred times
+/// the memory.
+#[derive(Debug, Default)]
+pub(super) struct Details(Option<Box<RawValue>>);
+
+impl Details {
+    /// The details as values. A detail that is no value (it is nested too deeply) is left out.
+    pub(super) fn values(&self) -> Vec<Value> {
+        let mut values = Vec::new();
+        self.each(|detail| values.extend(parsed::<Value>(Some(detail))));
+        values
+    }
+
+    /// The longest delay of a `google.rpc.RetryInfo`.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        let mut longest = None;
+        self.each(|detail| longest = longest.max(retry_info(detail)));
+        longest
+    }
+
+    fn each<'a>(&'a self, take: impl FnMut(&'a RawValue)) {
+        if let Some(list) = &self.0 {
+            each(list.get(), take);
+        }
+    }
+}
+
+/// The fields of a `google.rpc.RetryInfo`.
+#[derive(Default, Deserialize)]
+#[serde(bound = "'de: 'a", default)]
+struct RetryInfo<'a> {
+    #[serde(rename = "@type")]
+    kind: Option<&'a RawValue>,
+    #[serde(rename = "retryDelay")]
+    delay: Option<&'a RawValue>,
 }
 
 /// The fields of a body that are read.
@@ -66,8 +103,9 @@ impl Said {
         let is_cut = body.len() > longest;
         let text = String::from_utf8_lossy(without_mark(body));
         // Streaming services send lists.
-        let list: Vec<&RawValue> = serde_json::from_str(&text).unwrap_or_default();
-        let json = list.first().map_or(&*text, |first| first.get());
+        let mut first = None;
+        let is_list = each(&text, |element| first = first.or(Some(element)));
+        let json = first.filter(|_| is_list).map_or(&*text, RawValue::get);
         let fields: Fields<'_> = object(json).unwrap_or_default();
         let error: Option<Status<'_>> = fields.error.and_then(|it| object(it.get()));
         let is_status = error.is_some();
@@ -84,7 +122,7 @@ impl Said {
         };
         if is_status && !is_cut {
             said.message = parsed(error.message).unwrap_or_default();
-            said.details = parsed(error.details).unwrap_or_default();
+            said.details = Details(error.details.map(ToOwned::to_owned));
         } else {
             said.message = excerpt(&body[..body.len().min(longest)]);
         }
@@ -110,7 +148,7 @@ impl Said {
 
     /// The longest delay of a `google.rpc.RetryInfo` in the details.
     pub(super) fn retry_after(&self) -> Option<Duration> {
-        self.details.iter().filter_map(retry_info).max()
+        self.details.retry_after()
     }
 
     /// Takes out the code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure, or
@@ -120,7 +158,7 @@ impl Said {
     }
 
     /// The message and the details.
-    pub(super) fn into_parts(self) -> (String, Vec<Value>) {
+    pub(super) fn into_parts(self) -> (String, Details) {
         (self.message, self.details)
     }
 }
@@ -165,12 +203,37 @@ pub(super) fn without_mark(body: &[u8]) -> &[u8] {
 }
 
 /// The delay of a `google.rpc.RetryInfo`.
-fn retry_info(detail: &Value) -> Option<Duration> {
-    let kind = detail.get("@type")?.as_str()?;
-    if !kind.ends_with("/google.rpc.RetryInfo") {
-        return None;
+fn retry_info(detail: &RawValue) -> Option<Duration> {
+    let info: RetryInfo<'_> = object(detail.get())?;
+    let is_retry_info = parsed::<String>(info.kind)?.ends_with("/google.rpc.RetryInfo");
+    let delay = is_retry_info.then(|| parsed::<String>(info.delay))??;
+    hint::retry_delay(&delay)
+}
+
+/// Calls a function with each element of a JSON list, which is not held as a whole. Returns whether the text is a
+/// list; before an error in it, elements may have been taken.
+fn each<'a>(list: &'a str, take: impl FnMut(&'a RawValue)) -> bool {
+    struct Each<F>(F);
+
+    impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Each<F> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
+            while let Some(element) = list.next_element()? {
+                (self.0)(element);
+            }
+            Ok(())
+        }
     }
-    hint::retry_delay(detail.get("retryDelay")?.as_str()?)
+
+    let mut json = serde_json::Deserializer::from_str(list);
+    json.deserialize_seq(Each(take))
+        .and_then(|()| json.end())
+        .is_ok()
 }
 
 /// A JSON object as a `T`. (serde would also make a struct of a list.)
@@ -194,7 +257,7 @@ mod tests {
         let said = Said::read(body.as_ref());
         let code = said.grpc_code(409);
         let (message, details) = said.into_parts();
-        (code, message, details.len())
+        (code, message, details.values().len())
     }
 
     const ABORTED: Option<GrpcCode> = Some(GrpcCode::Aborted);
@@ -375,7 +438,7 @@ mod tests {
                     let codes = (said.status(), said.grpc_code(200));
                     assert_eq!(codes, (status, code), "{longest}: {body}");
                     assert_eq!(is_cut, longest < 2_000, "{longest}: {body}");
-                    assert!(!is_cut || said.details.is_empty(), "{longest}: {body}");
+                    assert!(!is_cut || said.details.0.is_none(), "{longest}: {body}");
                 }
             }
         }

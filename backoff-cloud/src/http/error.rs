@@ -5,14 +5,14 @@ mod tests;
 mod text;
 
 use super::{
-    body::{Said, excerpt, excerpt_of},
+    body::{Details, Said, excerpt, excerpt_of},
     headers, service,
 };
 use backoff_core::{
     Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, Stopped, TimedOut, hint,
 };
 use reqwest::header::HeaderMap;
-use serde_json::Value;
+use serde_json::{Value, error::Category};
 use std::{
     error::Error,
     fmt,
@@ -46,13 +46,7 @@ pub struct ApiError(Box<Kind>);
 
 enum Kind {
     Reply(Reply),
-    Json {
-        /// The beginning of the parser's message, because the message repeats whole texts of the server.
-        problem: String,
-        excerpt: String,
-        /// Whether the body ends too early.
-        is_cut: bool,
-    },
+    Json(NotJson),
     /// The body of a success is longer than this limit.
     TooLong(usize),
     /// The body of a success paused for longer than this time.
@@ -61,6 +55,21 @@ enum Kind {
     NotSent(String),
     /// An error of reqwest, of any version, or of this library.
     Other(Box<dyn Other>),
+}
+
+/// A success whose body is not the JSON that was asked for.
+struct NotJson {
+    /// The name of the type that was asked for.
+    wanted: &'static str,
+    problem: Category,
+    line: usize,
+    column: usize,
+    /// How many bytes the body has.
+    bytes: usize,
+    /// The beginnings of the parser's message, which repeats whole texts of the server, and of the body.
+    excerpt: String,
+    /// Whether the body ends too early.
+    is_cut: bool,
 }
 
 /// An error that has its own facts for a retry.
@@ -77,7 +86,7 @@ struct Reply {
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
-    details: Vec<Value>,
+    details: Details,
     cut: Option<Cut>,
     /// Whether the reply answers a request that reqwest made because of a redirect.
     is_elsewhere: bool,
@@ -178,12 +187,16 @@ impl ApiError {
     /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
     /// counts as cut, because HTTP does not always notice when a body ends too early. So does an empty body,
     /// unless HTTP `says_end`, where the body ends.
-    pub(super) fn not_json(error: serde_json::Error, body: &[u8], says_end: bool) -> Self {
-        ApiError::of(Kind::Json {
-            problem: excerpt_of(&error.to_string()),
-            excerpt: excerpt(body),
+    pub(super) fn not_json<T>(error: &serde_json::Error, body: &[u8], says_end: bool) -> Self {
+        ApiError::of(Kind::Json(NotJson {
+            wanted: std::any::type_name::<T>(),
+            problem: error.classify(),
+            line: error.line(),
+            column: error.column(),
+            bytes: body.len(),
+            excerpt: format!("{}: {}", excerpt_of(&error.to_string()), excerpt(body)),
             is_cut: error.is_eof() && !(says_end && body.trim_ascii().is_empty()),
-        })
+        }))
     }
 
     /// A success whose body is longer than `limit`.
@@ -269,16 +282,40 @@ impl ApiError {
         headers::text(self.headers()?, name)
     }
 
-    /// The details of Google's error body, each an object with an `@type`; empty if there are none.
-    pub fn details(&self) -> &[Value] {
-        self.as_reply().map_or(&[], |reply| &reply.details)
+    /// The details of Google's error body, each an object with an `@type`; empty if there are none. Each call
+    /// parses the details anew. The values may take a hundred times the memory of the body.
+    pub fn details(&self) -> Vec<Value> {
+        self.as_reply()
+            .map_or_else(Vec::new, |reply| reply.details.values())
+    }
+
+    /// Of a success whose body is not the JSON that was asked for: the parser's message and the first 200
+    /// characters of the body, as one line. `None` for every other error.
+    ///
+    /// The body of a success may contain a password or a token, so neither `Display` nor `Debug` nor a log of this
+    /// library shows the excerpt.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{self, SendExt as _}, memorystore};
+    /// # async fn f(client: reqwest::Client, url: &str) -> Result<(), http::ApiError> {
+    /// let instance = memorystore::REQUEST.send(client.get(url)).json::<Vec<String>>().await;
+    /// if let Some(excerpt) = instance.as_ref().err().and_then(|error| error.excerpt()) {
+    ///     println!("on this machine alone: {excerpt}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn excerpt(&self) -> Option<&str> {
+        match &*self.0 {
+            Kind::Json(not_json) => Some(&not_json.excerpt),
+            _ => None,
+        }
     }
 
     /// Whether the reply is a success whose body cannot be shown: it is not the JSON that was asked for, or
     /// it is too long.
     pub(crate) fn is_unreadable(&self) -> bool {
         match &*self.0 {
-            Kind::Json { is_cut, .. } => !is_cut,
+            Kind::Json(not_json) => !not_json.is_cut,
             Kind::TooLong(_) => true,
             _ => false,
         }
@@ -314,7 +351,7 @@ impl Fault for ApiError {
             Kind::Other(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::Stalled(_) => Some(Delivery::MaybeSent),
-            Kind::Json { is_cut, .. } => is_cut.then_some(Delivery::MaybeSent),
+            Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) => None,
         }
@@ -328,7 +365,7 @@ impl Fault for ApiError {
     fn kind(&self) -> Option<FaultKind> {
         match &*self.0 {
             Kind::Other(error) => error.kind(),
-            Kind::Json { is_cut, .. } => (!is_cut).then_some(FaultKind::Permanent),
+            Kind::Json(not_json) => (!not_json.is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
             // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {

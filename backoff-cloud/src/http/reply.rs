@@ -110,7 +110,7 @@ impl Reply {
                 _ => None,
             };
             let value = empty.and_then(Empty::value);
-            value.ok_or_else(|| ApiError::not_json(error, text, self.says_end))
+            value.ok_or_else(|| ApiError::not_json::<T>(&error, text, self.says_end))
         })
     }
 }

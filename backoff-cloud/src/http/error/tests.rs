@@ -180,11 +180,7 @@ fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
         &format!(r#"{{"error": {{"message": "{secret}", "details": [{{"a": "{secret}"}}]}}}}"#),
     );
     let page = error(503, &secret);
-    let body = format!("\"{secret}\"");
-    let problem = serde_json::from_str::<u8>(&body).unwrap_err();
-    let not_json = ApiError::not_json(problem, body.as_bytes(), true);
-    assert_eq!(not_json.kind(), Some(FaultKind::Permanent));
-    for error in [said, page, not_json] {
+    for error in [said, page] {
         let text = error.to_string();
         assert!(text.chars().count() <= 501, "{text}");
         assert!(text.contains("https://a.b/?…"), "{text}");
@@ -193,6 +189,68 @@ fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
         assert!(!text.contains("SECRET"), "{text}");
         assert!(error.source().is_none(), "{text}");
     }
+}
+
+/// A row: the body of a success, whether it was cut, and what the text says. Each body contains a secret.
+#[test]
+fn a_body_of_a_success_is_never_quoted() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Auth {
+        #[serde(rename = "authString")]
+        _auth: u8,
+    }
+    let page = "<html>SECRET</html>";
+    let other = r#"{"authString": "SECRET"}"#;
+    let missing = r#"{"access_token": "SECRET"}"#;
+    let half = r#"{"authString": "SECRET"#;
+    assert_eq!(error(503, page).excerpt(), None);
+    for (body, is_cut, problem) in [
+        (
+            page,
+            false,
+            "it is not valid JSON, at line 1, column 1; it has 19 bytes",
+        ),
+        (
+            other,
+            false,
+            "a value has another type, or is missing, at line 1, column 23; it has 24 bytes",
+        ),
+        (
+            missing,
+            false,
+            "a value has another type, or is missing, at line 1, column 26; it has 26 bytes",
+        ),
+        (
+            half,
+            true,
+            "it ends too early, at line 1, column 22; it has 22 bytes",
+        ),
+    ] {
+        let problem_of = serde_json::from_str::<Auth>(body).unwrap_err();
+        let error = ApiError::not_json::<Auth>(&problem_of, body.as_bytes(), true);
+        assert!(error.excerpt().unwrap().ends_with(body), "{body}");
+        let delivery = is_cut.then_some(Delivery::MaybeSent);
+        assert_eq!(error.delivery(), delivery, "{body}");
+        assert_eq!(
+            error.kind(),
+            (!is_cut).then_some(FaultKind::Permanent),
+            "{body}"
+        );
+        let shown = format!("{error} {error:?} {:?}", error.source());
+        assert!(
+            !shown.contains("SECRET") && !shown.contains("html"),
+            "{shown}"
+        );
+        let beginning = "the reply is not the JSON of a `";
+        assert!(
+            shown.starts_with(beginning) && shown.contains(&format!("Auth`: {problem}")),
+            "{shown}"
+        );
+    }
+    let long = format!("\"{}\"", "x".repeat(9_999));
+    let problem = serde_json::from_str::<u8>(&long).unwrap_err();
+    let error = ApiError::not_json::<u8>(&problem, long.as_bytes(), true);
+    assert!(error.excerpt().unwrap().chars().count() <= 404);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The text of an error and its source.
 
-use super::{ApiError, Cut, Kind, Reply};
+use super::{ApiError, Cut, Kind, NotJson, Reply};
 use backoff_core::__private::Loggable;
+use serde_json::error::Category;
 use std::{error::Error, fmt};
 
 /// One line of at most 500 characters, without the passwords and queries of URLs, because the text comes
@@ -45,14 +46,7 @@ impl fmt::Display for Kind {
                 }
                 Ok(())
             }
-            Kind::Json {
-                problem, excerpt, ..
-            } => {
-                write!(
-                    f,
-                    "the reply is not the JSON that was asked for: {problem}: {excerpt}"
-                )
-            }
+            Kind::Json(not_json) => not_json.fmt(f),
             Kind::TooLong(limit) => write!(
                 f,
                 "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
@@ -68,6 +62,30 @@ impl fmt::Display for Kind {
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Other(error) => with_causes(f, &**error),
         }
+    }
+}
+
+/// No word of the body, which may contain a password or a token: the request was a success.
+impl fmt::Display for NotJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NotJson {
+            wanted,
+            line,
+            column,
+            bytes,
+            ..
+        } = self;
+        let problem = match self.problem {
+            Category::Syntax => "it is not valid JSON",
+            Category::Data => "a value has another type, or is missing",
+            Category::Eof => "it ends too early",
+            Category::Io => "it cannot be read",
+        };
+        write!(
+            f,
+            "the reply is not the JSON of a `{wanted}`: {problem}, at line {line}, column {column}; \
+             it has {bytes} bytes, and `ApiError::excerpt` shows their beginning"
+        )
     }
 }
 

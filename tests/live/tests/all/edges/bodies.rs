@@ -14,13 +14,14 @@ use backoff_core::testing::VirtualTime;
 use flate2::{Compression, write::GzEncoder};
 use http::{ApiError, Limits};
 use hyper_1::body::Bytes;
+use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::{
     fmt::Display,
     future::Future as _,
     io::Write as _,
     task::{Poll, ready},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::time::sleep;
 
@@ -69,6 +70,42 @@ fn assert_left(name: &str, url: &str) {
     let shown = error.to_string();
     let cut = "but its body was cut: it is longer than 65536 bytes";
     assert!(shown.contains(cut), "{name}: {shown}");
+}
+
+/// A value of JSON takes up to a hundred times the memory of its text.
+#[test]
+fn the_error_of_a_body_takes_at_most_twice_its_memory() {
+    const WHOLE: usize = 64 << 10;
+    let filled = |begin: &str, repeated: &str, end: &str| {
+        let room = WHOLE - begin.len() - end.len();
+        format!("{begin}{}{end}", repeated.repeat(room / repeated.len()))
+    };
+    let in_details = r#"{"error": {"details": ["#;
+    for body in [
+        filled(in_details, "{},", "{}]}}"),
+        filled(in_details, r#"{"a":[]},"#, "{}]}}"),
+        filled(in_details, "1,", "1]}}"),
+        filled(r#"{"error": {"details": "#, "[", "}}"),
+        filled(r#"{"error": {"message": ""#, "m", r#""}}"#),
+        filled(r#"[{"error": {}},"#, "1,", "1]"),
+        filled("[", "[],", "[]]"),
+        filled("{", r#""a":1,"#, r#""b":1}"#),
+        filled("", "x", ""),
+    ] {
+        let mut error = None;
+        let make = || {
+            ApiError::new(
+                503,
+                &HeaderMap::new(),
+                body.as_bytes(),
+                SystemTime::UNIX_EPOCH,
+            )
+        };
+        let heap = measure(|| error = Some(make())).bytes_max;
+        let most = 2 * WHOLE as u64;
+        assert!(heap <= most, "{heap} bytes of {:.40}", body);
+        assert_eq!(error.unwrap().status(), Some(503), "{body:.40}");
+    }
 }
 
 #[test]
