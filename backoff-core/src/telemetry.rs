@@ -74,7 +74,7 @@
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
-//! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
+//! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature, each call reads the clock before its first attempt and after each attempt. In an
 //! annotated function, and inside one of Google's clients, the duration of an attempt after a wait

@@ -43,7 +43,7 @@ impl<'e> Cause<'e> {
     }
 
     /// This error if it is a `T`, or a `T` that only the `anyhow::Error` around it can find.
-    fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
+    pub(super) fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
         let itself = own(self.link);
         #[cfg(feature = "anyhow-1")]
         let itself = itself.or_else(|| self.added());

@@ -16,7 +16,7 @@ use crate::{
     },
     hint::{self, Pushback},
 };
-use core::{fmt, time::Duration};
+use core::{cell::Cell, fmt, iter, time::Duration};
 use prost_014::Message as _;
 use std::{error::Error, sync::Arc};
 use tonic_014 as tonic;
@@ -37,20 +37,26 @@ use tonic_types_014::pb;
 /// in the middle of a message was cut: perhaps applied. A reply that tonic cannot decompress, or that
 /// is longer than tonic accepts, is permanent.
 impl Fault for tonic::Status {
+    /// The innermost of the statuses behind this one, which has no other status behind itself; otherwise the
+    /// source, if it says more than the code. So each fact walks the chain once.
     fn inner(&self) -> Option<&dyn Fault> {
-        let source = first_known(Cause::new(self.source()?), &|_| None)?;
-        let is_answer = source.grpc_code().is_some();
-        // A permanent source decides only if tonic has no code, or if the call was ended: an
-        // interceptor sets a code of its own.
-        let says_more = match source.kind() {
+        if let Some(innermost) = statuses(self).skip(1).last() {
+            return Some(innermost);
+        }
+        let Some(Source::Other(source)) = source(self) else {
+            return None;
+        };
+        let says_more = || match source.kind() {
             None => false,
+            // A permanent source decides only if tonic has no code, or if the call was ended: an
+            // interceptor sets a code of its own.
             Some(FaultKind::Permanent) => {
                 matches!(self.code(), tonic::Code::Unknown | tonic::Code::Cancelled)
             }
             Some(_) => true,
         };
-        let failed_on_its_way = source.delivery().is_some() || says_more;
-        (is_answer || failed_on_its_way).then_some(source)
+        let is_answer = source.grpc_code().is_some();
+        (is_answer || source.delivery().is_some() || says_more()).then_some(source)
     }
 
     fn grpc_code(&self) -> Option<GrpcCode> {
@@ -67,16 +73,11 @@ impl Fault for tonic::Status {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        let own = retry_info(self).max(pushback(self).and_then(Pushback::wait));
-        own.max(self.inner().and_then(Fault::retry_after))
+        Some(longest_hint(self)?.0)
     }
 
     fn is_retry_info(&self) -> bool {
-        let (info, header) = (retry_info(self), pushback(self).and_then(Pushback::wait));
-        match self.inner() {
-            Some(inner) if inner.retry_after() > info.max(header) => inner.is_retry_info(),
-            _ => info > header,
-        }
+        longest_hint(self).is_some_and(|(_, is_retry_info)| is_retry_info)
     }
 
     fn delivery(&self) -> Option<Delivery> {
@@ -94,13 +95,52 @@ impl Fault for tonic::Status {
     }
 
     fn must_stop(&self) -> bool {
-        let inner = self.inner().is_some_and(|inner| inner.must_stop());
-        inner || pushback(self) == Some(Pushback::Stop)
+        statuses(self).any(|status| pushback(status) == Some(Pushback::Stop))
+            || self.inner().is_some_and(|inner| inner.must_stop())
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+}
+
+/// The first known error behind a status.
+enum Source<'e> {
+    /// A status that states a failure.
+    Status(&'e tonic::Status),
+    Other(&'e dyn Fault),
+}
+
+fn source<'e>(status: &'e tonic::Status) -> Option<Source<'e>> {
+    let found = Cell::new(None);
+    let as_status = |cause: Cause<'e>| {
+        let status = cause.find::<tonic::Status>();
+        found.set(status.filter(|it| it.code() != tonic::Code::Ok));
+        found.get().map(|it| it as &dyn Fault)
+    };
+    let first = first_known(Cause::new(status.source()?), &as_status)?;
+    Some(found.get().map_or(Source::Other(first), Source::Status))
+}
+
+/// This status and the statuses behind it, from the outside in.
+fn statuses(status: &tonic::Status) -> impl Iterator<Item = &tonic::Status> {
+    iter::successors(Some(status), |outer| match source(outer)? {
+        Source::Status(inner) => Some(inner),
+        Source::Other(_) => None,
+    })
+}
+
+/// The longest hint of the status and of all that is behind it, and whether the hint is a `RetryInfo`.
+fn longest_hint(status: &tonic::Status) -> Option<(Duration, bool)> {
+    let own = |status| {
+        let header = pushback(status).and_then(Pushback::wait);
+        [retry_info(status).map(|wait| (wait, true)), header.map(|wait| (wait, false))]
+    };
+    let behind = status
+        .inner()
+        .and_then(|inner| Some((inner.retry_after()?, inner.is_retry_info())));
+    let hints = statuses(status).flat_map(own).flatten().chain(behind);
+    hints.max_by_key(|(wait, _)| *wait)
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): `DEADLINE_EXCEEDED`, with the
@@ -334,6 +374,25 @@ mod tests {
         let no_file = io::Error::from(io::ErrorKind::NotFound);
         let said = TestError::grpc(GrpcCode::Unauthenticated);
         all_say(said, false, [with_source(Code::Unauthenticated, no_file)]);
+    }
+
+    #[test]
+    fn statuses_behind_one_another_say_what_the_innermost_says() {
+        let layered = |inner: Status, layers: u32| {
+            (0..layers).fold(inner, |inner, _| with_source(Code::Unknown, io::Error::other(inner)))
+        };
+        let no_connection = || with_source(Code::Unavailable, ConnectError(refused().into()));
+        for layers in [1, 2, 8, 500] {
+            let stale = layered(with_pushback(Status::aborted("stale"), "1500"), layers);
+            let said = TestError::grpc(GrpcCode::Aborted).after(Duration::from_millis(1_500));
+            all_say(said, false, [stale]);
+            all_say(NOT_SENT, true, [layered(no_connection(), layers)]);
+            let stopped = layered(with_pushback(Status::aborted("stale"), "-1"), layers);
+            assert!(layered(stopped, layers).must_stop());
+            // A status without a failure.
+            let ok = with_source(Code::Unavailable, Status::ok("no failure"));
+            all_say(UNAVAILABLE, false, [layered(ok, layers)]);
+        }
     }
 
     /// The code does not come from a server: a policy retries the error whatever its codes are.

@@ -105,7 +105,11 @@ impl<'a> AttemptFailure<'a> {
             return ErrorType::Name(code.name());
         }
         if let Some(status) = fault.status() {
-            return ErrorType::Status(status);
+            // Any other number may be made up by a server, and each number would be a series of its own.
+            return match status {
+                100..=599 => ErrorType::Status(status),
+                _ => OTHER,
+            };
         }
         let known = fault.delivery().map(|delivery| delivery.name());
         let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
@@ -169,5 +173,14 @@ mod tests {
         }
         assert!(!AttemptFailure::expired(None).is_of_an_attempt());
         assert!(!failed(Stage::Late, Some(&status)).is_of_an_attempt());
+    }
+
+    #[test]
+    fn a_number_that_is_no_status_of_http_is_no_label() {
+        for (status, name) in [(99, "_OTHER"), (100, "100"), (599, "599"), (600, "_OTHER")] {
+            let error = TestError::status(status);
+            let failed = AttemptFailure::failed(Stage::Whole, Some(&error));
+            assert_eq!(failed.error_type().to_string(), name);
+        }
     }
 }

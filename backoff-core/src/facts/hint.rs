@@ -4,8 +4,9 @@ use std::time::{Duration, SystemTime};
 
 /// The header `Retry-After`: seconds, or an HTTP date in any of its three forms.
 ///
-/// `now` is the wall clock that a date is compared with; a date in the past gives zero. `None` for any
-/// other text: signs, fractions, an empty text, a number beyond `u64`.
+/// `now` is the wall clock that a date is compared with; a date in the past gives zero. A number beyond
+/// `u64` is [`Duration::MAX`], so that it ends the call. `None` for any other text: signs, fractions, an
+/// empty text.
 ///
 /// Source: RFC 9110, sections 10.2.3 and 5.6.7.
 ///
@@ -21,14 +22,15 @@ use std::time::{Duration, SystemTime};
 /// ```
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim_matches([' ', '\t']);
-    if let Some(seconds) = digits(value) {
-        return Some(Duration::from_secs(seconds));
+    if let Some(seconds) = time(value, Duration::from_secs) {
+        return Some(seconds);
     }
     let date = httpdate::parse_http_date(value).ok()?;
     Some(date.duration_since(now).unwrap_or(Duration::ZERO))
 }
 
-/// The headers `retry-after-ms` and `x-ms-retry-after-ms`: whole milliseconds.
+/// The headers `retry-after-ms` and `x-ms-retry-after-ms`: whole milliseconds. A number beyond `u64` is
+/// [`Duration::MAX`].
 ///
 /// ```
 /// use backoff_core::hint::retry_after_ms;
@@ -38,11 +40,12 @@ pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
 /// assert_eq!(retry_after_ms("-100"), None);
 /// ```
 pub fn retry_after_ms(value: &str) -> Option<Duration> {
-    digits(value.trim_matches([' ', '\t'])).map(Duration::from_millis)
+    time(value.trim_matches([' ', '\t']), Duration::from_millis)
 }
 
 /// `google.rpc.RetryInfo.retry_delay` in JSON: seconds with up to nine decimals and an `s`, such as
-/// `"3.5s"`. `None` for any other text, and for a negative delay.
+/// `"3.5s"`. Seconds beyond `u64` are [`Duration::MAX`]. `None` for any other text, and for a negative
+/// delay.
 ///
 /// Source: `google/protobuf/duration.proto`, "JSON Mapping".
 ///
@@ -59,8 +62,8 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
     if decimals.len() > 9 {
         return None;
     }
-    let nanos = digits(decimals)? * 10u64.pow(9 - decimals.len() as u32);
-    Some(Duration::new(digits(whole)?, nanos as u32))
+    let rest = time(decimals, Duration::from_nanos)? * 10u32.pow(9 - decimals.len() as u32);
+    Some(time(whole, Duration::from_secs)?.saturating_add(rest))
 }
 
 /// The longest hint in the headers `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and
@@ -195,11 +198,9 @@ impl Pushback {
         let text = str::from_utf8(only)
             .ok()
             .filter(|_| values.next().is_none());
-        let milliseconds = text.and_then(digits).filter(|&it| it <= i32::MAX as u64);
-        Some(match milliseconds {
-            Some(wait) => Pushback::After(Duration::from_millis(wait)),
-            None => Pushback::Stop,
-        })
+        let wait = text.and_then(|it| time(it, Duration::from_millis));
+        let wait = wait.filter(|it| it.as_millis() <= i32::MAX as u128);
+        Some(wait.map_or(Pushback::Stop, Pushback::After))
     }
 
     /// How long to wait; `None` for [`Stop`](Self::Stop).
@@ -211,12 +212,11 @@ impl Pushback {
     }
 }
 
-/// One or more digits and nothing else; `str::parse` would accept a sign.
-fn digits(value: &str) -> Option<u64> {
-    value
-        .bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then(|| value.parse().ok())?
+/// The time that one or more digits mean, and nothing else: `str::parse` would accept a sign. A number
+/// beyond `u64` is the longest time.
+fn time(number: &str, unit: fn(u64) -> Duration) -> Option<Duration> {
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| number.parse().map_or(Duration::MAX, unit))
 }
 
 #[cfg(test)]
@@ -250,7 +250,7 @@ mod tests {
     fn rubbish_is_ignored() {
         let dates = "06 Nov 1994 08:49:37 GMT|Sun, 06 Nov 1994|Sun, 32 Nov 1994 08:49:37 GMT|\
                      Sun, 06 Nov 1994 08:49:37 CET";
-        let numbers = "| |-1|+1|1.5|1e3|0x10|1 2|soon|18446744073709551616|١|120s|\0";
+        let numbers = "| |-1|+1|1.5|1e3|0x10|1 2|soon|١|120s|\0";
         for value in dates.split('|').chain(numbers.split('|')) {
             assert_eq!(retry_after(value, at(EXAMPLE)), None, "{value:?}");
         }
@@ -264,6 +264,11 @@ mod tests {
         let longest = Some(Duration::from_secs(u64::MAX));
         assert_eq!(retry_after(&most, at(0)), longest);
         assert_eq!(retry_after_ms(&most), Some(Duration::from_millis(u64::MAX)));
+        for beyond in ["18446744073709551616", &"9".repeat(1_000)] {
+            assert_eq!(retry_after(beyond, at(0)), Some(Duration::MAX));
+            assert_eq!(retry_after_ms(beyond), Some(Duration::MAX));
+            assert_eq!(retry_delay(&format!("{beyond}.5s")), Some(Duration::MAX));
+        }
         assert_eq!(retry_delay("0s"), Some(Duration::ZERO));
         assert_eq!(retry_delay("0.000000001s"), Some(Duration::from_nanos(1)));
         assert_eq!(

@@ -38,20 +38,24 @@ fn a_text_means_one_time() {
                 return;
             };
             let trimmed = text.trim_matches([' ', '\t']);
-            let number = trimmed.parse::<u64>().ok().filter(|_| is_number(text));
-            assert_eq!(
-                hint::retry_after_ms(text),
-                number.map(Duration::from_millis)
-            );
+            let number = is_number(text).then(|| trimmed.parse::<u64>());
+            // A number beyond `u64` is the longest time.
+            let time = |unit: fn(u64) -> Duration| {
+                Some(
+                    number
+                        .as_ref()?
+                        .as_ref()
+                        .map_or(Duration::MAX, |it| unit(*it)),
+                )
+            };
+            assert_eq!(hint::retry_after_ms(text), time(Duration::from_millis));
             let (read, later) = (
                 hint::retry_after(text, at(NOW)),
                 hint::retry_after(text, at(NOW + 7)),
             );
-            match number {
-                Some(number) => {
-                    assert_eq!(read, Some(Duration::from_secs(number)));
-                    assert_eq!(later, read);
-                }
+            let seconds = time(Duration::from_secs);
+            match seconds {
+                Some(_) => assert_eq!((read, later), (seconds, seconds)),
                 // A date is nearer when the clock is later.
                 None => assert_eq!(
                     later,
@@ -60,8 +64,8 @@ fn a_text_means_one_time() {
             }
             // A delay in JSON: the same number with `s` behind it.
             let delay = hint::retry_delay(&format!("{trimmed}s"));
-            if let Some(number) = number {
-                assert_eq!(delay, Some(Duration::from_secs(number)));
+            if seconds.is_some() {
+                assert_eq!(delay, seconds);
             }
             let _ = hint::retry_delay(text);
         });
