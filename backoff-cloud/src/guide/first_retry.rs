@@ -85,8 +85,8 @@
 //! - If the service asks for a longer wait by `Retry-After`, the library waits that long, up to five
 //!   minutes.
 //! - After five attempts your program gets the error of the last one.
-//! - No attempt is cut: reqwest waits without limit for a service that does not answer. Add
-//!   `.attempt_timeout(..)` after `.json()`, as below. [Waits and limits](super::waits_and_limits) explains all limits.
+//! - An attempt ends if no reply has begun after ten minutes. Add `.attempt_timeout(..)` after `.json()` for a
+//!   shorter limit, as below. [Waits and limits](super::waits_and_limits) explains all limits.
 //!
 //! # See the retries
 //!

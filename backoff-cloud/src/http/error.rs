@@ -49,6 +49,8 @@ enum Kind {
     Json(NotJson),
     /// The body of a success is longer than this limit.
     TooLong(usize),
+    /// The head of the reply did not arrive within this time.
+    NoHead(Duration),
     /// The body of a success paused for longer than this time.
     Stalled(Duration),
     /// The request was not sent, for this reason.
@@ -204,6 +206,11 @@ impl ApiError {
         ApiError::of(Kind::TooLong(limit))
     }
 
+    /// A reply whose head did not arrive within this time.
+    pub(super) fn no_head(time: Duration) -> Self {
+        ApiError::of(Kind::NoHead(time))
+    }
+
     /// A success whose body paused for longer than this time.
     pub(super) fn stalled(time: Duration) -> Self {
         ApiError::of(Kind::Stalled(time))
@@ -350,7 +357,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Other(error) => error.delivery(),
             Kind::NotSent(_) => Some(Delivery::NotSent),
-            Kind::Stalled(_) => Some(Delivery::MaybeSent),
+            Kind::NoHead(_) | Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
             Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) => None,
@@ -371,7 +378,7 @@ impl Fault for ApiError {
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 service::kind(reply.service_code.as_deref()?, reply.status)
             }
-            Kind::Reply(_) | Kind::Stalled(_) => None,
+            Kind::Reply(_) | Kind::NoHead(_) | Kind::Stalled(_) => None,
         }
     }
 

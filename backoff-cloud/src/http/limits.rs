@@ -27,21 +27,22 @@ const FIRST: usize = 64 << 10;
 ///
 /// | limit | setter | default |
 /// |---|---|---|
+/// | time from the beginning of an attempt to the head of its reply | [`head_timeout`](Self::head_timeout) | 10 min |
 /// | bytes of the body of an error | [`error_body`](Self::error_body) | 64 KiB |
 /// | time for the body of an error | [`error_body_time`](Self::error_body_time) | 5 s |
 /// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
 /// An error whose body passes a limit keeps its status and the hints of its headers, and shows the beginning
-/// of the body. A success whose body is too long is a permanent error. A success whose body pauses too
-/// long is a failure of the transport, and the request may have been applied. The bytes of a body take at
-/// most one and a half times the limit in memory; a value that is made from them may take more.
+/// of the body. A success whose body is too long is a permanent error. A reply that does not begin in time,
+/// or pauses too long, is a failure of the transport, and the request may have been applied. The bytes of a
+/// body take at most one and a half times the limit in memory; a value that is made from them may take more.
 ///
-/// These limits begin when the head of the reply has arrived. Before that, reqwest's `read_timeout` or
-/// `timeout` on a client or a request limits the time. A server that sends its body very slowly does not
-/// reach `read_timeout`, neither here nor in reqwest. The keys `attempt_timeout` and `timeout` of
-/// `#[retry]`, and the [methods](backoff_core::Retrying::timeout) of these names, limit the time of one
-/// attempt and of the whole call.
+/// `head_timeout` counts where this library sends the request: in [`send`](super::SendExt::send), and in the
+/// requests of `iam::Rest`. The other limits begin when the head of the reply has arrived. A server that
+/// sends its body very slowly does not reach `read_timeout`, neither here nor in reqwest. The keys
+/// `attempt_timeout` and `timeout` of `#[retry]`, and the [methods](backoff_core::Retrying::timeout) of these
+/// names, limit the time of one attempt and of the whole call.
 ///
 /// ```no_run
 /// use backoff_cloud::{http, memorystore};
@@ -61,6 +62,7 @@ const FIRST: usize = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "limits do nothing until their `check`, `json`, `reply` or `success` is called"]
 pub struct Limits {
+    head_timeout: Duration,
     error_body: usize,
     error_body_time: Duration,
     body: usize,
@@ -68,15 +70,39 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The defaults: 64 KiB and 5 s for the body of an error, 64 MiB and a pause of 30 s for the body of a
-    /// success.
+    /// The defaults: 10 minutes for the head of a reply, 64 KiB and 5 s for the body of an error, 64 MiB and a
+    /// pause of 30 s for the body of a success.
     pub const fn new() -> Self {
         Limits {
+            head_timeout: Duration::from_secs(600),
             error_body: ERROR_BODY,
             error_body_time: Duration::from_secs(5),
             body: 64 << 20,
             read_timeout: Duration::from_secs(30),
         }
+    }
+
+    /// How long to wait for the head of a reply, from the beginning of the attempt. The default is 10
+    /// minutes, longer than the slowest request of a service that works. Without this limit a server that accepts
+    /// the connection and says nothing would hold the call for ever, because reqwest has no limit of its
+    /// own and a deadline does not cut an attempt. A reply that is too late is a failure of the transport
+    /// with [`Delivery::MaybeSent`](crate::Delivery::MaybeSent).
+    ///
+    /// The timer is made only if the reply is not there at once. A paused clock of tokio jumps to the end of
+    /// this time while a real server works on the request; `backoff_core::testing` has a clock for tests
+    /// that does not.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{ApiError, Limits, SendExt as _}, plain_http};
+    /// # use std::time::Duration;
+    /// # async fn f(client: reqwest::Client, url: &str) -> Result<(), ApiError> {
+    /// let quick = Limits::new().head_timeout(Duration::from_secs(10));
+    /// let page = plain_http::IDEMPOTENT.send(client.get(url)).limits(quick).text().await?;
+    /// # Ok(()) }
+    /// ```
+    pub const fn head_timeout(mut self, time: Duration) -> Self {
+        self.head_timeout = time;
+        self
     }
 
     /// How many bytes of the body of an error are read. The default is 64 KiB: an error of a service has a
@@ -176,6 +202,18 @@ impl Limits {
     pub async fn check(self, mut response: Response) -> Result<Response, ApiError> {
         self.checked(&mut response).await?;
         Ok(response)
+    }
+
+    /// The response, if its head arrives in time.
+    pub(crate) async fn head<R, E>(
+        self,
+        response: impl Future<Output = Result<R, E>>,
+    ) -> Result<R, ApiError>
+    where
+        ApiError: From<E>,
+    {
+        let arrived = within(self.head_timeout, response).await;
+        Ok(arrived.ok_or_else(|| ApiError::no_head(self.head_timeout))??)
     }
 
     /// The error of a response that is none of a success.

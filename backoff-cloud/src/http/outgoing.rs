@@ -1,6 +1,6 @@
 //! A request of reqwest 0.13 or 0.12, with the client that sends it.
 
-use super::error::ApiError;
+use super::{error::ApiError, limits::Limits};
 use reqwest::{Client, Method, Request, RequestBuilder, Response, Url, header::HeaderMap};
 use std::{future::Future, pin::Pin};
 
@@ -105,18 +105,22 @@ impl Built {
     }
 
     /// Sends the request, and reads its response.
-    pub(super) fn sent<T, F>(self, read: impl FnOnce(Response) -> F + Send + 'static) -> Sent<T>
+    pub(super) fn sent<T, F>(
+        self,
+        limits: Limits,
+        read: impl FnOnce(Response) -> F + Send + 'static,
+    ) -> Sent<T>
     where
         F: Future<Output = Result<T, ApiError>> + Send + 'static,
     {
         match self {
             Built::New(client, request) => {
-                let response = client.execute(request);
+                let response = limits.head(client.execute(request));
                 Box::pin(async move { read(response.await?).await })
             }
             #[cfg(feature = "reqwest-012")]
             Built::Old(client, request) => {
-                let response = client.execute(request);
+                let response = limits.head(client.execute(request));
                 Box::pin(async move { read(old::newer(response.await?)).await })
             }
         }

@@ -169,8 +169,8 @@ impl SendExt for Policy {
 /// in each attempt by `send_with`. If the token is awaited, write `policy.retry(async ||
 /// http::json(client.get(url).bearer_auth(token().await?).send().await?).await)`.
 ///
-/// reqwest waits without a limit for a server that does not answer. Limit the time of an attempt: with
-/// `.attempt_timeout(..)` after `.json()`, or with `.timeout(..)` on the request or its client.
+/// An attempt waits for 10 minutes at most until the head of its reply arrives. [`Limits::head_timeout`]
+/// changes this time; `.attempt_timeout(..)` after `.json()` limits a whole attempt.
 ///
 /// # What counts as an error
 ///
@@ -191,7 +191,7 @@ impl SendExt for Policy {
 /// # Panics
 ///
 /// If a wait is needed and no tokio runtime with a timer (`enable_time` of tokio's `Builder`) is running:
-/// before another attempt, or for a body that has not yet arrived.
+/// before another attempt, or for a reply that has not yet arrived.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Sending {
     policy: Policy,
@@ -265,7 +265,7 @@ impl<T: 'static> Operation for Requests<T> {
         }
         let asked = self.is_careful.then(|| request.url().clone());
         let (limits, read) = (self.limits, self.read);
-        request.sent(move |response| async move {
+        request.sent(limits, move |response| async move {
             let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
             let outcome = limits.reply(response).await.and_then(read);
             outcome.map_err(|error| match is_elsewhere {

@@ -107,7 +107,7 @@ impl Rest {
         if let Some(token) = &self.token {
             request = request.bearer_auth(token().await?);
         }
-        Ok(request.send().await?)
+        self.limits.head(request.send()).await
     }
 }
 

@@ -53,6 +53,11 @@ impl fmt::Display for Kind {
                  read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
                  request, or call its `json` or `success`"
             ),
+            Kind::NoHead(time) => write!(
+                f,
+                "no reply arrived within {time:?}, the limit of `http::Limits`; to wait longer, pass \
+                 `http::Limits::new().head_timeout(time)` to `.limits(..)` of the request"
+            ),
             Kind::Stalled(time) => write!(
                 f,
                 "the body of the reply stopped: no byte arrived within {time:?}, the limit of \

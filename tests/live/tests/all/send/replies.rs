@@ -2,7 +2,7 @@
 
 use crate::{
     send::client_012,
-    server::{Act, FAST, Server, broken, client, nobody, raw, reply},
+    server::{Act, FAST, STALL, Server, broken, client, nobody, raw, reply, serve},
 };
 use backoff_cloud::{
     Delivery, Fault, FaultKind, Verdict,
@@ -11,7 +11,8 @@ use backoff_cloud::{
 use flate2::{Compression, write::GzEncoder};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::io::Write as _;
+use std::{io::Write as _, time::Duration};
+use tokio::time::Instant;
 
 /// The result of a `GET` that is answered like this.
 async fn got<T: DeserializeOwned + 'static>(act: Act) -> Result<T, ApiError> {
@@ -52,6 +53,28 @@ async fn an_empty_body_without_an_end_is_asked_for_again() {
     assert_eq!((value, server.requests()), (Some(7), 2));
     // A unit needs no body.
     got::<()>(endless).await.expect("a unit");
+}
+
+/// The paused clock jumps to the end of each wait.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_holds_an_attempt_for_ten_minutes() {
+    let url = format!("http://{}/", serve(STALL));
+    let minute = Limits::new().head_timeout(Duration::from_secs(60));
+    for (limits, seconds) in [(Limits::new(), 600), (minute, 60)] {
+        let post = || Outgoing::from(client().post(&url));
+        let [get, get_012] = gets(&url);
+        for (request, attempts) in [(get, 4), (get_012, 4), (post(), 1)] {
+            let begin = Instant::now();
+            let sending = FAST.send(request).limits(limits).reply();
+            let failed = sending.reported().await.expect_err("nobody answers");
+            assert_eq!(failed.report.attempts, attempts);
+            assert_eq!(begin.elapsed().as_secs(), u64::from(attempts) * seconds);
+            assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent));
+            let text = format!("no reply arrived within {seconds}s, the limit of `http::Limits`");
+            let shown = failed.error.to_string();
+            assert!(shown.starts_with(&text), "{shown}");
+        }
+    }
 }
 
 /// The same request of either version of reqwest.
