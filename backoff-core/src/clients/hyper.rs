@@ -13,8 +13,8 @@ use core::fmt;
 use hyper_1 as hyper;
 use std::error::Error as _;
 
-/// If the request was dropped before it began, or refused by an HTTP/2 server (with the feature
-/// `h2-04`): not sent. Any other failure of the connection: perhaps applied. This includes a reply that
+/// If the connection was closed before it was ready, or the request was dropped before it began, or
+/// refused by an HTTP/2 server (with the feature `h2-04`): not sent. Any other failure of the connection: perhaps applied. This includes a reply that
 /// is not HTTP and a failed upgrade. A misuse of hyper, or a failure of your own body, is permanent,
 /// even if the body's error alone would be retryable.
 impl Fault for hyper::Error {
@@ -58,10 +58,14 @@ fn is_own_doing(error: &hyper::Error) -> bool {
     own_reset || (error.is_user() && !begins_with(error, "dispatch task is gone"))
 }
 
-/// "Cancelled" is also the error of an upgrade that was agreed on and not completed, so the reason
-/// decides: no connection was ready, the connection closed before it sent the request, or the previous
-/// request broke the connection.
+/// A connection that is closed before it is ready for a request took none: an HTTP/2 server may go away
+/// at once. "Cancelled" is also the error of an upgrade that was agreed on and not completed, so the
+/// reason decides: no connection was ready, the connection closed before it sent the request, or the
+/// previous request broke the connection.
 fn was_never_begun(error: &hyper::Error) -> bool {
+    if error.is_closed() {
+        return true;
+    }
     let Some(reason) = error.source().filter(|_| error.is_canceled()) else {
         return false;
     };

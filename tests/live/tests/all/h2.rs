@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, copy, sink},
     net::TcpStream,
 };
 
@@ -21,6 +21,8 @@ pub(crate) enum Act {
     Headers(HeaderMap),
     /// An empty message of gRPC.
     Message,
+    /// These frames before anything is read, and then nothing.
+    FramesAtOnce(&'static [u8]),
     /// These frames, and then nothing.
     Frames(&'static [u8]),
     /// These frames, and the connection is closed.
@@ -68,6 +70,10 @@ pub(crate) fn script(acts: impl Into<Vec<Act>>) -> (SocketAddr, Asked) {
             let (keeps, acts) = (keeps.clone(), acts.clone());
             tokio::spawn(async move {
                 match acts[0] {
+                    Act::FramesAtOnce(frames) => {
+                        let _open = send_at_once(stream, frames).await;
+                        std::future::pending().await
+                    }
                     Act::Frames(frames) => {
                         let _open = send(stream, frames).await;
                         std::future::pending().await
@@ -115,6 +121,13 @@ async fn answer(
         });
     }
     Ok(())
+}
+
+/// Sends these frames, and reads what comes: a connection that is closed before would be reset.
+async fn send_at_once(mut stream: TcpStream, frames: &[u8]) -> io::Result<TcpStream> {
+    stream.write_all(&[SETTINGS, frames].concat()).await?;
+    copy(&mut stream, &mut sink()).await?;
+    Ok(stream)
 }
 
 /// Sends these frames when the first call has come.

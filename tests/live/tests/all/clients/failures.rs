@@ -59,6 +59,11 @@ fn table() -> Vec<Group> {
     let not_sent = vec![
         ("stream refused", "request", frames(REFUSED_STREAM)),
         ("went away before it", "request", frames(GOAWAY_BEFORE)),
+        (
+            "went away at once",
+            "request",
+            H2(h2::Act::FramesAtOnce(GOAWAY_BEFORE)),
+        ),
     ];
     let not_connected = vec![
         ("refused", "connect request", Refuses),

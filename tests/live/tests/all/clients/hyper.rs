@@ -3,6 +3,7 @@
 
 use crate::{
     clients::facts::{MAYBE_SENT, NOT_SENT, Repeated, assert_row, status},
+    h2::{self, GOAWAY_BEFORE},
     server::{End, Pieces, STALL, raw, reply, serve},
 };
 use http_1::{Request, Response};
@@ -95,6 +96,19 @@ async fn never_begun() {
         assert!(error.is_canceled());
         assert_row("never begun", error, NOT_SENT, Repeated::Always);
     }
+}
+
+/// The server has gone away before the connection was ready for a request: hyper-util waits for this.
+#[tokio::test]
+async fn never_ready() {
+    let server = h2::serve(h2::Act::FramesAtOnce(GOAWAY_BEFORE));
+    let handshake = http2::handshake(TokioExecutor::new(), connected(server).await).await;
+    let (mut sender, connection): (http2::SendRequest<Empty<Bytes>>, _) =
+        handshake.expect("a handshake");
+    let _ = connection.await;
+    let error = sender.ready().await.expect_err("the connection is over");
+    assert!(error.is_closed(), "{error:?}");
+    assert_row("never ready", error, NOT_SENT, Repeated::Always);
 }
 
 /// The server has agreed to another protocol, while the request's body was still to come; then the

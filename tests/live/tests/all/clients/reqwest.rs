@@ -35,12 +35,13 @@ async fn connect_timeout() {
 /// In one call too, where the feature `http` of backoff-cloud brings what is needed.
 #[tokio::test]
 async fn a_post_that_was_refused_is_sent_again() {
-    for (frames, is_repeated) in [
-        (REFUSED_STREAM, true),
-        (GOAWAY_BEFORE, true),
-        (CANCEL, false),
+    for (act, is_repeated) in [
+        (h2::Act::Frames(REFUSED_STREAM), true),
+        (h2::Act::Frames(GOAWAY_BEFORE), true),
+        (h2::Act::FramesAtOnce(GOAWAY_BEFORE), true),
+        (h2::Act::Frames(CANCEL), false),
     ] {
-        let server = h2::serve(h2::Act::Frames(frames));
+        let server = h2::serve(act);
         let client = builder().http2_prior_knowledge().timeout(AMPLE);
         let client = client.build().expect("a client");
         let post = client.post(format!("http://{server}/")).body("x");

@@ -73,6 +73,7 @@ async fn what_becomes_of_a_connection() {
     let not_sent = vec![
         ("refused stream", stays(REFUSED_STREAM), None),
         ("goaway before", stays(GOAWAY_BEFORE), None),
+        ("goaway at once", Act::FramesAtOnce(GOAWAY_BEFORE), None),
     ];
     let lost = vec![
         ("closed", closes(b""), Some("transport error")),
