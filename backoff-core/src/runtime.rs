@@ -16,6 +16,12 @@ use core::{future::Future, time::Duration};
 pub trait Clock {
     /// The time since a fixed origin. Each clock chooses its own origin.
     fn now(&self) -> Duration;
+
+    /// Panics if this runtime cannot wait on this thread. In a build with debug assertions, a call asks
+    /// before its first attempt, so that a program without a runtime panics in its first run and not at its first
+    /// failure. By default, a runtime can wait everywhere.
+    #[inline]
+    fn check(&self) {}
 }
 
 /// A timer for async functions.
@@ -79,6 +85,12 @@ impl<C: Clock + ?Sized> Clock for &C {
     fn now(&self) -> Duration {
         (**self).now()
     }
+
+    #[inline]
+    #[track_caller]
+    fn check(&self) {
+        (**self).check();
+    }
 }
 
 impl<S: Sleep + ?Sized> Sleep for &S {
@@ -113,6 +125,12 @@ impl<C: Clock, R> Clock for (C, R) {
     #[inline]
     fn now(&self) -> Duration {
         self.0.now()
+    }
+
+    #[inline]
+    #[track_caller]
+    fn check(&self) {
+        self.0.check();
     }
 }
 
@@ -277,8 +295,8 @@ mod with_tokio {
     ///
     /// # Panics
     /// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
-    /// says what to write instead. A call whose first attempt succeeds does not panic. In a runtime
-    /// whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
+    /// says what to write instead. In a build with debug assertions, every call outside a tokio runtime
+    /// panics, even if its first attempt would succeed. In a runtime whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
     /// or `enable_all`.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Tokio;
@@ -287,6 +305,11 @@ mod with_tokio {
         #[inline]
         fn now(&self) -> Duration {
             since_origin(tokio::time::Instant::now().into_std())
+        }
+
+        #[track_caller]
+        fn check(&self) {
+            needs_runtime();
         }
     }
 

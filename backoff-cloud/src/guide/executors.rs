@@ -8,7 +8,7 @@
 //!
 //! | where the program runs | features | write |
 //! |---|---|---|
-//! | tokio | the defaults | nothing |
+//! | tokio | the defaults | nothing; a debug build panics in each call outside a runtime, a release build at its first wait |
 //! | threads, no async | `default-features = false`, `std`, `macros` | nothing |
 //! | smol, async-std, embassy, a game loop, … | `default-features = false`, `std`, `macros` | `.runtime(..)`, or `runtime = ..` in the attribute |
 //! | wasm in a browser | the same | `.runtime(..)` with the browser's timer and random numbers |

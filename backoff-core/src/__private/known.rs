@@ -44,12 +44,14 @@ impl<F: Fn() -> &'static Context<'static>> Pays for Known<F> {
 
 /// Before the first attempt of a function whose context is a constant without a budget.
 #[inline]
+#[cfg_attr(debug_assertions, track_caller)]
 pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Guard<Unfunded> {
     begun(Unfunded, context, runtime, timed)
 }
 
 /// The same, if the constant may name a budget.
 #[inline]
+#[cfg_attr(debug_assertions, track_caller)]
 pub fn begin_known<F, C>(context: F, runtime: &C, timed: bool) -> Guard<Known<F>>
 where
     F: Fn() -> &'static Context<'static>,
@@ -61,6 +63,7 @@ where
 }
 
 #[inline]
+#[cfg_attr(debug_assertions, track_caller)]
 fn begun<P: Pays, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
     let mut guard = Guard::new(plan);
     start(context, runtime, &mut guard.state, timed);

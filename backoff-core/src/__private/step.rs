@@ -21,6 +21,7 @@ use core::time::Duration;
 
 /// The state before the first attempt. `timed` says that the function asks for the elapsed time.
 #[inline]
+#[cfg_attr(debug_assertions, track_caller)]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState, timed: bool) {
     state.start(context, runtime, timed);
 }

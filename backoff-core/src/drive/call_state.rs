@@ -152,7 +152,11 @@ impl CallState {
     /// The first attempt is about to begin. Reads the clock if the policy has a deadline or if a hook, the
     /// log or the operation asks for the time.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn start<C: Clock>(&mut self, context: &Context<'_>, clock: &C, timed: bool) {
+        if cfg!(debug_assertions) {
+            clock.check();
+        }
         if METERED
             || timed
             || Overrides::deadline(context.overrides.as_ref(), context.policy) != NEVER

@@ -51,10 +51,19 @@ fn poll_once<F: Future>(future: F) -> bool {
 }
 
 #[test]
-fn without_a_runtime_a_success_needs_none_and_a_wait_says_what_to_write() {
-    let fine = POLICY.retry(|| ready(Ok::<_, TimedOut>(7)));
-    assert!(poll_once(fine));
+fn a_call_without_a_runtime_says_what_to_write() {
+    let fine = || POLICY.retry(|| ready(Ok::<_, TimedOut>(7)));
+    assert!(poll_once(fine().runtime(Scripted::default())));
+    assert!(poll_once(
+        fine().runtime((Scripted::default(), RefCell::new(generator())))
+    ));
+    // In a release the first wait panics.
+    let first = match cfg!(debug_assertions) {
+        true => panic_of(|| assert!(poll_once(fine()))),
+        false => panic_of(|| assert!(poll_once(POLICY.retry(|| ready(Err::<(), _>(late())))))),
+    };
     let said = [
+        first,
         panic_of(|| assert!(poll_once(POLICY.retry(|| ready(Err::<(), _>(late())))))),
         panic_of(|| assert!(poll_once(POLICY.retry_mut(async || Err::<(), _>(late()))))),
         panic_of(|| {

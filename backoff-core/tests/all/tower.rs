@@ -400,7 +400,8 @@ fn a_body_that_waits_is_handed_on() {
         ready(Err::<Response<()>, _>(TestError::LOST))
     });
     let waiting = hidden([data("a"), Err(1), Err(1), data("b")]);
-    let mut service = POLICY.layer().replaying(8, rebuild).layer(service);
+    let layer = POLICY.layer().runtime(VirtualTime::new());
+    let mut service = layer.replaying(8, rebuild).layer(service);
     let reply = at_once(service.call(waiting));
     assert_eq!(reply.unwrap_err(), TestError::LOST);
     assert_eq!(copies.lock().unwrap().len(), 1);
