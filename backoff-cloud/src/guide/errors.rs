@@ -120,6 +120,11 @@
 //! # }
 //! ```
 //!
+//! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a
+//! function that returns a box: the box shows the sources of the error, but not the error itself, because anyhow
+//! hides it in a private type. Return `anyhow::Error`, add a `.context(..)`, which makes the error a source, or
+//! write `.map_err(anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace)?`.
+//!
 //! # Your own error
 //!
 //! `#[derive(Fault)]` writes the implementation. Say one fact for each variant, and `forward` where a

@@ -254,6 +254,10 @@ macro_rules! hidden {
             /// `anyhow::Error`, an error that `.context(..)` added, or an error in a box, can be found
             /// too. If nothing is found, nothing is known about the error, and a policy treats it as
             /// permanent; the key `faults(..)` of `#[retry]` names types of your own.
+            ///
+            /// `Box::<dyn Error>::from(anyhow_error)`, and so `?` and `io::Error::other`, hide the error that the
+            /// `anyhow::Error` was made of, unless a `.context(..)` is around that error. anyhow's
+            /// `reallocate_into_boxed_dyn_error_without_backtrace` makes a box in which the error is found.
             impl Fault for $hidden {
                 fn inner(&self) -> Option<&dyn Fault> {
                     first_known(self.first(), &|_| None)
@@ -490,14 +494,28 @@ mod tests {
             }
         }
 
+        /// A row: an error, and whether its fault is found after `into` and after the other conversion to a
+        /// box. `into` keeps the error inside a private type of anyhow, and nobody can look into the box.
         #[test]
-        fn an_anyhow_error_in_a_box_shows_its_sources_only() {
-            let context = anyhow!("plain").context(BUSY);
-            let errors = [anyhow!(Around(BUSY)), anyhow!(BUSY), context];
-            for (error, is_found) in errors.into_iter().zip([true, false, false]) {
-                let boxed: Hidden = error.into();
-                let found = first_known(boxed.first(), &as_fault::<TestError>);
-                assert_eq!(found.is_some(), is_found);
+        fn an_anyhow_error_in_a_box_shows_its_sources_and_in_a_new_allocation_itself() {
+            let is_found = |boxed: Hidden| {
+                let status = |first| first_known(first, &as_fault::<TestError>)?.status();
+                let found = status(boxed.first()).is_some();
+                let inside = io::Error::other(boxed);
+                assert_eq!(status(Cause::new(&inside)).is_some(), found);
+                found
+            };
+            let rows: [(fn() -> anyhow_1::Error, bool, bool); 4] = [
+                (|| anyhow!(BUSY).context("around"), true, true),
+                (|| anyhow!(Around(BUSY)), true, true),
+                (|| anyhow!(BUSY), false, true),
+                (|| anyhow!("plain").context(BUSY), false, false),
+            ];
+            for (error, by_into, reallocated) in rows {
+                let text = format!("{:?}", error());
+                assert_eq!(is_found(error().into()), by_into, "{text}");
+                let boxed = error().reallocate_into_boxed_dyn_error_without_backtrace();
+                assert_eq!(is_found(boxed), reallocated, "{text}");
             }
         }
     }
