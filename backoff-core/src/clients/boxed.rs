@@ -498,8 +498,10 @@ mod tests {
         /// box. `into` keeps the error inside a private type of anyhow, and nobody can look into the box.
         #[test]
         fn an_anyhow_error_in_a_box_shows_its_sources_and_in_a_new_allocation_itself() {
+            fn status(first: Cause<'_>) -> Option<u16> {
+                first_known(first, &as_fault::<TestError>)?.status()
+            }
             let is_found = |boxed: Hidden| {
-                let status = |first| first_known(first, &as_fault::<TestError>)?.status();
                 let found = status(boxed.first()).is_some();
                 let inside = io::Error::other(boxed);
                 assert_eq!(status(Cause::new(&inside)).is_some(), found);
