@@ -119,6 +119,11 @@ impl Ruling {
         matches!(self.ruled, Ruled::Retry(FaultKind::Conflict))
     }
 
+    /// Retried, because the value is not the awaited one yet.
+    pub(crate) const fn is_pending(self) -> bool {
+        matches!(self.ruled, Ruled::Retry(FaultKind::Pending))
+    }
+
     /// Whether this stage is a write of an update, and the write was refused because another writer was
     /// faster.
     pub(crate) const fn is_lost_race(self, stage: Stage) -> bool {

@@ -168,7 +168,7 @@ pub use drive::{Blocking, Resuming, Retrying};
 pub use facts::hint;
 pub use facts::{
     codes::Codes,
-    fault::{Delivery, Fault, FaultKind, TimedOut},
+    fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
     grpc::GrpcCode,
     not_applied::NotApplied,
     not_opened::NotOpened,

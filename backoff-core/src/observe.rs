@@ -1,5 +1,7 @@
 //! Ways to observe a call: a hook for the caller, and `tracing` events if the feature is on.
 
+#[cfg(feature = "tracing")]
+use crate::drive::attempt_failure::ErrorType;
 use crate::{
     facts::fault::Fault, policy::log_level::LogLevel, report::StopReason, state::Wait,
     text::Loggable,
@@ -281,7 +283,8 @@ pub(crate) struct Record<'a> {
     pub(crate) elapsed: Option<Duration>,
     pub(crate) happened: Happened,
     pub(crate) error_type: &'static str,
-    pub(crate) error: Option<&'a dyn fmt::Display>,
+    /// What is known about the failure.
+    pub(crate) fault: Option<&'a dyn Fault>,
 }
 
 /// The step after an attempt.
@@ -293,7 +296,11 @@ pub(crate) struct Record<'a> {
 pub(crate) enum Happened {
     /// A wait. Its log event has this level.
     Waits(Wait, LogLevel),
-    GaveUp(StopReason),
+    /// The value is not the awaited one yet, which is no failure: the level of a wait counts only where it is
+    /// lower than `DEBUG`.
+    Polls(Wait, LogLevel),
+    /// The end of a call, and for how long the last attempt ran on after the deadline.
+    GaveUp(StopReason, Option<Duration>),
     Succeeded,
 }
 
@@ -324,6 +331,30 @@ macro_rules! event_at {
     };
 }
 
+/// The code of a reply, or of a service.
+#[cfg(feature = "tracing")]
+fn code(fault: &dyn Fault) -> Option<Code<'_>> {
+    let code = ErrorType::code(fault).map(Code::Reply);
+    code.or_else(|| fault.service_code().map(Code::Service))
+}
+
+/// A code for logs.
+#[cfg(feature = "tracing")]
+enum Code<'a> {
+    Reply(ErrorType),
+    Service(&'a str),
+}
+
+#[cfg(feature = "tracing")]
+impl fmt::Display for Code<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Code::Reply(code) => code.fmt(f),
+            Code::Service(code) => f.write_str(code),
+        }
+    }
+}
+
 /// Seconds, rounded to whole microseconds; more digits would be noise.
 #[cfg(feature = "tracing")]
 fn seconds(duration: Duration) -> f64 {
@@ -342,9 +373,12 @@ fn logged(record: Record<'_>) {
         ..
     } = record;
     let elapsed = record.elapsed.map(seconds);
-    let error = record
-        .error
-        .map(|error| tracing::field::display(Loggable(error)));
+    let message = record.fault.and_then(Fault::message);
+    let error = message.map(|message| tracing::field::display(Loggable(message)));
+    let code = record.fault.and_then(code);
+    let code = code
+        .as_ref()
+        .map(|code| tracing::field::display(Loggable(code)));
     match happened {
         Happened::Waits(wait, level) => event_at!(
             level,
@@ -353,10 +387,23 @@ fn logged(record: Record<'_>) {
             delay = seconds(wait.delay),
             source = wait.source.name(),
             elapsed,
+            code,
             error,
             "attempt failed, waiting before the next",
         ),
-        Happened::GaveUp(StopReason::NothingKnown) => tracing::warn!(
+        Happened::Polls(wait, level) => event_at!(
+            match level {
+                LogLevel::Off | LogLevel::Trace => level,
+                _ => LogLevel::Debug,
+            },
+            operation,
+            attempt,
+            delay = seconds(wait.delay),
+            source = wait.source.name(),
+            elapsed,
+            "not yet, asking again",
+        ),
+        Happened::GaveUp(StopReason::NothingKnown, _) => tracing::warn!(
             target: "backoff",
             operation,
             attempts = attempt,
@@ -367,25 +414,42 @@ fn logged(record: Record<'_>) {
             "not retried, because nothing is known about the error: derive or implement `Fault` for \
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
-        // An error without known facts can be an ordinary answer, for example a 404.
-        Happened::GaveUp(reason) if attempt <= 1 => tracing::debug!(
-            target: "backoff",
-            operation,
-            attempts = attempt,
-            reason = reason.name(),
-            elapsed,
-            error,
-            "failed, not retried",
-        ),
-        Happened::GaveUp(reason) => tracing::warn!(
-            target: "backoff",
-            operation,
-            attempts = attempt,
-            reason = reason.name(),
-            elapsed,
-            error,
-            "gave up",
-        ),
+        Happened::GaveUp(reason, late) => {
+            let (level, text) = match reason {
+                // Somebody waits, or it is in doubt what was done.
+                StopReason::MaybeApplied => {
+                    let text = "not repeated, because the attempt may have been applied";
+                    (LogLevel::Warn, text)
+                }
+                StopReason::RetryAfter => {
+                    let text =
+                        "gave up, because the server asks for a longer wait than the policy allows";
+                    (LogLevel::Warn, text)
+                }
+                // An error without known facts can be an ordinary answer, for example a 404.
+                _ if attempt <= 1 && late.is_none() => (LogLevel::Debug, "failed, not retried"),
+                _ if late.is_some() => {
+                    let text = "gave up: the attempt ended after the deadline, which cuts no attempt; \
+                                `timeout` does";
+                    (LogLevel::Warn, text)
+                }
+                _ => (LogLevel::Warn, "gave up"),
+            };
+            let asked = record.fault.and_then(Fault::retry_after);
+            let asked = asked.filter(|_| reason == StopReason::RetryAfter);
+            event_at!(
+                level,
+                operation,
+                attempts = attempt,
+                reason = reason.name(),
+                elapsed,
+                retry_after = asked.map(seconds),
+                late = late.map(seconds),
+                code,
+                error,
+                "{text}",
+            );
+        }
         Happened::Succeeded => tracing::info!(
             target: "backoff",
             operation,

@@ -9,7 +9,7 @@ use super::{
     headers, service,
 };
 use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, GrpcCode, NotYet, Stopped, TimedOut, hint,
+    Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet, Stopped, TimedOut, hint,
 };
 use reqwest::header::HeaderMap;
 use serde_json::{Value, error::Category};
@@ -83,8 +83,7 @@ struct Reply {
     status: u16,
     headers: HeaderMap,
     retry_after: Option<Duration>,
-    /// Whether the hint is from the body and not from the headers.
-    is_retry_info: bool,
+    hint_source: HintSource,
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
@@ -147,14 +146,17 @@ impl ApiError {
         let code = said.grpc_code(status);
         let service_code = head.service_code.or_else(|| said.take_service_code());
         let of_body = said.retry_after();
-        let is_retry_info = of_body > head.retry_after;
+        let hint_source = match of_body > head.retry_after {
+            true => HintSource::RetryInfo,
+            false => HintSource::RetryAfter,
+        };
         let retry_after = head.retry_after.max(of_body);
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
             headers: head.headers,
             retry_after,
-            is_retry_info,
+            hint_source,
             code,
             service_code,
             message,
@@ -349,8 +351,13 @@ impl Fault for ApiError {
         self.as_reply()?.retry_after
     }
 
-    fn is_retry_info(&self) -> bool {
-        self.as_reply().is_some_and(|reply| reply.is_retry_info)
+    fn hint_source(&self) -> HintSource {
+        let reply = self.as_reply();
+        reply.map_or(HintSource::RetryAfter, |reply| reply.hint_source)
+    }
+
+    fn service_code(&self) -> Option<&str> {
+        self.service_code()
     }
 
     fn delivery(&self) -> Option<Delivery> {

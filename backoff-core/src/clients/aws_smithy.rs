@@ -126,6 +126,10 @@ where
         }
     }
 
+    fn service_code(&self) -> Option<&str> {
+        ProvideErrorMetadata::code(self.as_service_error()?)
+    }
+
     fn message(&self) -> Option<&dyn fmt::Display> {
         // The other kinds only say which part of the client failed.
         let cause: &dyn fmt::Display = chain(self).last()?;
@@ -204,6 +208,10 @@ impl Fault for ConnectorError {
 impl Fault for ErrorMetadata {
     fn kind(&self) -> Option<FaultKind> {
         self.code().and_then(aws_kind)
+    }
+
+    fn service_code(&self) -> Option<&str> {
+        self.code()
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

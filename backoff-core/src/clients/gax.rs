@@ -9,7 +9,7 @@ use super::{
 use crate::{
     drive::stopping::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, TimedOut},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
@@ -57,9 +57,12 @@ impl Fault for Error {
         in_headers(error).max(retry_info(error))
     }
 
-    fn is_retry_info(&self) -> bool {
+    fn hint_source(&self) -> HintSource {
         let error = cause(self);
-        retry_info(error) > in_headers(error)
+        match retry_info(error) > in_headers(error) {
+            true => HintSource::RetryInfo,
+            false => HintSource::RetryAfter,
+        }
     }
 
     fn must_stop(&self) -> bool {

@@ -89,6 +89,11 @@ impl Fault for RedisError {
         }
     }
 
+    /// Redis' own code, such as `READONLY`.
+    fn service_code(&self) -> Option<&str> {
+        self.code()
+    }
+
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }

@@ -15,7 +15,7 @@ macro_rules! fault_for {
         };
         use ::$sqlx::Error;
         use core::fmt;
-        use std::io;
+        use std::{borrow::Cow, io};
 
         /// The SQLSTATE describes the server's error:
         ///
@@ -113,6 +113,15 @@ macro_rules! fault_for {
                     _ if self.delivery().is_some() => Some(FaultKind::Transient),
                     Error::Io(error) => Fault::kind(error),
                     _ => Some(FaultKind::Permanent),
+                }
+            }
+
+            /// The SQLSTATE.
+            fn service_code(&self) -> Option<&str> {
+                match self.as_database_error()?.code()? {
+                    Cow::Borrowed(code) => Some(code),
+                    // A number of SQLite.
+                    Cow::Owned(_) => None,
                 }
             }
 

@@ -98,8 +98,17 @@ impl Fault for Error {
         }
     }
 
+    /// The SQLSTATE.
+    fn service_code(&self) -> Option<&str> {
+        Some(self.code()?.code())
+    }
+
+    /// The server's message. The text of the error itself is `db error`.
     fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
+        match self.as_db_error() {
+            Some(answer) => Some(answer),
+            None => Some(self),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     drive::stopping::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, TimedOut},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
         grpc::GrpcCode,
         not_opened::NotOpened,
     },
@@ -76,8 +76,8 @@ impl Fault for tonic::Status {
         Some(longest_hint(self)?.0)
     }
 
-    fn is_retry_info(&self) -> bool {
-        longest_hint(self).is_some_and(|(_, is_retry_info)| is_retry_info)
+    fn hint_source(&self) -> HintSource {
+        longest_hint(self).map_or(HintSource::RetryAfter, |(_, source)| source)
     }
 
     fn delivery(&self) -> Option<Delivery> {
@@ -130,15 +130,18 @@ fn statuses(status: &tonic::Status) -> impl Iterator<Item = &tonic::Status> {
     })
 }
 
-/// The longest hint of the status and of all that is behind it, and whether the hint is a `RetryInfo`.
-fn longest_hint(status: &tonic::Status) -> Option<(Duration, bool)> {
+/// The longest hint of the status and of all that is behind it, and its origin.
+fn longest_hint(status: &tonic::Status) -> Option<(Duration, HintSource)> {
     let own = |status| {
         let header = pushback(status).and_then(Pushback::wait);
-        [retry_info(status).map(|wait| (wait, true)), header.map(|wait| (wait, false))]
+        [
+            retry_info(status).map(|wait| (wait, HintSource::RetryInfo)),
+            header.map(|wait| (wait, HintSource::RetryAfter)),
+        ]
     };
     let behind = status
         .inner()
-        .and_then(|inner| Some((inner.retry_after()?, inner.is_retry_info())));
+        .and_then(|inner| Some((inner.retry_after()?, inner.hint_source())));
     let hints = statuses(status).flat_map(own).flatten().chain(behind);
     hints.max_by_key(|(wait, _)| *wait)
 }
@@ -410,13 +413,13 @@ mod tests {
 
     #[test]
     fn the_longer_hint_says_where_it_comes_from() {
-        for (info, expected) in [(3, true), (1, false)] {
+        for (info, expected) in [(3, HintSource::RetryInfo), (1, HintSource::RetryAfter)] {
             let details = ErrorDetails::with_retry_info(Some(Duration::from_secs(info)));
             let status = Status::with_error_details(Code::Unavailable, "", details);
             let status = with_pushback(status, "1500");
-            assert_eq!(status.is_retry_info(), expected);
+            assert_eq!(status.hint_source(), expected);
             let behind = with_source(Code::Unknown, io::Error::other(status));
-            assert_eq!(behind.is_retry_info(), expected);
+            assert_eq!(behind.hint_source(), expected);
         }
     }
 

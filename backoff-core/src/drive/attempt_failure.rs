@@ -101,15 +101,8 @@ impl<'a> AttemptFailure<'a> {
         let Some(fault) = self.fault else {
             return OTHER;
         };
-        if let Some(code) = fault.grpc_code() {
-            return ErrorType::Name(code.name());
-        }
-        if let Some(status) = fault.status() {
-            // Any other number may be made up by a server, and each number would be a series of its own.
-            return match status {
-                100..=599 => ErrorType::Status(status),
-                _ => OTHER,
-            };
+        if let Some(code) = ErrorType::code(fault) {
+            return code;
         }
         let known = fault.delivery().map(|delivery| delivery.name());
         let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
@@ -121,11 +114,26 @@ impl<'a> AttemptFailure<'a> {
 /// error.
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ErrorType {
+pub(crate) enum ErrorType {
     /// The name of a gRPC code, of a failure of the transport, or of the kind.
     Name(&'static str),
     /// The HTTP status.
     Status(u16),
+}
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+impl ErrorType {
+    /// The code of a reply.
+    pub(crate) fn code(fault: &dyn Fault) -> Option<Self> {
+        if let Some(code) = fault.grpc_code() {
+            return Some(ErrorType::Name(code.name()));
+        }
+        // Any other number may be made up by a server, and each number would be a series of its own.
+        Some(match fault.status()? {
+            status @ 100..=599 => ErrorType::Status(status),
+            _ => OTHER,
+        })
+    }
 }
 
 #[cfg(any(feature = "metrics", feature = "tracing"))]

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     budget::Budget,
-    facts::fault::Fault,
+    facts::fault::{Fault, HintSource},
     judge::{Ruling, Stage},
     observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
@@ -69,8 +69,9 @@ const fn is_heard<E, H: Handler<E>>() -> bool {
 
 /// The source of the wait, with the detail that the error gives about its hint.
 fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
-    match (source, fault) {
-        (WaitSource::RetryAfter, Some(fault)) if fault.is_retry_info() => WaitSource::RetryInfo,
+    match (source, fault.map(Fault::hint_source)) {
+        (WaitSource::RetryAfter, Some(HintSource::RetryInfo)) => WaitSource::RetryInfo,
+        (WaitSource::RetryAfter, Some(HintSource::Pause)) => WaitSource::Pause,
         (source, _) => source,
     }
 }
@@ -332,7 +333,7 @@ impl CallState {
             elapsed,
             happened: Happened::Succeeded,
             error_type: core::any::type_name::<E>(),
-            error: None,
+            fault: None,
         });
         settings.notify(&Event::Succeeded {
             operation,
@@ -446,7 +447,8 @@ impl CallState {
             true => self.retry.elapsed_from_now_on(runtime.now()),
             false => None,
         };
-        self.tell(next, context, settings, failure, elapsed);
+        let ended = Some((attempt_failure.stage(), ruling));
+        self.tell(next, context, settings, failure, ended, elapsed);
         next
     }
 
@@ -524,7 +526,7 @@ impl CallState {
         }
         settings.measure(attempt_failure, false, next);
         let elapsed = is_heard::<E, H>().then(|| self.retry.measured(|| runtime.now()));
-        self.tell(next, context, settings, failure, elapsed.flatten());
+        self.tell(next, context, settings, failure, None, elapsed.flatten());
     }
 
     /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
@@ -563,6 +565,7 @@ impl CallState {
         ))
     }
 
+    /// `ended` is the stage of the attempt that has just ended by itself, and the ruling about it.
     #[inline]
     fn tell<E, H: Handler<E>>(
         &self,
@@ -570,6 +573,7 @@ impl CallState {
         context: &Context<'_>,
         settings: &mut H,
         failure: Failure<'_, E>,
+        ended: Option<(Stage, Ruling)>,
         elapsed: Option<Duration>,
     ) {
         if !is_heard::<E, H>() {
@@ -587,12 +591,18 @@ impl CallState {
             operation,
             attempt,
             elapsed,
-            happened: match decision {
-                Decision::Wait(wait) => Happened::Waits(wait, context.policy.log_waits),
-                Decision::Stop(reason) => Happened::GaveUp(reason),
+            happened: match (decision, ended) {
+                (Decision::Wait(wait), Some((_, ruling))) if ruling.is_pending() => {
+                    Happened::Polls(wait, context.policy.log_waits)
+                }
+                (Decision::Wait(wait), _) => Happened::Waits(wait, context.policy.log_waits),
+                (Decision::Stop(reason), Some((stage, _))) if !stage.is_cut() => {
+                    Happened::GaveUp(reason, context.late(elapsed))
+                }
+                (Decision::Stop(reason), _) => Happened::GaveUp(reason, None),
             },
             error_type: core::any::type_name::<E>(),
-            error: failure.fault().and_then(|fault| fault.message()),
+            fault: failure.fault(),
         });
         settings.notify(&match decision {
             Decision::Wait(wait) => Event::Waiting {

@@ -1,6 +1,7 @@
 //! What every attempt of a call has in common.
 
 use crate::{budget::Budget, policy::Policy, state::Overrides};
+use core::time::Duration;
 
 /// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
 /// a constant.
@@ -23,6 +24,14 @@ impl<'a> Context<'a> {
             overrides: None,
             name,
         }
+    }
+
+    /// By how much this time is after the deadline.
+    pub(crate) fn late(&self, elapsed: Option<Duration>) -> Option<Duration> {
+        let deadline = Overrides::deadline(self.overrides.as_ref(), self.policy);
+        elapsed?
+            .checked_sub(Duration::from_nanos(deadline))
+            .filter(|late| !late.is_zero())
     }
 
     /// The budget that pays.

@@ -78,11 +78,11 @@ pub trait Fault {
         self.inner()?.retry_after()
     }
 
-    /// Whether the hint of [`retry_after`](Self::retry_after) is a `google.rpc.RetryInfo`, and not a
-    /// header such as `Retry-After`. Hooks, logs and metrics show the kind of the hint; no rule depends
-    /// on it.
-    fn is_retry_info(&self) -> bool {
-        self.inner().is_some_and(|inner| inner.is_retry_info())
+    /// The origin of the hint of [`retry_after`](Self::retry_after). Hooks and logs show the origin; no
+    /// rule depends on it.
+    fn hint_source(&self) -> HintSource {
+        let inner = self.inner();
+        inner.map_or(HintSource::RetryAfter, |inner| inner.hint_source())
     }
 
     /// Whether the server asked not to be called again, for example by a negative gRPC pushback.
@@ -110,6 +110,13 @@ pub trait Fault {
     /// The kind, if the error itself knows its kind. The kind takes precedence over the codes.
     fn kind(&self) -> Option<FaultKind> {
         self.inner()?.kind()
+    }
+
+    /// The code of a service that has codes of its own, for logs: a SQLSTATE such as `40001`, or
+    /// `ThrottlingException`. Logs show it if there is neither a gRPC code nor an HTTP status. No rule
+    /// depends on it.
+    fn service_code(&self) -> Option<&str> {
+        self.inner()?.service_code()
     }
 
     /// The text for logs, if the error has a text. Metrics never use the text as a label.
@@ -144,8 +151,8 @@ macro_rules! forward {
                 fn retry_after(&self) -> Option<Duration> {
                     (**self).retry_after()
                 }
-                fn is_retry_info(&self) -> bool {
-                    (**self).is_retry_info()
+                fn hint_source(&self) -> HintSource {
+                    (**self).hint_source()
                 }
                 fn must_stop(&self) -> bool {
                     (**self).must_stop()
@@ -158,6 +165,9 @@ macro_rules! forward {
                 }
                 fn kind(&self) -> Option<FaultKind> {
                     (**self).kind()
+                }
+                fn service_code(&self) -> Option<&str> {
+                    (**self).service_code()
                 }
                 fn message(&self) -> Option<&dyn fmt::Display> {
                     (**self).message()
@@ -188,6 +198,19 @@ impl Delivery {
             Delivery::MaybeSent => "maybe_sent",
         }
     }
+}
+
+/// The origin of a [hint](Fault::retry_after).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HintSource {
+    /// The server, by `Retry-After`, a gRPC pushback, or in another way.
+    RetryAfter,
+    /// The server, by a `google.rpc.RetryInfo`.
+    RetryInfo,
+    /// The client: no connection is opened before this time is over, see
+    /// [`NotOpened`](crate::NotOpened).
+    Pause,
 }
 
 /// The kind of a failure.

@@ -1,6 +1,6 @@
 //! A failure to open a connection.
 
-use super::fault::{Delivery, Fault, says_something};
+use super::fault::{Delivery, Fault, HintSource, says_something};
 use core::{error::Error, fmt, time::Duration};
 
 /// Says that no connection was opened, so that no part of the operation was sent.
@@ -88,8 +88,11 @@ impl<E: Fault> Fault for NotOpened<E> {
         self.pause.max(self.error.retry_after())
     }
 
-    fn is_retry_info(&self) -> bool {
-        self.error.is_retry_info() && self.error.retry_after() > self.pause
+    fn hint_source(&self) -> HintSource {
+        match self.pause {
+            Some(_) if self.pause >= self.error.retry_after() => HintSource::Pause,
+            _ => self.error.hint_source(),
+        }
     }
 
     // Only for an error with known facts. An error without facts stays permanent.
@@ -144,26 +147,22 @@ mod tests {
     #[test]
     fn the_longer_one_of_the_pause_and_the_servers_hint_is_the_hint() {
         let [second, two] = [1, 2].map(|seconds| Some(Duration::from_secs(seconds)));
-        // The last column: whether the hint is the server's `RetryInfo`.
-        for (pause, hint, expected, is_retry_info) in [
-            (None, None, None, false),
-            (second, None, second, false),
-            (None, second, second, true),
-            (second, two, two, true),
-            (two, second, two, false),
+        let servers = HintSource::RetryInfo;
+        for (pause, hint, expected, source) in [
+            (None, None, None, servers),
+            (second, None, second, HintSource::Pause),
+            (None, second, second, servers),
+            (second, second, second, HintSource::Pause),
+            (second, two, two, servers),
+            (two, second, two, HintSource::Pause),
         ] {
             let error = TestError {
                 hint,
-                ..UNAVAILABLE.in_retry_info()
+                ..UNAVAILABLE.hinted_by(servers)
             };
             let refused = NotOpened { error, pause };
             assert_eq!(refused.retry_after(), expected);
-            assert_eq!(refused.is_retry_info(), is_retry_info, "{refused:?}");
-            let error = TestError {
-                hint,
-                ..UNAVAILABLE
-            };
-            assert!(!NotOpened { error, pause }.is_retry_info());
+            assert_eq!(refused.hint_source(), source, "{refused:?}");
         }
     }
 }

@@ -32,18 +32,22 @@ pub enum WaitSource {
     /// unknown kind.
     RetryAfter,
     /// The server, by a `google.rpc.RetryInfo` longer than the backoff. Only an [`Event`](crate::Event)
-    /// has this value, for an error whose [`is_retry_info`](crate::Fault::is_retry_info) is `true`. A
+    /// has this value, for an error whose [`hint_source`](crate::Fault::hint_source) says so. A
     /// [`RetryState`](crate::RetryState) does not see the error and returns `RetryAfter`.
     RetryInfo,
+    /// The client, which opens no connection before the wait is over: a pause of `Reconnect`. Only an
+    /// event has this value.
+    Pause,
 }
 
 impl WaitSource {
-    /// A short name for logs and labels: `"backoff"`, `"retry_after"`, `"retry_info"`.
+    /// A short name for logs and labels: `"backoff"`, `"retry_after"`, `"retry_info"`, `"pause"`.
     pub const fn name(self) -> &'static str {
         match self {
             WaitSource::Backoff => "backoff",
             WaitSource::RetryAfter => "retry_after",
             WaitSource::RetryInfo => "retry_info",
+            WaitSource::Pause => "pause",
         }
     }
 }

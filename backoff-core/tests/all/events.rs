@@ -5,7 +5,7 @@ use crate::common::{
     error::TestError,
     forms::{BUSY, PLAIN, SECOND, Said, Setting, Step, call, fails, gives, runs},
 };
-use backoff_core::{Event, StopReason, WaitSource, retry};
+use backoff_core::{Event, HintSource, StopReason, WaitSource, retry};
 use std::{cell::RefCell, future::ready, time::Duration};
 
 fn waiting(attempt: u32, seconds: u64, source: WaitSource) -> Said {
@@ -72,10 +72,15 @@ fn each_form_tells_its_waits_its_end_and_how_long_it_took() {
 fn a_hint_has_the_name_of_whoever_gave_it() {
     let long = BUSY.after(30 * SECOND);
     // A hint that is shorter than the backoff is not what is waited for.
-    let short = BUSY.after(SECOND / 1000).in_retry_info();
+    let short = BUSY.after(SECOND / 1000).hinted_by(HintSource::RetryInfo);
     for (failure, seconds, source) in [
         (long, 30, WaitSource::RetryAfter),
-        (long.in_retry_info(), 30, WaitSource::RetryInfo),
+        (
+            long.hinted_by(HintSource::RetryInfo),
+            30,
+            WaitSource::RetryInfo,
+        ),
+        (long.hinted_by(HintSource::Pause), 30, WaitSource::Pause),
         (short, 1, WaitSource::Backoff),
     ] {
         let setting = call(PLAIN.max_attempts(2));

@@ -4,7 +4,7 @@
 use backoff_cloud::{
     Codes, Delivery, Fault,
     FaultKind::{Conflict, Throttled, Transient},
-    GrpcCode, Policy, Verdict, codes,
+    GrpcCode, HintSource, Policy, Verdict, codes,
 };
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
@@ -128,7 +128,13 @@ async fn what_the_service_says() {
         (asks("-1"), 429, None, Throttled, None),
         (asks("soon"), 429, None, Throttled, None),
         (asks("1.5"), 429, None, Throttled, None),
-        (asks("99999999999999999999999"), 429, None, Throttled, None),
+        (
+            asks("99999999999999999999999"),
+            429,
+            None,
+            Throttled,
+            Some(Duration::MAX),
+        ),
         (info("3.5s"), 429, spent, Throttled, after(3, 500)),
         // A thousand years are told as they are: the policy bounds what is waited.
         (info("31557600000s"), 429, spent, Throttled, ages),
@@ -139,8 +145,11 @@ async fn what_the_service_says() {
         assert_eq!(says, (Some(status), code), "{said}: {error:?}");
         assert_eq!(error.retry_after(), hint, "{said}: {error:?}");
         assert_eq!(error.delivery(), None, "{said}: {error:?}");
-        let is_info = code.is_some() && hint.is_some();
-        assert_eq!(error.is_retry_info(), is_info, "{said}");
+        let source = match code.is_some() && hint.is_some() {
+            true => HintSource::RetryInfo,
+            false => HintSource::RetryAfter,
+        };
+        assert_eq!(error.hint_source(), source, "{said}");
         let most = Duration::from_nanos(u64::MAX);
         let retry_after = hint.map(|hint| hint.min(most));
         let verdict = Verdict::Retry { kind, retry_after };

@@ -79,12 +79,15 @@ fn the_reply_of_another_url_leaves_doubt() {
 #[test]
 fn the_longest_hint_counts() {
     let headers = [("retry-after", "2"), ("retry-after-ms", "2500")];
-    for (delay, longest, is_retry_info) in [("1s", 2_500, false), ("3s", 3_000, true)] {
+    for (delay, longest, source) in [
+        ("1s", 2_500, HintSource::RetryAfter),
+        ("3s", 3_000, HintSource::RetryInfo),
+    ] {
         let info = format!(r#"{{"@type": "a/google.rpc.RetryInfo", "retryDelay": "{delay}"}}"#);
         let body = format!(r#"{{"error": {{"details": [{{}}, {info}]}}}}"#);
         let error = with_headers(429, &headers, &body);
         assert_eq!(error.retry_after(), Some(Duration::from_millis(longest)));
-        assert_eq!(error.is_retry_info(), is_retry_info);
+        assert_eq!(error.hint_source(), source);
     }
 }
 

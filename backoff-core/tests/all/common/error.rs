@@ -4,7 +4,8 @@
 #![allow(dead_code)]
 
 use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, GrpcCode, NotApplied, NotYet, Stopped, TimedOut,
+    Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotApplied, NotYet, Stopped,
+    TimedOut,
 };
 use std::{fmt, time::Duration};
 
@@ -20,8 +21,7 @@ pub(crate) struct TestError {
     pub(crate) delivery: Option<Delivery>,
     pub(crate) hint: Option<Duration>,
     pub(crate) must_stop: bool,
-    /// Whether the hint is a `google.rpc.RetryInfo`.
-    pub(crate) is_retry_info: bool,
+    pub(crate) hint_source: HintSource,
     /// Whether it is handed over in a [`NotApplied`].
     pub(crate) not_applied: bool,
 }
@@ -51,7 +51,7 @@ impl TestError {
         delivery: None,
         hint: None,
         must_stop: false,
-        is_retry_info: false,
+        hint_source: HintSource::RetryAfter,
         not_applied: false,
     };
     /// The request may have arrived.
@@ -118,10 +118,10 @@ impl TestError {
         }
     }
 
-    /// With a hint that comes from a `google.rpc.RetryInfo`.
-    pub(crate) const fn in_retry_info(self) -> Self {
+    /// With a hint of this origin.
+    pub(crate) const fn hinted_by(self, hint_source: HintSource) -> Self {
         Self {
-            is_retry_info: true,
+            hint_source,
             ..self
         }
     }
@@ -186,8 +186,8 @@ impl Fault for TestError {
         self.hint
     }
 
-    fn is_retry_info(&self) -> bool {
-        self.is_retry_info
+    fn hint_source(&self) -> HintSource {
+        self.hint_source
     }
 
     fn must_stop(&self) -> bool {
