@@ -3,7 +3,10 @@
 #[cfg(feature = "tracing")]
 use crate::drive::attempt_failure::ErrorType;
 use crate::{
-    facts::fault::Fault, policy::log_level::LogLevel, report::StopReason, state::Wait,
+    facts::fault::{Fault, FaultKind},
+    policy::log_level::LogLevel,
+    report::StopReason,
+    state::Wait,
     text::Loggable,
 };
 use core::{fmt, time::Duration};
@@ -200,7 +203,7 @@ impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
     }
 }
 
-/// "attempt 2 failed, next in 1.5s: …", "gave up after 3 attempts (deadline): …", or "succeeded after 3
+/// "attempt 2 failed, next in 1.5s: …" (for an awaited value "attempt 2 not yet, next in 1.5s: …"), "gave up after 3 attempts (deadline): …", or "succeeded after 3
 /// attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
 /// `anyhow::Error`. The error is written on one line, cut after 500 characters, without the passwords
 /// and queries of URLs.
@@ -213,7 +216,12 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 wait,
                 ..
             } => {
-                write!(f, "attempt {attempt} failed, next in {:.1?}: ", wait.delay)?;
+                let kind = failure.fault.and_then(Fault::kind);
+                let ended = match kind {
+                    Some(FaultKind::Pending) => "not yet",
+                    _ => "failed",
+                };
+                write!(f, "attempt {attempt} {ended}, next in {:.1?}: ", wait.delay)?;
                 failure.fmt(f)
             }
             Event::GaveUp {
@@ -495,6 +503,22 @@ mod tests {
             let sentence = format!("attempt 2 failed, next in 1.5s: {said}");
             assert_eq!([event.to_string(), format!("{event:#}")], [&*sentence; 2]);
         }
+        let not_yet = crate::drive::consecutive::NotYet::after(0);
+        let polls = Event::Waiting {
+            operation: "get",
+            elapsed: None,
+            attempt: 2,
+            failure: Failure::new(Some(&not_yet), Some(&not_yet)),
+            wait: Wait {
+                delay: Duration::from_secs(1),
+                source: WaitSource::Backoff,
+            },
+        };
+        assert!(
+            polls
+                .to_string()
+                .starts_with("attempt 2 not yet, next in 1.0s: ")
+        );
         let said = gave_up(1, &"gone", StopReason::Permanent);
         assert_eq!(said, "gave up after 1 attempt (permanent): gone");
         let event: Event<'_, &str> = Event::Succeeded {

@@ -14,15 +14,21 @@
 //!
 //! | what happened | level | fields beside `operation` and `elapsed` |
 //! |---|---|---|
-//! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `error` |
+//! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `code`, `error` |
+//! | a value is not the awaited one yet, and is asked for again after a wait | `DEBUG`; `TRACE` or nothing, if `log_waits` says so | `attempt`, `delay`, `source` |
 //! | a call succeeded after retries | `INFO` | `attempts` |
-//! | a call was given up after retries | `WARN` | `attempts`, `reason`, `error` |
-//! | the first attempt failed, and was not retried | `DEBUG` | `attempts`, `reason`, `error` |
+//! | a call was given up after retries | `WARN` | `attempts`, `reason`, `code`, `error` |
+//! | the first attempt failed, and was not retried | `DEBUG` | `attempts`, `reason`, `code`, `error` |
+//! | the same, but the attempt may have been applied | `WARN` | the same |
+//! | the same, but the server asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
+//! | the last attempt ended after the deadline, which cuts no attempt ([`timeout`](crate::Retrying::timeout) does) | `WARN` | the same, and `late` |
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //!
-//! `delay` and `elapsed` are seconds, to the microsecond. `source` is a [`WaitSource::name`], and
-//! `reason` is a [`StopReason::name`]. `elapsed` is left out if the time was not measured, see
+//! `delay`, `elapsed`, `retry_after` and `late` are seconds, to the microsecond. `source` is a
+//! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
+//! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
+//! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left out if the time was not measured, see
 //! [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
 //! passwords and queries of URLs.
 //!
@@ -174,8 +180,8 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! Notes on these numbers:
 //!
-//! - **A call that is given up after its first attempt is logged at `DEBUG`, even if the budget was
-//!   empty.** In this outage, 183 of 253 errors were such calls: while the budget is empty, the log is
+//! - **A call that is given up after its first attempt because the budget is empty is logged at
+//!   `DEBUG`.** In this outage, 183 of 253 errors were such calls: while the budget is empty, the log is
 //!   quieter than before. Set an alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
 //! - **A call that still waits is not counted in any metric of calls.** While the service throttles,
 //!   more than half of the calls wait for its `Retry-After`, and all calls that end succeed.

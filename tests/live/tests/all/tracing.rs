@@ -1,6 +1,8 @@
 //! The events that a subscriber of `tracing` gets.
 
-use backoff_core::{Fault, Policy, retry};
+use backoff_core::{
+    Delivery, Fault, FaultKind, GrpcCode, LogLevel, NotOpened, NotYet, Policy, TimedOut, retry,
+};
 use std::{
     fmt,
     future::{Ready, ready},
@@ -183,6 +185,191 @@ fn what_a_call_says() {
     }
 }
 
+/// An error that says this, and nothing else.
+#[derive(Clone, Copy, Debug, Default)]
+struct Facts {
+    status: Option<u16>,
+    grpc: Option<GrpcCode>,
+    kind: Option<FaultKind>,
+    delivery: Option<Delivery>,
+    retry_after: Option<Duration>,
+    sqlstate: Option<&'static str>,
+}
+
+impl Fault for Facts {
+    fn status(&self) -> Option<u16> {
+        self.status
+    }
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        self.grpc
+    }
+    fn kind(&self) -> Option<FaultKind> {
+        self.kind
+    }
+    fn delivery(&self) -> Option<Delivery> {
+        self.delivery
+    }
+    fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+    fn service_code(&self) -> Option<&str> {
+        self.sqlstate
+    }
+}
+
+/// A row: the policy, the error of each attempt, how long an attempt takes, and what is said.
+#[test]
+fn a_line_says_what_failed_and_nothing_ends_silently() {
+    let seconds = Duration::from_secs;
+    let status = |status| Facts {
+        status: Some(status),
+        ..Facts::default()
+    };
+    let both = Facts {
+        grpc: Some(GrpcCode::Unavailable),
+        sqlstate: Some("40001"),
+        ..status(503)
+    };
+    let serialization = Facts {
+        kind: Some(FaultKind::Transient),
+        sqlstate: Some("40001"),
+        ..Facts::default()
+    };
+    let lost = Facts {
+        delivery: Some(Delivery::MaybeSent),
+        ..Facts::default()
+    };
+    let after = |wait| Facts {
+        retry_after: Some(wait),
+        ..status(429)
+    };
+    let (once, twice) = (POLICY.max_attempts(1), POLICY.max_attempts(2));
+    let careful = POLICY.idempotent(false);
+    let minute = POLICY.deadline(seconds(60));
+    let (info, warn, debug) = (Level::INFO, Level::WARN, Level::DEBUG);
+    let doubt = "not repeated, because the attempt may have been applied";
+    let asks = "the server asks for a longer wait than the policy allows";
+    let late = "the attempt ended after the deadline, which cuts no attempt; `timeout` does";
+    let none = seconds(0);
+    let rows: [(Policy, Facts, Duration, Said<'_>); 10] = [
+        (
+            twice,
+            status(503),
+            none,
+            (&[info, warn], &[(0, &["code=503"]), (1, &["code=503"])]),
+        ),
+        (once, status(404), none, (&[debug], &[(0, &["code=404"])])),
+        (once, both, none, (&[debug], &[(0, &["code=UNAVAILABLE"])])),
+        (
+            twice,
+            serialization,
+            none,
+            (&[info, warn], &[(0, &["code=40001"]), (1, &["code=40001"])]),
+        ),
+        (careful, lost, none, (&[warn], &[(0, &[doubt])])),
+        (
+            careful,
+            status(502),
+            none,
+            (&[warn], &[(0, &[doubt, "code=502"])]),
+        ),
+        (
+            minute,
+            after(seconds(61)),
+            none,
+            (&[warn], &[(0, &[asks, "retry_after=61.0", "code=429"])]),
+        ),
+        (
+            POLICY,
+            after(Duration::MAX),
+            none,
+            (&[warn], &[(0, &[asks, "code=429"])]),
+        ),
+        // The second attempt ends 3 s after the deadline: two of 31 s each, and a second between them.
+        (
+            minute,
+            status(503),
+            seconds(31),
+            (
+                &[info, warn],
+                &[(1, &[late, "late=3.0", "reason=\"deadline\""])],
+            ),
+        ),
+        (
+            minute,
+            status(503),
+            seconds(61),
+            (&[warn], &[(0, &[late, "late=1.0", "attempts=1"])]),
+        ),
+    ];
+    for (policy, error, takes, said) in rows {
+        let row = format!("{policy:?} {error:?}");
+        let attempt = async || {
+            tokio::time::sleep(takes).await;
+            Err::<(), _>(error)
+        };
+        assert_said(&row, &Kept::during(policy.retry(attempt)), said);
+    }
+    // An attempt that is cut at the deadline does not run on after the deadline.
+    let hangs = minute.retry(std::future::pending::<Result<(), TimedOut>>);
+    let cut = Kept::during(hangs.timeout(seconds(60)));
+    assert!(!cut[0].1.contains("late="), "{cut:?}");
+}
+
+/// A response that counts as a failure has a code, and a pause of the client is no hint of a server.
+#[test]
+fn a_value_has_a_code_and_a_pause_is_a_pause() {
+    let busy = || http_1::Response::builder().status(503).body(()).unwrap();
+    let twice = POLICY.max_attempts(2);
+    let call = twice.retry(|| ready(Ok::<_, Failed>(busy()))).responses();
+    let levels = &[Level::INFO, Level::WARN];
+    let parts: Said<'_> = (levels, &[(0, &["code=503"]), (1, &["code=503"])]);
+    assert_said("a response", &Kept::during(call), parts);
+    let mut fails = fails(1, Some(503));
+    let opens = move || {
+        let opened = fails().into_inner();
+        ready(opened.map_err(|error| {
+            let mut refused = NotOpened::new(error);
+            refused.pause = Some(Duration::from_secs(7));
+            refused
+        }))
+    };
+    let events = Kept::during(twice.retry(opens));
+    let said: Said<'_> = (
+        &[Level::INFO; 2],
+        &[(0, &["source=\"pause\"", "delay=7.0"])],
+    );
+    assert_said("a pause", &events, said);
+}
+
+#[test]
+fn a_poll_that_is_not_there_yet_is_no_failure() {
+    let polls = |policy: Policy| {
+        let mut calls = 0;
+        let counts = move || {
+            calls += 1;
+            ready(Ok::<_, NotYet>(calls))
+        };
+        Kept::during(policy.retry(counts).until(|calls| *calls == 3))
+    };
+    let (debug, info) = (Level::DEBUG, Level::INFO);
+    let not_yet: &[&str] = &["not yet, asking again", "attempt=1", "delay=1.0"];
+    for (level, levels) in [
+        (LogLevel::Info, &[debug, debug, info][..]),
+        (LogLevel::Error, &[debug, debug, info]),
+        (LogLevel::Trace, &[Level::TRACE, Level::TRACE, info]),
+        (LogLevel::Off, &[info]),
+    ] {
+        let events = polls(POLICY.log_waits(level));
+        let parts: &[_] = match level {
+            LogLevel::Off => &[],
+            _ => &[(0, not_yet)],
+        };
+        assert_said("a poll", &events, (levels, parts));
+        assert!(!events[0].1.contains("error="), "{events:?}");
+    }
+}
+
 #[test]
 fn an_exhausted_memorystore_request_is_reported_once() {
     #[retry(policy = backoff_cloud::memorystore::REQUEST)]
@@ -215,7 +402,6 @@ fn whoever_judges_the_errors_text_is_logged() {
 
 #[test]
 fn a_policy_says_how_loud_a_wait_is() {
-    use backoff_core::LogLevel;
     for (level, expected) in [
         (LogLevel::Error, &[Level::ERROR, Level::INFO][..]),
         (LogLevel::Warn, &[Level::WARN, Level::INFO]),
