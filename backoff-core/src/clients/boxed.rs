@@ -507,7 +507,8 @@ mod tests {
                 assert_eq!(status(Cause::new(&inside)).is_some(), found);
                 found
             };
-            let rows: [(fn() -> anyhow_1::Error, bool, bool); 4] = [
+            type Row = (fn() -> anyhow_1::Error, bool, bool);
+            let rows: [Row; 4] = [
                 (|| anyhow!(BUSY).context("around"), true, true),
                 (|| anyhow!(Around(BUSY)), true, true),
                 (|| anyhow!(BUSY), false, true),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::{FaultKind, Policy, postgres, retry};
+use backoff_cloud::{Fault as _, FaultKind, Policy, postgres, retry};
 use tokio::net::TcpSocket;
 
 use crate::link::Link;
@@ -308,7 +308,10 @@ async fn a_crash_is_perhaps_applied_and_a_stop_is_not<S: Session>() -> Tested {
     let until = tokio::time::Instant::now() + Duration::from_secs(120);
     let stopping = loop {
         let outcome = open().await;
-        let code = outcome.as_ref().err().and_then(Fault::service_code);
+        let code = outcome
+            .as_ref()
+            .err()
+            .and_then(|error| error.service_code());
         // The signal takes a moment. Until then, sessions that have just ended may take all places.
         let is_up = outcome.is_ok() || code == Some("53300");
         if !is_up || tokio::time::Instant::now() > until {
