@@ -271,7 +271,7 @@ fn unless_panicking(tell: impl FnOnce()) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Jitter, codes};
+    use backoff_core::{Budget, Jitter, codes};
     use google_cloud_gax_1::error::rpc::{Code, Status};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -423,5 +423,16 @@ mod tests {
         assert_eq!(adapted.on_failure(&asked.state(1).set_start(later)), SECOND);
         // And it is gone, not kept for later.
         assert_eq!(adapted.on_failure(&asked.state(1)), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_another_policys_loop_gives_nothing_back() {
+        static BUDGET: Budget = Budget::costs(20, 10, 5);
+        let policy = PLAIN.budget(&BUDGET);
+        let asked = Asked::begin(policy);
+        let flow = asked.adapted.on_error(&asked.state(1), unavailable());
+        assert!(flow.is_continue());
+        adapt(policy).on_retry_failure(&RetryResult::Exhausted(unavailable()));
+        assert_eq!(BUDGET.tokens(), 10.0);
     }
 }
