@@ -51,7 +51,7 @@
 //! use serde_json::Value;
 //!
 //! async fn instances(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
-//!     plain_http::IDEMPOTENT.send(client.get(url)).json().await
+//!     plain_http::BY_METHOD.send(client.get(url)).json().await
 //! }
 //! # use backoff_cloud::emulator::Emulator;
 //! # #[tokio::main(flavor = "current_thread")]
