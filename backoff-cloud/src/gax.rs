@@ -47,6 +47,8 @@
 //! | **a call that succeeds, at once or after retries** | **nothing** | **nothing** |
 //! | a call that is dropped | nothing | nothing |
 //!
+//! So a call whose last event is a wait has succeeded, or was dropped.
+//!
 //! `elapsed` and `retry.call.duration` count from the start of the call. `retry.call.delay` and the
 //! duration of later attempts are missing, because gax does not say how long it waited. So the metrics
 //! cannot tell which share of the calls fails, or how many of those that are retried succeed. Who needs that

@@ -177,7 +177,7 @@ fn waits_that_are_not_known_are_drawn_again() {
     }
     // Nothing is drawn for other policies, and no number of failures takes long.
     let mut retry = RetryState::resumed(Duration::ZERO, u32::MAX);
-    retry.draw_waits(&PLAIN, || unreachable!());
+    retry.draw_waits(&Policy::exponential(), || unreachable!());
     let draws = Cell::new(0);
     retry.draw_waits(&policy, || draws.replace(draws.get() + 1));
     assert_eq!(draws.get(), 64);
