@@ -24,9 +24,7 @@ impl Rule {
             Rule::Said(said) => said,
             Rule::By(rule) => request.judged(rule),
             Rule::ByKey => true,
-            Rule::ByRequest => {
-                may_send_twice(&policy, request.method().as_str(), request.headers())
-            }
+            Rule::ByRequest => may_send_twice(&policy, request.method(), request.headers()),
         };
         policy.idempotent(may_be_made_twice)
     }

@@ -28,7 +28,11 @@ pub const fn is_idempotent_policy(policy: &Policy) -> bool {
 /// Whether a policy lets a request with this method and these headers be made twice.
 #[cfg(feature = "http-1")]
 #[must_use]
-pub fn may_send_twice(policy: &Policy, method: &str, headers: &http_1::HeaderMap) -> bool {
+pub fn may_send_twice(
+    policy: &Policy,
+    method: &http_1::Method,
+    headers: &http_1::HeaderMap,
+) -> bool {
     policy.may_send_twice(method, headers)
 }
 

@@ -44,7 +44,7 @@ impl Policy {
             simple_retries: DEFAULT_ATTEMPTS - 1,
             conflicts: false,
             idempotent: true,
-            by_method: false,
+            by_method: true,
             spread_retry_after: false,
             log_waits: LogLevel::Info,
             name: None,
@@ -321,7 +321,7 @@ impl Policy {
     /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
-        self.by_method = false;
+        self.by_method = idempotent;
         self
     }
 
@@ -354,11 +354,16 @@ impl Policy {
 
     /// Whether this policy lets a request with this method and these headers be made twice.
     #[cfg(feature = "http-1")]
-    pub(crate) fn may_send_twice(&self, method: &str, headers: &http_1::HeaderMap) -> bool {
-        if self.idempotent || self.by_method {
-            may_repeat(method, headers)
+    #[inline]
+    pub(crate) fn may_send_twice(
+        &self,
+        method: &http_1::Method,
+        headers: &http_1::HeaderMap,
+    ) -> bool {
+        if self.by_method {
+            may_repeat(method.as_str(), headers)
         } else {
-            is_safe(method)
+            is_safe(method.as_str())
         }
     }
 

@@ -94,7 +94,8 @@ pub struct Policy {
     simple_retries: u32,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
-    /// Whether the method of an HTTP request can make it idempotent, although the policy is not.
+    /// Whether method and headers of an HTTP request decide, where the request is seen. They do so for an
+    /// idempotent policy too.
     pub(crate) by_method: bool,
     pub(crate) spread_retry_after: bool,
     /// The level of the log event before each wait. Only the feature `tracing` reads this field.

@@ -47,7 +47,7 @@ pub struct Idempotent(pub bool);
 /// Decides by the extension [`Idempotent`], or by the request's method and headers.
 impl<B> Outgoing for http::Request<B> {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        policy.may_send_twice(self.method().as_str(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 
     fn said(&self) -> Option<bool> {
@@ -59,13 +59,13 @@ impl<B> Outgoing for http::Request<B> {
 #[cfg(feature = "reqwest-012")]
 impl Outgoing for reqwest_012::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        policy.may_send_twice(self.method().as_str(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 }
 
 #[cfg(feature = "reqwest-013")]
 impl Outgoing for reqwest_013::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        policy.may_send_twice(self.method().as_str(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 }
