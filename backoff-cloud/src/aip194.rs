@@ -58,6 +58,9 @@ use std::time::Duration;
 /// A request that may be made twice. `UNAVAILABLE`, a 503 without a gRPC code, and failures of the
 /// connection are retried.
 ///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** For any
+/// other request use [`NOT_IDEMPOTENT`].
+///
 /// Source: <https://google.aip.dev/194>; for the waits see [the module](self).
 pub const REQUEST: Policy = Policy::exponential()
     .base(Duration::from_secs(1))

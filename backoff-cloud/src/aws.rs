@@ -118,7 +118,8 @@ pub static BUDGET: Budget = Budget::aws().name("aws::BUDGET");
 /// One request in standard mode. 429, 500, 502, 503, 504, failures of the connection, and the codes that
 /// [`kind`] calls throttled or transient are retried.
 ///
-/// The SDKs repeat every operation in this way. An operation that creates something carries a token by which
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** The SDKs
+/// repeat every operation in this way. An operation that creates something carries a token by which
 /// the service recognises a repeated request. Around the client each attempt has another token, because each
 /// `send()` makes one: set the token yourself once (`.client_request_token(id)`), or use `aws::inside`
 /// (feature `aws-smithy-1`). If there is no token, write `STANDARD.idempotent(false)`.

@@ -70,7 +70,8 @@ use std::time::Duration;
 /// A jitter of 20 % separates clients that failed at different times. It does not separate many clients
 /// that failed in the same moment; for those write `azure::REQUEST.jitter(Jitter::Full)`.
 ///
-/// Azure's clients repeat writes as well. If a second write does harm and the request has no `If-Match`,
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** Azure's
+/// clients repeat writes as well. If a second write does harm and the request has no `If-Match`,
 /// write `REQUEST.idempotent(false)`. Some `PUT`s of Azure Storage need this: *Append Block*
 /// (`comp=appendblock`) appends again, and *Snapshot Blob* (`comp=snapshot`) makes another snapshot. For one
 /// request in one call (feature `http`) write `REQUEST.send(request).idempotent(false)`.

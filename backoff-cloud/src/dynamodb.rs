@@ -63,6 +63,9 @@ pub static BUDGET: Budget = Budget::aws().name("dynamodb::BUDGET");
 /// One request: as [`aws::STANDARD`], with a base of 25 ms and 4 attempts. After throttling the base is 1 s,
 /// as in [`aws::STANDARD`].
 ///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** For a
+/// write without a condition or a token that does harm the second time (`ADD`), write `idempotent = false`.
+///
 /// Source: <https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>.
 pub const REQUEST: Policy = aws::STANDARD
     .base(Duration::from_millis(25))

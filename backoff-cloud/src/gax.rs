@@ -34,41 +34,46 @@
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
 //! may run over the deadline, by less than that wait.
 //!
-//! A call that is dropped while it waits gives back what the wait has paid to the
-//! [`Budget`](crate::Budget), but only where its request has a policy of its own. The policy of a client
-//! is not told that a call was dropped.
-//!
 //! # What is told
 //!
-//! Logs and metrics are told the same as of every call of this library: see
-//! [`telemetry`](crate::telemetry). `elapsed` always counts from the start of the call. The operation is
-//! named by the type of the request's builder, as
+//! gax tells a policy of each attempt that failed, and of nothing else that belongs to a call. So logs
+//! and metrics get the failures, the waits and the ends of calls that fail, as
+//! [`telemetry`](crate::telemetry) lists them:
+//!
+//! | | log | metrics |
+//! |---|---|---|
+//! | a failed attempt, and the wait after it | as everywhere | `retry.attempt.duration` of the first attempt |
+//! | a call that fails | as everywhere | `retry.call.duration` and `retry.call.retries` |
+//! | **a call that succeeds, at once or after retries** | **nothing** | **nothing** |
+//! | a call that is dropped | nothing | nothing |
+//!
+//! So a call whose last event is a wait has succeeded, or was dropped.
+//!
+//! `elapsed` and `retry.call.duration` count from the start of the call. `retry.call.delay` and the
+//! duration of later attempts are missing, because gax does not say how long it waited. So the metrics
+//! cannot tell which share of the calls fails, or how many of those that are retried succeed. Who needs that
+//! puts the retry [outside](#one-retry-not-two): then the loop is this library's and tells everything.
+//! Or take the telemetry of Google's clients (`with_tracing()` of a client's builder), which has a span
+//! for each request.
+//!
+//! The operation is named by the type of the request's builder, as
 //! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`; where the policy is the
 //! client's, by the module of these builders, because gax does not tell a policy which request it is
 //! asked about. [`Adapted::operation`] gives it another name.
 //!
-//! gax does not say which call an attempt belonged to that succeeded. The policy of a client looks for
-//! the call in the task (of tokio) that polls it. Where that task has several attempts of the client
-//! under way, as with `join!`, nobody knows which one succeeded. Then no success of these calls is told,
-//! until all of them are over, and the budget gets back what a success at the first attempt gives. What
-//! fails is always told. So:
+//! # What a budget gets
 //!
-//! - **Give the request its own policy** where a task makes several calls at the same time. Nothing is
-//!   unknown then. Calls of several tasks are told apart in any case. What runs in no task, as the
-//!   `async fn main` does, counts as one task.
-//! - An attempt that takes more than ten minutes counts as dropped, and a call that is dropped looks for so
-//!   long as if its attempt were still under way. In these ten minutes, and in the ten minutes after they
-//!   are noticed, at the next call of the client, no success of the same task is told.
-//! - At most 16,384 tasks, and 1,024 calls of each, are remembered for a client. Of calls beyond that no
-//!   success is told, nor of later calls in these tasks for ten minutes.
-//! - **A subscriber and a recorder must not be slow, and must not call the same client**: successes are told
-//!   under a lock that all calls of the client share, because gax calls the throttler so. A slow one delays
-//!   the other calls, and one that makes a request of the same client and waits for it never returns. A
-//!   panic of theirs ends there.
-//! - A call must stay in its task. One that is polled first in one task, and then in another, may be
-//!   taken for another call there.
-//! - A request that has a retry policy of another kind has to have another throttler too.
-//!   [`try_once`](WithPolicy::try_once) sees to that.
+//! A retry costs what it costs everywhere. gax tells that an attempt has succeeded, but not of which call.
+//! So each success gives the budget what a success at the first attempt gives. That is all for
+//! [`Budget::grpc`](crate::Budget::grpc) and [`Budget::ratio`](crate::Budget::ratio). With
+//! [`Budget::aws`](crate::Budget::aws) and [`Budget::costs`](crate::Budget::costs) a success after a retry
+//! gives 1 token, where elsewhere it gives back what the retry has cost; so such a budget is sooner empty.
+//! What a call has paid for a wait in which it is dropped is not given back.
+//!
+//! gax calls a throttler under a lock that all calls of the client share. Two things are told there: the
+//! level of a budget that has a name, after a success, and the end of a call by a limit [around](adapt) the
+//! policy. A recorder or a subscriber that is slow then delays the other calls, and one that makes a request
+//! of the same client and waits for it never returns. A panic of theirs ends there.
 //!
 //! # What may be made twice
 //!
@@ -115,7 +120,6 @@
 //! [`RetryState`]: crate::RetryState
 
 mod adapted;
-mod calls;
 #[cfg(all(test, feature = "metrics", feature = "tracing"))]
 mod told;
 
@@ -153,8 +157,8 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     fn with_policy(self, policy: impl Into<Adapted>) -> Self;
 
     /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
-    /// one. The error of a failed call is the one that the attempt gave. The client's throttler does not
-    /// hear of the call.
+    /// one. The error of a failed call is the one that the attempt gave. The client's throttler, and so its
+    /// budget, does not hear of the call.
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -218,8 +222,8 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
     }
 }
 
-/// The throttler of what is not retried. The client's own would take a success for one of those calls
-/// that it knows.
+/// The throttler of what is not retried. The client's own would add to the budget what the retry around the
+/// call adds.
 #[derive(Clone, Copy, Debug)]
 struct Deaf;
 

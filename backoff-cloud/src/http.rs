@@ -11,11 +11,11 @@
 //! // The whole reply: status, headers, bytes.
 //! let reply = memorystore::REQUEST.send(client.delete(url)).await?;
 //! // A reply that may be empty.
-//! let maybe: Option<Order> = plain_http::IDEMPOTENT.send(client.get(url)).json().await?;
+//! let maybe: Option<Order> = plain_http::BY_METHOD.send(client.get(url)).json().await?;
 //! // A `POST` with an idempotency key. The server recognises the key, so the request may be repeated.
 //! let body = serde_json::to_vec(order).unwrap();
 //! let made: Order =
-//!     plain_http::IDEMPOTENT.send(client.post(url).body(body)).idempotency_key().json().await?;
+//!     plain_http::BY_METHOD.send(client.post(url).body(body)).idempotency_key().json().await?;
 //! # Ok(()) }
 //! ```
 //!

@@ -51,7 +51,7 @@
 //! use serde_json::Value;
 //!
 //! async fn instances(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
-//!     plain_http::IDEMPOTENT.send(client.get(url)).json().await
+//!     plain_http::BY_METHOD.send(client.get(url)).json().await
 //! }
 //! # use backoff_cloud::emulator::Emulator;
 //! # #[tokio::main(flavor = "current_thread")]
@@ -97,7 +97,7 @@
 //! | `sqlx-09` | `Fault` for the errors of sqlx 0.9, as in `backoff-core` | no | 1.94 |
 //! | `http` | `http`: sends a request of reqwest 0.13 with retries; returns the response as a value, or as an error that keeps the headers and `Retry-After`. Turns on `tokio`, `http-1`, `hyper-1`, `h2-04` and `reqwest-013` | no | 1.90 |
 //! | `tower` | `tower`: a layer that sends requests again as a policy says, as in `backoff-core` | no | 1.90 |
-//! | `serde` | a policy from configuration: [`PolicySettings`](https://docs.rs/backoff-core/latest/backoff_core/struct.PolicySettings.html), as in `backoff-core` | no | 1.90 |
+//! | `serde` | a policy from configuration: `PolicySettings`, as in `backoff-core` | no | 1.90 |
 //! | `aws-smithy-1` | `aws::inside`: a policy inside the clients of AWS' SDK for Rust; `Fault` for their errors | no | 1.94.1 |
 //! | `gax-1` | `gax`: a policy inside Google's own clients; `Fault` for their errors | no | 1.91 |
 //! | `google-cloud-iam-v1`, `google-cloud-iam-admin-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] with Google's own clients. (The feature `http` has them for plain REST.) | no | 1.91 |
@@ -130,6 +130,31 @@ pub mod http;
 
 #[doc(no_inline)]
 pub use backoff_core::*;
+// By name, so that the pages of this crate list what readers look for,
+#[doc(inline)]
+pub use backoff_core::{Budget, Policy};
+// and so that rustc names the feature that is missing. It does not look through a glob.
+#[cfg(feature = "reconnect")]
+#[doc(inline)]
+pub use backoff_core::Reconnect;
+#[cfg(feature = "tokio")]
+#[doc(inline)]
+pub use backoff_core::Tokio;
+#[cfg(feature = "hint")]
+#[doc(inline)]
+pub use backoff_core::hint;
+#[cfg(feature = "macros")]
+#[doc(inline)]
+pub use backoff_core::retry_block;
+#[cfg(feature = "testing")]
+#[doc(inline)]
+pub use backoff_core::testing;
+#[cfg(feature = "tower")]
+#[doc(inline)]
+pub use backoff_core::tower;
+#[cfg(feature = "serde")]
+#[doc(inline)]
+pub use backoff_core::{PolicySettings, PolicySettingsError};
 
 #[doc(hidden)]
 pub use backoff_core::__private;

@@ -90,6 +90,10 @@ const DOCUMENTED: Codes = codes![429, 500..=599, Codes::DATA_LOSS];
 /// One request to the Memorystore API, as its documentation asks. 429, every 5xx and failures of the
 /// connection are retried.
 ///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** A create there
+/// is repeated too: give it a `requestId` ([`Attempt::id`](crate::Attempt::id)), or write
+/// `idempotent = false`.
+///
 /// The policy has no deadline, so it obeys a `Retry-After` of up to 5 minutes. If each reply asks for 5
 /// minutes, the call takes 45 minutes. Use `.deadline(..)` or `.max_retry_after(..)` to limit this.
 ///

@@ -7,10 +7,11 @@
 //! | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`, `QUERY` | [`IDEMPOTENT`] |
 //! | `POST`, `PATCH`, `CONNECT`, any other method | [`NOT_IDEMPOTENT`] |
 //! | a `POST` with an idempotency key that the service knows | [`IDEMPOTENT`] |
+//! | one that the library sees: `BY_METHOD.send(request)` (feature `http`), `BY_METHOD.layer()` (`tower`) | [`BY_METHOD`] |
 //!
-//! [`for_method`] chooses by the method. A request that is sent in one call (`http::SendExt`, feature
-//! `http`) needs no choice: `IDEMPOTENT.send(request)` reads the method. [`presets`](crate::presets) has
-//! the numbers.
+//! [`BY_METHOD`] lets the request decide. An attribute or a closure shows no request: there [`BY_METHOD`] is
+//! [`NOT_IDEMPOTENT`], and [`IDEMPOTENT`] repeats whatever is inside, also a `POST`. [`for_method`] chooses
+//! by a method's name. [`presets`](crate::presets) has the numbers.
 //!
 //! # Where the numbers come from
 //!
@@ -48,6 +49,7 @@
 //! # struct Client;
 //! # impl Client { async fn get(&self, _: &str) -> Result<String, ApiError> { Ok("page".into()) } }
 //!
+//! // `IDEMPOTENT`: the function only reads, so it may run twice.
 //! #[retry(policy = plain_http::IDEMPOTENT, deadline = "30s")]
 //! async fn page(client: &Client, url: &str) -> Result<String, ApiError> {
 //!     client.get(url).await
@@ -60,6 +62,9 @@ use backoff_core::{__private::is_idempotent, Policy, codes};
 
 /// A request that may be made twice. 408, 425, 429, 500, 502, 503, 504 and failures of the connection
 /// are retried.
+///
+/// **In an attribute or a closure this is your word that everything inside may run twice**: a `POST` there
+/// is repeated too. For one request that the library sends, use [`BY_METHOD`].
 ///
 /// Sources and an example: [the module](self).
 pub const IDEMPOTENT: Policy = Policy::exponential()
@@ -75,6 +80,18 @@ pub const IDEMPOTENT: Policy = Policy::exponential()
 pub const NOT_IDEMPOTENT: Policy = IDEMPOTENT
     .idempotent(false)
     .name("plain_http::NOT_IDEMPOTENT");
+
+/// A request that the library sends: its method and headers say whether it may be made twice. A `GET`, a
+/// `PUT`, a `DELETE`, and a `POST` with an idempotency key or a precondition are retried as by [`IDEMPOTENT`],
+/// any other request as by [`NOT_IDEMPOTENT`].
+///
+/// For `BY_METHOD.send(request)` (feature `http`) and `BY_METHOD.layer()` (feature `tower`). In an attribute
+/// or a closure nobody sees the request, so there this is [`NOT_IDEMPOTENT`].
+///
+/// Source: <https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>.
+pub const BY_METHOD: Policy = IDEMPOTENT
+    .idempotent_by_method()
+    .name("plain_http::BY_METHOD");
 
 /// The policy for a method: [`IDEMPOTENT`] for the methods that RFC 9110 calls idempotent and for
 /// `QUERY`, [`NOT_IDEMPOTENT`] for every other method, also for an unknown one. Upper and lower case

@@ -46,6 +46,7 @@
 //! | [`azure::STORAGE`](crate::azure::STORAGE) | a request to Azure Storage | min(2ⁿ · 4 s, 120 s) | full | 4 attempts |
 //! | [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE) | a whole read-modify-write with `If-Match` | min(2ⁿ · 800 ms, 60 s) | full | 10 attempts |
 //! | [`postgres::TRANSACTION`](crate::postgres::TRANSACTION) | a whole transaction of PostgreSQL | min(2ⁿ · 10 ms, 1 s), after throttling min(2ⁿ · 100 ms, 1 s) | full | 30 s |
+//! | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) | a request that `send` or the layer of tower sends to any HTTP service | min(2ⁿ · 1 s, 64 s) | full | 5 attempts |
 //! | [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) | a `GET`, `PUT` or `DELETE` to any HTTP service | min(2ⁿ · 1 s, 64 s) | full | 5 attempts |
 //! | [`plain_http::NOT_IDEMPOTENT`](crate::plain_http::NOT_IDEMPOTENT) | a `POST` or `PATCH` to any HTTP service | min(2ⁿ · 1 s, 64 s) | full | 5 attempts |
 //!
@@ -91,6 +92,7 @@
 //! | `azure::STORAGE` | 408, 429, 500, 502 to 504 | `UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE` | no | yes |
 //! | `azure::READ_MODIFY_WRITE` | 408, 412, 429, 500, 502 to 504 | `UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `FAILED_PRECONDITION`, `INTERNAL`, `UNAVAILABLE` | yes | yes |
 //! | `postgres::TRANSACTION` | none | none | yes | no |
+//! | `plain_http::BY_METHOD` (not by `send` or a layer) | 408, 425, 429 | `RESOURCE_EXHAUSTED` | no | no |
 //! | `plain_http::IDEMPOTENT` | 408, 425, 429, 500, 502 to 504 | `UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE` | no | yes |
 //! | `plain_http::NOT_IDEMPOTENT` | 408, 425, 429 | `RESOURCE_EXHAUSTED` | no | no |
 

@@ -75,6 +75,9 @@ pub use idempotency::{is_idempotent, send};
 /// One request that may be made twice: it only reads, or it has a precondition. 408, 429, every 5xx and
 /// failures of the connection are retried.
 ///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** For any
+/// other write use [`NOT_IDEMPOTENT`].
+///
 /// With the feature `http`, write `storage::send(request)` and not `REQUEST.send(request)`. The latter repeats
 /// a delete without a precondition, and the second delete may remove what somebody else has written in the
 /// meantime.

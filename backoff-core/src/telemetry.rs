@@ -2,10 +2,10 @@
 //!
 //! Every call whose loop runs inside this library writes log events and metrics: async and blocking
 //! calls, updates, annotated functions, blocks, combined changes, and resumed operations. A call of
-//! Google's or AWS' client with a policy inside (`gax::WithPolicy` and `aws::inside` of the crate
-//! `backoff-cloud`) writes the same events and metrics, although the client runs the loop. The pages of
-//! `WithPolicy` and `inside` explain the name of the operation, and when a success is not recorded. A
-//! loop of your own around a [`RetryState`](crate::RetryState) writes nothing.
+//! AWS' client with a policy inside (`aws::inside` of the crate `backoff-cloud`) writes the same events
+//! and metrics, although the client runs the loop. Google's clients (`gax` of that crate) tell a policy only
+//! of failures, so calls that succeed write nothing. The pages of these two explain that, and the name of
+//! the operation. A loop of your own around a [`RetryState`](crate::RetryState) writes nothing.
 //!
 //! # Log events: feature `tracing`
 //!
@@ -83,8 +83,8 @@
 //! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature, each call reads the clock before its first attempt and after each attempt. In an
-//! annotated function, and inside one of Google's clients, the duration of an attempt after a wait
-//! starts at the planned end of the wait. A call that is dropped records nothing more, except for the
+//! annotated function, the duration of an attempt after a wait starts at the planned end of the wait. A
+//! call that is dropped records nothing more, except for the
 //! level of a budget that gets its tokens back. Combined changes
 //! ([`many::Combining`](crate::many::Combining)) are one call: the call of their resource. If all
 //! callers of a group leave (they are dropped or stopped, or their deadlines are over) while others

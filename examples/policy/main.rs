@@ -52,6 +52,7 @@ const PRESETS: &[(&str, Policy)] = &[
     ("azure::STORAGE", azure::STORAGE),
     ("azure::READ_MODIFY_WRITE", azure::READ_MODIFY_WRITE),
     ("postgres::TRANSACTION", postgres::TRANSACTION),
+    ("plain_http::BY_METHOD", plain_http::BY_METHOD),
     ("plain_http::IDEMPOTENT", plain_http::IDEMPOTENT),
     ("plain_http::NOT_IDEMPOTENT", plain_http::NOT_IDEMPOTENT),
     ("Policy::exponential", Policy::exponential()),

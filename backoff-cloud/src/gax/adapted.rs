@@ -1,7 +1,6 @@
 //! A policy in the three roles that gax knows: it decides about errors, says how long to wait, and
 //! hears of successes.
 
-use super::calls::{Call, Calls};
 use backoff_core::{
     __private::ForeignCall, Clock, Decision, Policy, Random, RetryState, StopReason, Tokio,
 };
@@ -12,17 +11,16 @@ use google_cloud_gax_1::{
 };
 use std::{
     cell::Cell,
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 /// A policy in the three roles that gax knows, for whatever takes them one by one.
 ///
-/// Give it all three: without the first, hints are not seen; without the third, no success is heard of,
-/// and a throttler of gax's own may still refuse a retry, and then the call ends at once with the last
-/// error.
+/// Give it all three: without the first, hints are not seen; without the third, the budget gets no tokens
+/// for successes, and a throttler of gax's own may still refuse a retry, and then the call ends at once with
+/// the last error. (What the wait before has cost is not given back.)
 ///
 /// # Beside others
 ///
@@ -34,10 +32,8 @@ use std::{
 ///   tokens back, if the throttler is this one. Otherwise, and where `with_time_limit` ends the call
 ///   because the wait is too long, the end is not told and the budget keeps the tokens.
 /// - A retry policy of your own around it has to hand on `remaining_time` too. Otherwise the deadline
-///   does not bound the attempts, decorrelated waits do not grow, and no success is told.
-/// - With another backoff policy the log gives the policy's wait, not the one that is made, and the metrics
-///   count an attempt from the end of the policy's wait. While such a call waits it counts as under way: the
-///   success of another call in the same task is not told.
+///   does not bound the attempts.
+/// - With another backoff policy the log gives the policy's wait, not the one that is made.
 ///
 /// ```
 /// use backoff_cloud::{gax, memorystore};
@@ -52,19 +48,16 @@ use std::{
 /// ```
 pub fn adapt(policy: Policy) -> Adapted {
     Adapted {
-        shared: Arc::new(Shared {
-            policy,
-            calls: Mutex::default(),
-        }),
+        policy: Arc::new(policy),
         operation: None,
     }
 }
 
 /// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`]; a clone
 /// is the same one.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Adapted {
-    shared: Arc<Shared>,
+    policy: Arc<Policy>,
     operation: Option<&'static str>,
 }
 
@@ -97,43 +90,6 @@ impl From<Policy> for Adapted {
     }
 }
 
-impl fmt::Debug for Adapted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Adapted")
-            .field("policy", &self.shared.policy)
-            .field("operation", &self.operation)
-            .finish_non_exhaustive()
-    }
-}
-
-/// What all clones have in common.
-struct Shared {
-    policy: Policy,
-    calls: Mutex<Calls>,
-}
-
-impl Shared {
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether calls are remembered. Without logs, metrics, a budget and waits that grow from the ones
-    /// before, gax itself remembers enough.
-    fn remembers(&self) -> bool {
-        ForeignCall::is_worth_keeping(&self.policy)
-    }
-}
-
-/// The policy of one request, whose call was dropped while it waited.
-impl Drop for Shared {
-    fn drop(&mut self) {
-        let calls = self.calls.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for call in calls.waiting(now()) {
-            call.foreign.cancelled(&self.policy);
-        }
-    }
-}
-
 /// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
 /// shown the error, and so not its hint; then for `on_retry_failure`, which is shown whether the loop goes
 /// on; and then for `remaining_time`, which is asked before the wait how long the attempt after it may take.
@@ -150,8 +106,8 @@ struct Handed {
     delay: Duration,
     /// Whether it is what the loop waits: the backoff policy is ours too.
     is_waited: bool,
-    /// Not yet among the calls that wait: something around the retry policy may still end it.
-    call: Call,
+    /// Something around the retry policy may still end it.
+    call: ForeignCall,
 }
 
 impl Handed {
@@ -195,44 +151,30 @@ impl Adapted {
     /// The policy for one request, which may know of itself that it can be repeated.
     fn policy(&self, state: &Loop) -> Policy {
         if state.idempotent {
-            self.shared.policy.idempotent(true)
+            self.policy.idempotent(true)
         } else {
-            self.shared.policy
+            *self.policy
         }
     }
 
-    /// The calls that are under way.
-    #[cfg(all(test, feature = "metrics", feature = "tracing"))]
-    pub(super) fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.shared.calls()
-    }
-
     fn owner(&self) -> usize {
-        Arc::as_ptr(&self.shared).addr()
+        Arc::as_ptr(&self.policy).addr()
     }
 
     /// What events and metrics call the operation.
     fn name(&self) -> &'static str {
         self.operation.unwrap_or("google_cloud_gax")
     }
-
-    /// The call of this loop after so many failures.
-    fn take(&self, state: &Loop, failures: u32) -> Call {
-        let shared = &self.shared;
-        let known = shared.remembers();
-        let known = known.then(|| shared.calls().take(state, failures, now()));
-        known
-            .flatten()
-            .unwrap_or_else(|| Call::resumed(state, failures))
-    }
 }
 
 impl RetryPolicy for Adapted {
     fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
         let policy = self.policy(state);
-        let mut call = self.take(state, state.attempt_count.saturating_sub(1));
         let clock = Since(state.start);
-        let decision = call.foreign.failed(&policy, &clock, self.name(), &error);
+        let failures = state.attempt_count.saturating_sub(1);
+        let mut call = ForeignCall::resumed(Duration::ZERO, failures);
+        call.draw_waits(&policy, &clock);
+        let decision = call.failed(&policy, &clock, self.name(), &error);
         HANDED.set(match decision {
             Decision::Wait(wait) => Some(Handed {
                 owner: self.owner(),
@@ -255,30 +197,18 @@ impl RetryPolicy for Adapted {
     /// as there is time.
     fn on_throttle(&self, state: &Loop, error: Error) -> ThrottleResult {
         let (policy, clock) = (self.policy(state), Since(state.start));
-        let mut call = self.take(state, state.attempt_count);
-        let reason = StopReason::Budget;
-        call.foreign
-            .given_up(&policy, &clock, self.name(), &error, reason);
+        let mut call = ForeignCall::resumed(Duration::ZERO, state.attempt_count);
+        call.given_up(&policy, &clock, self.name(), &error, StopReason::Budget);
         ThrottleResult::Exhausted(error)
     }
 
     fn remaining_time(&self, state: &Loop) -> Option<Duration> {
-        if state.attempt_count == 0 && self.shared.remembers() {
-            let call = Call::resumed(state, 0);
-            self.shared.calls().put(call, now());
-        }
         let retry = RetryState::start_at(Duration::ZERO);
-        let remaining = retry.remaining(&self.shared.policy, || Since(state.start).now());
-        let handed = Handed::take(state);
-        let wait = match handed {
+        let remaining = retry.remaining(&self.policy, || Since(state.start).now());
+        let wait = match Handed::take(state) {
             Some(handed) if handed.is_waited => handed.delay,
             _ => Duration::ZERO,
         };
-        if let Some(handed) =
-            handed.filter(|it| it.owner == self.owner() && self.shared.remembers())
-        {
-            self.shared.calls().wait(handed.call, wait, now());
-        }
         // gax gives up where it is told less than the wait, even if the attempt could be made.
         (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
     }
@@ -296,8 +226,7 @@ impl BackoffPolicy for Adapted {
             None => {
                 let retry = state.attempt_count.saturating_sub(1);
                 let random = Tokio.random();
-                let policy = &self.shared.policy;
-                policy.backoff(retry, Duration::ZERO, random)
+                self.policy.backoff(retry, Duration::ZERO, random)
             }
         }
     }
@@ -318,31 +247,17 @@ impl RetryThrottler for Adapted {
             RetryResult::Exhausted(error) => (StopReason::Attempts, error),
         };
         let handed = HANDED.take().filter(|it| it.owner == self.owner());
-        if let Some(Handed { mut call, .. }) = handed {
-            let (policy, clock) = (&self.shared.policy, Since(call.start()));
-            let name = self.name();
-            unless_panicking(|| {
-                let foreign = &mut call.foreign;
-                foreign.given_up(policy, &clock, name, error, reason);
-            });
+        if let Some(Handed {
+            start, mut call, ..
+        }) = handed
+        {
+            let clock = Since(start);
+            unless_panicking(|| call.given_up(&self.policy, &clock, self.name(), error, reason));
         }
     }
 
     fn on_success(&mut self) {
-        let shared = &self.shared;
-        if !shared.remembers() {
-            return;
-        }
-        // Taken apart, so that nobody is told under the lock of the calls.
-        let known = shared.calls().succeeded(now());
-        unless_panicking(|| match known {
-            Some(call) => {
-                let clock = Since(call.start());
-                call.foreign
-                    .succeeded::<Error, _>(&shared.policy, &clock, self.name());
-            }
-            None => ForeignCall::one_succeeded(&shared.policy),
-        });
+        unless_panicking(|| ForeignCall::one_succeeded(&self.policy));
     }
 }
 
@@ -356,7 +271,7 @@ fn unless_panicking(tell: impl FnOnce()) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backoff_core::{Jitter, codes};
+    use backoff_core::{Budget, Jitter, codes};
     use google_cloud_gax_1::error::rpc::{Code, Status};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -508,5 +423,16 @@ mod tests {
         assert_eq!(adapted.on_failure(&asked.state(1).set_start(later)), SECOND);
         // And it is gone, not kept for later.
         assert_eq!(adapted.on_failure(&asked.state(1)), SECOND);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_another_policys_loop_gives_nothing_back() {
+        static BUDGET: Budget = Budget::costs(20, 10, 5);
+        let policy = PLAIN.budget(&BUDGET);
+        let asked = Asked::begin(policy);
+        let flow = asked.adapted.on_error(&asked.state(1), unavailable());
+        assert!(flow.is_continue());
+        adapt(policy).on_retry_failure(&RetryResult::Exhausted(unavailable()));
+        assert_eq!(BUDGET.tokens(), 10.0);
     }
 }

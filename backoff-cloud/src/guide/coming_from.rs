@@ -14,7 +14,7 @@
 //! | the total time | no limit (tokio-retry); the sum of the waits alone (backon); the time of the last failure, without the wait after it (tokio-retry2) | [`deadline`](crate::Policy::deadline): attempts and waits together, and no wait begins that would end later |
 //! | an error that nobody judged | is retried (backon, tokio-retry, and backoff by `?`) | a policy retries what its codes name; a bare `#[retry]` retries an error about which nothing is known |
 //! | `Retry-After` | is not read; in backoff, backon and tokio-retry2 you can hand it over by hand | is obeyed, up to `max_retry_after` or the deadline |
-//! | a `POST` | is repeated as a `GET` is (but gax asks whether it is idempotent) | the same, unless you say [`idempotent(false)`](crate::Policy::idempotent); `plain_http`, `.send(..)` and the layer of tower look at the method |
+//! | a `POST` | is repeated as a `GET` is (but gax asks whether it is idempotent) | the same, unless you say [`idempotent(false)`](crate::Policy::idempotent); `.send(..)` and the layer of tower look at the method |
 //! | the policy | is built at run time, and often is an iterator that is used up | a constant that every call borrows |
 //!
 //! The attribute knows the other libraries' names: `#[retry(max_delay = "1s")]` does not compile, and the
@@ -164,7 +164,7 @@
 //! | `.build_with_total_retry_duration(d)` | `.deadline(d)` |
 //! | `Jitter::Full`, the default in both | `Jitter::Full` |
 //! | `Jitter::Bounded`: from half of the minimum to the wait | `Jitter::Equal` is the nearest: from half of the wait to the wait |
-//! | `DefaultRetryableStrategy`: 408, 429, every 5xx | [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT), or `.on(codes![408, 429, 500..=599])` |
+//! | `DefaultRetryableStrategy`: 408, 429, every 5xx | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD), or `.on(codes![408, 429, 500..=599])` |
 //! | a `RetryableStrategy` of your own | `POLICY.when(..)`, for errors that keep status, headers and body |
 //! | an error for a body that is a stream | the request is sent once, and the reason says so |
 //!
@@ -178,7 +178,7 @@
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //!
 //! async fn page(client: &reqwest::Client, url: &str) -> Result<serde_json::Value, ApiError> {
-//!     plain_http::IDEMPOTENT.send(client.get(url)).json().await
+//!     plain_http::BY_METHOD.send(client.get(url)).json().await
 //! }
 //! ```
 //!

@@ -18,7 +18,7 @@
 //! # One request
 //!
 //! A *policy* holds the rules: which failures are retried, how long to wait, and when to give up.
-//! [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) is a policy for any HTTP service. Give
+//! [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) is a policy for requests to any HTTP service. Give
 //! the request to [`send`](crate::http::SendExt::send), and say what you want of the reply:
 //!
 #![cfg_attr(feature = "http", doc = "```no_run")]
@@ -30,7 +30,7 @@
 //!     let client = reqwest::Client::new();
 //!     let url = "https://api.github.com/repos/rust-lang/rust";
 //!     let request = client.get(url).header("user-agent", "my-program");
-//!     let repository: serde_json::Value = plain_http::IDEMPOTENT.send(request).json().await?;
+//!     let repository: serde_json::Value = plain_http::BY_METHOD.send(request).json().await?;
 //!     println!("{} stars", repository["stargazers_count"]);
 //!     Ok(())
 //! }
@@ -45,7 +45,8 @@
 //!
 //! An attempt is often more than one request, or your client is not reqwest. Then put
 //! [`#[retry]`](macro@crate::retry) on the function. The function keeps its signature, and its body runs
-//! from the start in each attempt:
+//! from the start in each attempt. [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) is your word that
+//! it may: this function only reads. Nobody looks at the requests in it, so a `POST` would be repeated too.
 //!
 #![cfg_attr(feature = "http", doc = "```no_run")]
 #![cfg_attr(not(feature = "http"), doc = "```ignore")]
@@ -72,11 +73,12 @@
 //! use backoff_cloud::plain_http;
 //!
 //! assert_eq!(
-//!     plain_http::IDEMPOTENT.explain().to_string(),
+//!     plain_http::BY_METHOD.explain().to_string(),
 //!     "waits 1s, doubling up to 64s, each drawn from zero up to that; \
 //!      retries {408, 425, 429, 500, 502..=504, \
 //!      UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} \
-//!      and failures of the connection; gives up after 5 attempts, \
+//!      and failures of the connection, \
+//!      but only what was surely not applied, or an HTTP request that may be made twice; gives up after 5 attempts, \
 //!      or when the server asks for more than 300s",
 //! );
 //! ```
@@ -107,7 +109,7 @@
 //! # let url = format!("http://{}/", deaf.local_addr().unwrap());
 //! # let mut seen = Vec::new();
 //! // Waits that are a hundred times shorter, for this demonstration only.
-//! let policy = plain_http::IDEMPOTENT.scaled(0.01);
+//! let policy = plain_http::BY_METHOD.scaled(0.01);
 //! let client = reqwest::Client::new();
 //! let outcome = policy
 //!     .send(client.get(&url))

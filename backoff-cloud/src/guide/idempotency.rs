@@ -22,9 +22,9 @@
 //!
 //! | form | a request is idempotent |
 //! |---|---|
-//! | `POLICY.send(request)` (feature `http`) | by its method and headers: a `GET`, `PUT` or `DELETE` is, a `POST` or `PATCH` is not; [all rules](crate::http::Sending#which-requests-are-repeated) |
+//! | `POLICY.send(request)` (feature `http`), as with [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) | by its method and headers: a `GET`, `PUT` or `DELETE` is, a `POST` or `PATCH` is not; [all rules](crate::http::Sending#which-requests-are-repeated) |
 //! | a layer of tower | by the same rules; see [tower](mod@super::tower) |
-//! | a policy in your hand, `#[retry]`, `retry_block!` | always, unless you say otherwise |
+//! | `#[retry]`, `retry_block!`, a closure: nobody sees the request | always, unless the policy says otherwise |
 //! | `update`, `iam::add`, `iam::Members` | the write has a precondition, and the update reads again before it writes |
 //!
 //! So a function that sends a `POST` has to say so. Write `idempotent = false` in the attribute,
@@ -32,7 +32,8 @@
 //! [`plain_http::NOT_IDEMPOTENT`](crate::plain_http::NOT_IDEMPOTENT),
 //! [`iam::NOT_IDEMPOTENT`](crate::iam::NOT_IDEMPOTENT),
 //! [`storage::NOT_IDEMPOTENT`](crate::storage::NOT_IDEMPOTENT),
-//! [`aip194::NOT_IDEMPOTENT`](crate::aip194::NOT_IDEMPOTENT).
+//! [`aip194::NOT_IDEMPOTENT`](crate::aip194::NOT_IDEMPOTENT). The page of each module says what its `REQUEST`
+//! assumes in an attribute.
 //!
 //! # A request that must not be made twice
 //!
@@ -62,11 +63,11 @@
 //! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
 //!
 //! let create = client.post(format!("{instances}?instanceId=cache")).body("{}");
-//! let created = plain_http::IDEMPOTENT.send(create).json::<Value>().reported().await;
+//! let created = plain_http::BY_METHOD.send(create).json::<Value>().reported().await;
 //! let gave_up = created.unwrap_err();
 //! assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::MaybeApplied, 1));
 //!
-//! let found: Value = plain_http::IDEMPOTENT
+//! let found: Value = plain_http::BY_METHOD
 //!     .send(client.get(format!("{instances}/cache")))
 //!     .json()
 //!     .await?;
@@ -103,7 +104,7 @@
 //!
 //! async fn order(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
 //!     let order = client.post(url).header("content-type", "application/json").body(r#"{"book": 7}"#);
-//!     plain_http::IDEMPOTENT.send(order).idempotency_key().json().await
+//!     plain_http::BY_METHOD.send(order).idempotency_key().json().await
 //! }
 //! ```
 //!
@@ -160,7 +161,7 @@
 //!         .header("Idempotency-Key", format!("orders/{}", message.id))
 //!         .body(message.body.clone());
 //!     // The header says that the request may be repeated; `idempotency_key()` would leave it as it is.
-//!     plain_http::IDEMPOTENT.send(order).json::<()>().await
+//!     plain_http::BY_METHOD.send(order).json::<()>().await
 //! }
 //! ```
 //!

@@ -26,7 +26,7 @@
 //! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
 //! // One loop is enough: reqwest repeats some requests by itself.
 //! let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
-//! let mut client = ServiceBuilder::new().layer(plain_http::IDEMPOTENT.layer()).service(client);
+//! let mut client = ServiceBuilder::new().layer(plain_http::BY_METHOD.layer()).service(client);
 //!
 //! let request = reqwest::Request::new(reqwest::Method::GET, "https://example.com/a".parse()?);
 //! let response = client.ready().await?.call(request).await?;
@@ -127,7 +127,7 @@
 //!
 //! | layer | outside of the retry | inside of the retry |
 //! |---|---|---|
-//! | a time limit | bounds the call with its waits, and loses the last error: prefer the policy's `deadline` | bounds an attempt; tower's own `Elapsed` is not repeated, so use `.attempt_timeout(..)` |
+//! | a time limit | bounds the call with its waits, and loses the last error: prefer the policy's `deadline` | bounds an attempt; tower's own `Elapsed` is not repeated, so use [`.attempt_timeout(..)`](#a-limit-for-each-attempt) |
 //! | `rate_limit` | counts calls; retries are not limited | counts attempts: **inside**, if the quota is the server's |
 //! | `concurrency_limit` | a call keeps its place while it waits | a place is held by an attempt alone: **inside** |
 //! | `load_shed` | **outside**: refuses calls that were not begun | ends a call that was begun, because the error of a refusal says nothing |
@@ -175,6 +175,62 @@
 //!
 //! `attempt_timeout` also counts the time that an attempt waits for its place in the rate limit, for that is
 //! a part of making the service ready. Keep it longer than that wait.
+//!
+//! # A limit for each attempt
+//!
+//! An attempt that [`attempt_timeout`](crate::tower::RetryLayer::attempt_timeout) cuts has no error of its own.
+//! So **the error of the service below the layer needs `From<TimedOut>`**. `BoxError` has it, and so have
+//! the errors of this library. An error of your own gets it by a variant:
+//!
+#![cfg_attr(feature = "tower", doc = "```")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! use backoff_cloud::{Fault, TimedOut};
+//!
+//! #[derive(Debug, thiserror::Error, Fault)]
+//! enum ClientError {
+//!     #[error("the reply cannot be read")]
+//!     #[fault(permanent)]
+//!     Malformed,
+//!     #[error(transparent)]
+//!     #[fault(forward)]
+//!     TimedOut(#[from] TimedOut),
+//! }
+//! # fn is_from<E: From<TimedOut>>() {}
+//! # is_from::<ClientError>();
+//! ```
+//!
+//! The error of somebody else's client (reqwest's, hyper-util's, `std::io::Error`) goes into a `BoxError` by
+//! `map_err`, between the layer and the client. Its facts are found in there:
+//!
+#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::Policy;
+//! # use http_1 as http;
+//! use http::{Request, Response};
+//! use std::time::Duration;
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! # let client = tower::service_fn(|_: Request<String>| {
+//! #     std::future::pending::<Result<Response<()>, std::io::Error>>()
+//! # });
+//! let layer = Policy::exponential().max_attempts(2).layer();
+//! let client = ServiceBuilder::new()
+//!     .layer(layer.attempt_timeout(Duration::from_secs(10)))
+//!     .map_err(|error| BoxError::from(error))
+//!     .service(client); // which never replies
+//!
+//! let request = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
+//! let error = client.oneshot(request).await.unwrap_err();
+//! assert!(error.is::<backoff_cloud::TimedOut>());
+//! # }
+//! ```
+//!
+//! Without it the layer makes no service. For a call such as `oneshot` or `ready`, rustc then says only that
+//! the trait bounds of `Retry<..>` (or of a layer around it, as `ConcurrencyLimit<Retry<..>>`) were not
+//! satisfied. What is missing is `From<TimedOut>`; with [`cut_on`](crate::tower::RetryLayer::cut_on) it is
+//! `From<Stopped>`.
 //!
 //! # Instead of `tower::retry`
 //!

@@ -1,10 +1,7 @@
 //! Whether a request may be made twice, by its method and its headers.
 
 use super::outgoing::Built;
-use backoff_core::{
-    __private::{is_idempotent_policy, is_safe, may_repeat},
-    Policy,
-};
+use backoff_core::{__private::may_send_twice, Policy};
 use reqwest::Request;
 
 /// Which requests may be made twice.
@@ -27,8 +24,7 @@ impl Rule {
             Rule::Said(said) => said,
             Rule::By(rule) => request.judged(rule),
             Rule::ByKey => true,
-            Rule::ByRequest if !is_idempotent_policy(&policy) => is_safe(request.method().as_str()),
-            Rule::ByRequest => may_repeat(request.method().as_str(), request.headers()),
+            Rule::ByRequest => may_send_twice(&policy, request.method(), request.headers()),
         };
         policy.idempotent(may_be_made_twice)
     }
@@ -67,8 +63,10 @@ mod tests {
             "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "POST", "PATCH", "CONNECT", "get",
             "PROPFIND", "QUERY",
         ] {
-            let said = Rule::ByRequest.policy(plain_http::IDEMPOTENT, &request(method, "", &[]));
-            assert_eq!(said, plain_http::for_method(method), "{method}");
+            for policy in [plain_http::BY_METHOD, plain_http::IDEMPOTENT] {
+                let said = Rule::ByRequest.policy(policy, &request(method, "", &[]));
+                assert_eq!(said, plain_http::for_method(method), "{method}");
+            }
         }
     }
 
@@ -131,8 +129,9 @@ mod tests {
         ] {
             let request = request(method, "", header);
             let careful = POLICY.idempotent(false);
-            let may = [POLICY, careful].map(|policy| rule.policy(policy, &request) == POLICY);
-            assert_eq!(may, [may_be, may_be_careful], "{method} {header:?}");
+            let policies = [POLICY, POLICY.idempotent_by_method(), careful];
+            let may = policies.map(|policy| rule.policy(policy, &request) == POLICY);
+            assert_eq!(may, [may_be, may_be, may_be_careful], "{method} {header:?}");
         }
     }
 }

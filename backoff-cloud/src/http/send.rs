@@ -56,7 +56,7 @@ pub trait SendExt {
     /// # fn opened() -> Body { Body::from("") }
     ///
     /// # async fn f(client: Client) -> Result<(), ApiError> {
-    /// plain_http::IDEMPOTENT
+    /// plain_http::BY_METHOD
     ///     // The stream is opened for each attempt.
     ///     .send_with(move || client.put("http://127.0.0.1:8080/a").body(opened()))
     ///     .await?;
@@ -97,7 +97,7 @@ impl SendExt for Policy {
 ///
 /// # async fn f() -> Result<(), http::ApiError> {
 /// let client = reqwest::Client::new();
-/// let page = plain_http::IDEMPOTENT
+/// let page = plain_http::BY_METHOD
 ///     .send(client.get("http://127.0.0.1:8080/list"))
 ///     .limits(Limits::new().body(1 << 20))
 ///     .text()
@@ -116,7 +116,7 @@ impl SendExt for Policy {
 /// |---|---|
 /// | [`.idempotent(..)`](Self::idempotent), [`.idempotent_if(..)`](Self::idempotent_if) | as said, whatever the policy says |
 /// | [`.idempotency_key()`](Self::idempotency_key) | yes, whatever the policy says |
-/// | a policy with [`idempotent(false)`](Policy::idempotent) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
+/// | a policy with [`idempotent(false)`](Policy::idempotent), but not [`idempotent_by_method`](Policy::idempotent_by_method) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
 /// | a method of [`plain_http::for_method`](crate::plain_http::for_method): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
 /// | the header `Idempotency-Key`, if it is not empty | yes |
 /// | a precondition that no longer holds once the write was applied: `If-Match` with an etag, `If-None-Match: *` | yes |
@@ -209,7 +209,7 @@ pub struct Sending {
 /// use backoff_cloud::{http::{ApiError, SendExt as _, Sent}, plain_http};
 ///
 /// fn page(client: &reqwest::Client, url: &str) -> Sent<String> {
-///     plain_http::IDEMPOTENT.send(client.get(url)).text()
+///     plain_http::BY_METHOD.send(client.get(url)).text()
 /// }
 ///
 /// # async fn f() -> Result<(), ApiError> {
@@ -306,7 +306,7 @@ impl Sending {
     /// // A `POST` that only searches.
     /// let search = client.post("http://127.0.0.1:8080/search").body("{}");
     /// let found: serde_json::Value =
-    ///     plain_http::IDEMPOTENT.send(search).idempotent(true).json().await?;
+    ///     plain_http::BY_METHOD.send(search).idempotent(true).json().await?;
     /// # Ok(()) }
     /// ```
     pub fn idempotent(mut self, idempotent: bool) -> Self {
@@ -342,7 +342,7 @@ impl Sending {
     /// # use backoff_cloud::{http::{self, SendExt as _}, plain_http};
     /// # async fn f(client: reqwest::Client) -> Result<(), http::ApiError> {
     /// let order = client.post("http://127.0.0.1:8080/orders").body("{}");
-    /// plain_http::IDEMPOTENT.send(order).idempotency_key().await?;
+    /// plain_http::BY_METHOD.send(order).idempotency_key().await?;
     /// # Ok(()) }
     /// ```
     pub fn idempotency_key(mut self) -> Self {

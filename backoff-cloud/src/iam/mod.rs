@@ -142,7 +142,8 @@ pub const DOCUMENTED_JITTER: Jitter = Jitter::Additive(Duration::from_secs(1));
 /// One request to IAM that may be made twice: a read, or a write that carries an etag. The policy is the
 /// documented formula; 500, 502, 503, 504 and failures of the connection are retried.
 ///
-/// For any other write use [`NOT_IDEMPOTENT`]. 429 is not in the documented list, and a conflict is not
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** For any
+/// other write, such as a new service account key, use [`NOT_IDEMPOTENT`]. 429 is not in the documented list, and a conflict is not
 /// retried: see [`READ_MODIFY_WRITE`]. Where a new resource may be missing for a while, add 404:
 ///
 /// ```

@@ -55,6 +55,7 @@ fn what_follows_from_a_failure() {
         (iam::READ_MODIFY_WRITE, quota, throttled),
         (iam::READ_MODIFY_WRITE, grpc(Aborted), conflict),
         (memorystore::DATA.idempotent(false), lost, MaybeApplied),
+        (plain_http::BY_METHOD, lost, MaybeApplied),
         (plain_http::NOT_IDEMPOTENT, lost, MaybeApplied),
         (storage::NOT_IDEMPOTENT, lost, MaybeApplied),
         (storage::NOT_IDEMPOTENT, http(503), MaybeApplied),

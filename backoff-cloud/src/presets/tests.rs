@@ -14,7 +14,7 @@ macro_rules! constants {
     };
 }
 
-fn constants() -> [(&'static str, Policy); 30] {
+fn constants() -> [(&'static str, Policy); 31] {
     constants! {
         aip194: REQUEST NOT_IDEMPOTENT,
         aws: STANDARD,
@@ -23,7 +23,7 @@ fn constants() -> [(&'static str, Policy); 30] {
         firestore: TRANSACTION,
         iam: REQUEST NOT_IDEMPOTENT READ_MODIFY_WRITE AFTER_GRANT,
         memorystore: REQUEST OPERATION DATA,
-        plain_http: IDEMPOTENT NOT_IDEMPOTENT,
+        plain_http: BY_METHOD IDEMPOTENT NOT_IDEMPOTENT,
         postgres: TRANSACTION,
         pubsub: PUBLISH STREAMING_PULL TOPIC_READ TOPIC_WRITE PULL SUBSCRIPTION_READ SUBSCRIPTION_WRITE,
         spanner: TRANSACTION,

@@ -38,6 +38,8 @@ pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
+#[cfg(feature = "http-1")]
+pub use single::may_send_twice;
 pub use single::{is_idempotent_policy, retrying, without_conflicts};
 pub use spans::*;
 pub use step::*;

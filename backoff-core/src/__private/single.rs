@@ -25,6 +25,17 @@ pub const fn is_idempotent_policy(policy: &Policy) -> bool {
     policy.idempotent
 }
 
+/// Whether a policy lets a request with this method and these headers be made twice.
+#[cfg(feature = "http-1")]
+#[must_use]
+pub fn may_send_twice(
+    policy: &Policy,
+    method: &http_1::Method,
+    headers: &http_1::HeaderMap,
+) -> bool {
+    policy.may_send_twice(method, headers)
+}
+
 /// An async call of an operation of another crate, with a policy of its own.
 pub fn retrying<O: Operation>(policy: Policy, operation: O) -> Retrying<Policy, O> {
     Retrying::new(policy, operation, BY_CODES, ASYNC)

@@ -150,6 +150,11 @@ impl CallState {
         state
     }
 
+    /// Like [`RetryState::draw_waits`].
+    pub(super) fn draw_waits(&mut self, policy: &Policy, random: &impl Random) {
+        self.retry.draw_waits(policy, || random.random());
+    }
+
     /// The first attempt is about to begin. Reads the clock if the policy has a deadline or if a hook, the
     /// log or the operation asks for the time.
     #[inline]

@@ -56,18 +56,18 @@ impl ForeignCall {
     /// Whether logs or metrics get each call.
     pub const IS_HEARD: bool = cfg!(any(feature = "metrics", feature = "tracing"));
 
-    /// Whether a loop that only remembers the number of failed attempts would lose something: events for
-    /// logs or metrics, the refund of a budget, or waits that grow from the waits before.
-    pub const fn is_worth_keeping(policy: &Policy) -> bool {
-        Self::IS_HEARD || policy.budget.is_some() || policy.remembers()
-    }
-
     /// A call whose first attempt began at `started`, with this number of failed attempts. After a failure,
     /// the beginning of the running attempt and the time spent waiting are unknown, so neither is recorded.
     pub fn resumed(started: Duration, failures: u32) -> Self {
         ForeignCall {
             state: CallState::resumed(started, failures),
         }
+    }
+
+    /// Draws the waits before the next one again, for a policy whose waits grow from the waits before.
+    /// The loop that has waited tells only how often.
+    pub fn draw_waits(&mut self, policy: &Policy, random: &impl Random) {
+        self.state.draw_waits(policy, random);
     }
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
@@ -137,8 +137,8 @@ impl ForeignCall {
             .succeeded::<E, _, _>(&Context::of(policy, name), &mut { SETTINGS }, clock);
     }
 
-    /// One of several calls succeeded, and nobody knows which one: the policy's budget gets the tokens of a
-    /// success at the first attempt.
+    /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the
+    /// first attempt.
     pub fn one_succeeded(policy: &Policy) {
         CallState::new().progressed(policy);
         #[cfg(feature = "metrics")]

@@ -20,6 +20,9 @@ use crate::{
 };
 use core::time::Duration;
 
+#[cfg(feature = "http-1")]
+use crate::facts::idempotence::{is_safe, may_repeat};
+
 impl Policy {
     /// Exponential backoff with the defaults of the table above.
     pub const fn exponential() -> Self {
@@ -41,6 +44,7 @@ impl Policy {
             simple_retries: DEFAULT_ATTEMPTS - 1,
             conflicts: false,
             idempotent: true,
+            by_method: true,
             spread_retry_after: false,
             log_waits: LogLevel::Info,
             name: None,
@@ -317,7 +321,50 @@ impl Policy {
     /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
+        self.by_method = idempotent;
         self
+    }
+
+    /// Lets the method and the headers of an HTTP request say whether it may be made twice, wherever the
+    /// library sees the request: in `send` of the crate `backoff-cloud`, and in the layer of tower. A `PUT`
+    /// may, a `POST` only with a key or a precondition.
+    ///
+    /// Everywhere else (in an attribute, around a closure, inside a client) nobody sees a request, and the
+    /// policy counts as [`idempotent(false)`](Self::idempotent). So the policy is safe around any request. A
+    /// policy that is idempotent asks the request too where it is seen, and repeats everything elsewhere.
+    ///
+    /// The last call of this and of [`idempotent`](Self::idempotent) counts.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, Delivery, Verdict};
+    ///
+    /// struct Reset;
+    /// impl Fault for Reset {
+    ///     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
+    /// }
+    ///
+    /// const REST: Policy = Policy::exponential().idempotent_by_method();
+    /// assert_eq!(REST.judge(&Reset), Verdict::MaybeApplied);
+    /// ```
+    pub const fn idempotent_by_method(mut self) -> Self {
+        self.idempotent = false;
+        self.by_method = true;
+        self
+    }
+
+    /// Whether this policy lets a request with this method and these headers be made twice.
+    #[cfg(feature = "http-1")]
+    #[inline]
+    pub(crate) fn may_send_twice(
+        &self,
+        method: &http_1::Method,
+        headers: &http_1::HeaderMap,
+    ) -> bool {
+        if self.by_method {
+            may_repeat(method.as_str(), headers)
+        } else {
+            is_safe(method.as_str())
+        }
     }
 
     /// The longest `Retry-After` (or similar hint) that the policy waits for. A longer hint ends the

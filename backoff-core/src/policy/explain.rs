@@ -149,10 +149,13 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (false, true) => f.write_str("conflicts and ")?,
         (false, false) => {}
     }
-    f.write_str(if policy.idempotent {
-        "failures of the connection"
-    } else {
-        "failures of the connection, but only what was surely not applied"
+    f.write_str("failures of the connection")?;
+    f.write_str(match (policy.idempotent, policy.by_method) {
+        (true, _) => "",
+        (false, false) => ", but only what was surely not applied",
+        (false, true) => {
+            ", but only what was surely not applied, or an HTTP request that may be made twice"
+        }
     })
 }
 
@@ -275,6 +278,22 @@ mod tests {
                 "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s",
             ),
             (1, none, "retries failures of the connection"),
+            (
+                1,
+                none.idempotent(false),
+                "retries failures of the connection, but only what was surely not applied",
+            ),
+            (
+                1,
+                none.idempotent_by_method(),
+                "retries failures of the connection, but only what was surely not applied, or an HTTP request \
+                 that may be made twice",
+            ),
+            (
+                1,
+                none.idempotent_by_method().idempotent(true),
+                "retries failures of the connection",
+            ),
             (
                 1,
                 none.retry_conflicts(true),

@@ -94,6 +94,9 @@ pub struct Policy {
     simple_retries: u32,
     pub(crate) conflicts: bool,
     pub(crate) idempotent: bool,
+    /// Whether method and headers of an HTTP request decide, where the request is seen. They do so for an
+    /// idempotent policy too.
+    pub(crate) by_method: bool,
     pub(crate) spread_retry_after: bool,
     /// The level of the log event before each wait. Only the feature `tracing` reads this field.
     pub(crate) log_waits: LogLevel,
@@ -191,7 +194,7 @@ impl PartialEq for Policy {
                 p.jitter,
                 p.codes,
                 p.conflicts,
-                p.idempotent,
+                (p.idempotent, p.by_method),
                 p.spread_retry_after,
             )
         };
@@ -223,6 +226,7 @@ impl fmt::Debug for Policy {
             .field("codes", &self.codes)
             .field("retry_conflicts", &self.conflicts)
             .field("idempotent", &self.idempotent)
+            .field("by_method", &self.by_method)
             .field("max_retry_after", &limit(self.max_retry_after))
             .field("retry_after_slack", &limit(self.retry_after_slack))
             .field("spread_retry_after", &self.spread_retry_after)

@@ -62,6 +62,20 @@ impl RetryState {
         })
     }
 
+    /// Draws the waits before the next one again, if the next one depends on them and they are not known.
+    /// So the next wait is as long, and as random, as if they were known.
+    pub(crate) fn draw_waits(&mut self, policy: &Policy, random: impl Fn() -> u64) {
+        if policy.remembers() {
+            // The draws of earlier waits than these hardly change the last one.
+            let retries = 0..self.failures().min(64);
+            let last = retries.fold(0, |previous, retry| {
+                policy.backoff_nanos(FaultKind::Transient, retry, || previous, &random)
+            });
+            self.packed
+                .set_previous(last, Packed::is_narrow(policy.max_backoff));
+        }
+    }
+
     /// Like [`failed_with`](Self::failed_with), under the overrides of a call.
     pub(crate) fn decide_with(
         &mut self,

@@ -164,6 +164,26 @@ fn without_a_cap_decorrelated_waits_grow_as_the_schedule_says() {
 }
 
 #[test]
+fn waits_that_are_not_known_are_drawn_again() {
+    let policy = PLAIN.jitter(Jitter::Decorrelated).max_backoff(64 * SECOND);
+    // Each wait is at least the base, and at most three times the wait before it.
+    for (random, waits) in [(0, [1, 1, 1, 1]), (u64::MAX, [3, 9, 27, 64])] {
+        for (failures, seconds) in (0..).zip(waits) {
+            let mut retry = RetryState::resumed(Duration::ZERO, failures);
+            retry.draw_waits(&policy, || random);
+            let decision = retry.failed(&policy, true, no_clock, || random);
+            assert_eq!(decision, wait(seconds * SECOND, WaitSource::Backoff));
+        }
+    }
+    // Nothing is drawn for other policies, and no number of failures takes long.
+    let mut retry = RetryState::resumed(Duration::ZERO, u32::MAX);
+    retry.draw_waits(&Policy::exponential(), || unreachable!());
+    let draws = Cell::new(0);
+    retry.draw_waits(&policy, || draws.replace(draws.get() + 1));
+    assert_eq!(draws.get(), 64);
+}
+
+#[test]
 fn an_algorithm_of_ones_own_sees_the_wait_before() {
     let day = Duration::from_secs(86_400);
     let delays = crate::delay::Decorrelated::new(600 * SECOND, day);

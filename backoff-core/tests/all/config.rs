@@ -172,6 +172,8 @@ fn what_is_not_named_stays_as_the_preset_has_it() {
         .on(codes![503])
         .idempotent(false)
         .budget(&BUDGET);
+    const BY_METHOD: Policy = PRESET.idempotent_by_method();
+    assert_ne!(BY_METHOD, PRESET);
     let changed = PRESET.deadline(SECOND).also_on(codes![429]);
     let custom = Policy::custom(squares).base(SECOND);
     let exponential = Policy::exponential().factor(3.0);
@@ -180,6 +182,8 @@ fn what_is_not_named_stays_as_the_preset_has_it() {
         ("deadline = '1s'\nalso_on = 429", PRESET, changed),
         ("growth = 'exponential'", PRESET, PRESET),
         ("idempotent = true", PRESET, PRESET.idempotent(true)),
+        ("", BY_METHOD, BY_METHOD),
+        ("idempotent = false", BY_METHOD, PRESET),
         ("base = '2s'", custom, custom.base(2 * SECOND)),
         ("growth = 'exponential'\nfactor = 3", custom, exponential),
     ] {

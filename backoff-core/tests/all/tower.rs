@@ -211,6 +211,7 @@ fn responses_and_errors_are_waited_after() {
 #[test]
 fn what_may_be_sent_twice_follows_from_the_request() {
     let careful = POLICY.idempotent(false);
+    let by_method = POLICY.idempotent_by_method();
     let check = |what: &str, policy: Policy, said: Option<bool>, answer, request, expected| {
         let server = Server::answering([answer]);
         let layer = policy.layer().runtime(server.time.clone());
@@ -236,6 +237,7 @@ fn what_may_be_sent_twice_follows_from_the_request() {
     ] {
         check(method, POLICY, None, LOST, with(method), twice);
         check(method, careful, None, LOST, with(method), carefully);
+        check(method, by_method, None, LOST, with(method), twice);
         check(method, POLICY, None, BUSY, with(method), twice);
         // Surely not applied.
         check(method, POLICY, None, REFUSED, with(method), 2);

@@ -326,12 +326,12 @@ async fn a_drained_throttler_does_not_make_it_silent() {
 
 #[tokio::test]
 async fn a_budget_decides_before_the_wait() {
-    static BUDGET: Budget = Budget::costs(14, 14, 5);
+    static BUDGET: Budget = Budget::costs(27, 14, 5);
     let emulator = told(Call::GetIamPolicy, [busy()]);
     let policy = POLICY.budget(&BUDGET);
     let client = client!(IAMPolicy, emulator.url(), with_policy(policy));
     read_by(&client).await.unwrap();
-    assert_eq!(BUDGET.tokens(), 14.0, "14 spent, 14 back");
+    assert_eq!(BUDGET.tokens(), 14.0, "14 spent, 1 back");
     emulator.script(Call::GetIamPolicy, [busy(), busy()]);
     let error = read_by(&client).await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503));

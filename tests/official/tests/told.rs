@@ -1,7 +1,7 @@
 //! The log and the metrics of Google's own clients, against the emulator.
 
 use backoff_cloud::{
-    Policy,
+    Budget, Policy,
     emulator::{Call, Emulator, Reply},
     gax::{self, WithPolicy as _},
     memorystore,
@@ -9,7 +9,6 @@ use backoff_cloud::{
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::client;
 use recorded::{Told, told_while};
-use std::time::Duration;
 use tracing::Level;
 
 #[path = "../../../backoff-cloud/tests/common/told.rs"]
@@ -30,7 +29,7 @@ async fn client_of(emulator: &Emulator, policy: gax::Adapted) -> SecretManagerSe
 }
 
 #[test]
-fn each_end_of_a_call_is_told_whose_policy_it_is() {
+fn each_failure_is_told_whose_policy_it_is() {
     let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
     let client = |policy: gax::Adapted| runtime.block_on(client_of(&emulator, policy));
     let told = |client: &SecretManagerService, replies: &[u16], has_own: bool| -> Told {
@@ -55,46 +54,31 @@ fn each_end_of_a_call_is_told_whose_policy_it_is() {
         let cases: [(&[u16], &[Level]); 5] = [
             (&[], &[]),
             (&[404], &[Level::DEBUG]),
-            (&[503, 503], &[Level::INFO; 3]),
+            (&[503, 503], &[Level::INFO; 2]),
             (&[503; 3], &[Level::INFO, Level::INFO, Level::WARN]),
             (&[429, 404], &[Level::INFO, Level::WARN]),
         ];
         for (replies, levels) in cases {
             let told = told(client, replies, has_own);
             assert_eq!(told.levels(), levels, "{replies:?}");
-            assert_eq!(told.values("retry.call.duration").len(), 1, "{told:?}");
-            assert_eq!(Vec::from_iter(told.operations), [name]);
+            // Of what succeeds, nothing.
+            let fails = levels.last().is_some_and(|level| *level != Level::INFO);
+            let calls = told.values("retry.call.duration").len();
+            assert_eq!(calls, usize::from(fails), "{told:?}");
+            let names = (!levels.is_empty()).then_some(name);
+            assert_eq!(Vec::from_iter(told.operations), Vec::from_iter(names));
         }
     }
 }
 
 #[test]
-fn a_request_that_tries_once_is_not_taken_for_another() {
+fn a_request_that_tries_once_gives_the_budget_of_its_client_nothing() {
+    static BUDGET: Budget = Budget::aws().starting_with(10);
     let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
-    let client = runtime.block_on(client_of(&emulator, POLICY.into()));
-    let slow = Reply::delay(Duration::from_secs(1));
-    emulator.script(Call::GetIamPolicy, [Reply::status(503), slow]);
-    let resource = "projects/p/secrets/s";
-    let told = told_while(|| {
-        let both = async {
-            let retried = client.get_iam_policy().set_resource(resource).send();
-            let once = async {
-                // While the second attempt of the other one is under way.
-                while emulator.stats().faults < 2 {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-                let test = client.test_iam_permissions().set_resource(resource);
-                test.try_once().send().await
-            };
-            let both = async { tokio::join!(retried, once) };
-            tokio::time::timeout(Duration::from_secs(60), both).await
-        };
-        let (retried, once) = runtime.block_on(both).expect("a second attempt");
-        assert!(retried.is_ok() && once.is_ok(), "{retried:?} {once:?}");
-    });
-    assert_eq!(told.levels(), [Level::INFO; 2]);
-    let durations = told.values("retry.call.duration");
-    assert_eq!(durations.len(), 1, "{told:?}");
-    let lasted = durations[0].trim_matches(['[', ']']).parse::<f64>();
-    assert!(lasted.is_ok_and(|lasted| lasted >= 1.0), "{told:?}");
+    let client = runtime.block_on(client_of(&emulator, POLICY.budget(&BUDGET).into()));
+    let get = || client.get_iam_policy().set_resource("projects/p/secrets/s");
+    let call = runtime.block_on(get().try_once().send());
+    assert_eq!((call.is_ok(), BUDGET.tokens()), (true, 10.0));
+    let call = runtime.block_on(get().send());
+    assert_eq!((call.is_ok(), BUDGET.tokens()), (true, 11.0));
 }

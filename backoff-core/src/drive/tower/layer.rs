@@ -334,9 +334,10 @@ impl<C, J, N, D, X, L, A, M, R, G> RetryLayer<C, Settings<J, N, D, X, L, A, M>, 
     /// The body of the response is not limited.
     ///
     /// An attempt that is cut has no error of its own, so its error is made from
-    /// [`TimedOut`](crate::TimedOut). The service's error must be a type that can be made from it, such as
-    /// `BoxError` or your own. For a client with another error, put `map_err` between the layer and the
-    /// client.
+    /// [`TimedOut`](crate::TimedOut). **The service's error needs `From<TimedOut>`**: `BoxError` has it, and
+    /// your own can. For a client with another error, put `map_err` between the layer and the client.
+    /// Otherwise the layer makes no service, and a call of `ready` or `oneshot` ends in "trait bounds were not
+    /// satisfied".
     ///
     /// ```
     /// use backoff_core::Policy;

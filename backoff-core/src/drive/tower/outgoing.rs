@@ -1,9 +1,6 @@
 //! Decides from the request itself whether the request may be made twice.
 
-use crate::{
-    facts::idempotence::{is_safe, may_repeat},
-    policy::Policy,
-};
+use crate::policy::Policy;
 use http_1 as http;
 
 /// A request that a [`RetryLayer`](super::RetryLayer) accepts. Implement this trait for a request type
@@ -33,15 +30,6 @@ pub trait Outgoing {
     }
 }
 
-/// Decides by method and headers, as the page of [the module](super) describes.
-fn by_head(policy: &Policy, method: &http::Method, headers: &http::HeaderMap) -> bool {
-    if policy.idempotent {
-        may_repeat(method.as_str(), headers)
-    } else {
-        is_safe(method.as_str())
-    }
-}
-
 /// An extension of an `http::Request`: whether this request may be made twice. The extension takes
 /// precedence over the layer, the policy and the request's method.
 ///
@@ -59,7 +47,7 @@ pub struct Idempotent(pub bool);
 /// Decides by the extension [`Idempotent`], or by the request's method and headers.
 impl<B> Outgoing for http::Request<B> {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        by_head(policy, self.method(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 
     fn said(&self) -> Option<bool> {
@@ -71,13 +59,13 @@ impl<B> Outgoing for http::Request<B> {
 #[cfg(feature = "reqwest-012")]
 impl Outgoing for reqwest_012::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        by_head(policy, self.method(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 }
 
 #[cfg(feature = "reqwest-013")]
 impl Outgoing for reqwest_013::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
-        by_head(policy, self.method(), self.headers())
+        policy.may_send_twice(self.method(), self.headers())
     }
 }

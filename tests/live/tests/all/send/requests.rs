@@ -6,7 +6,7 @@ use crate::{
 };
 use backoff_cloud::{
     Delivery, Fault, FaultKind, Policy, StopReason, Verdict,
-    http::{Outgoing, SendExt as _, Sending},
+    http::{Outgoing, SendExt as _, Sending, success},
     iam, plain_http, storage,
 };
 use backoff_core::testing::VirtualTime;
@@ -54,12 +54,28 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
 
 #[tokio::test]
 async fn a_policy_of_what_is_not_idempotent_holds() {
-    let careful = plain_http::NOT_IDEMPOTENT.scaled(0.001);
-    for (method, requests) in [(Method::DELETE, 1), (Method::GET, 2)] {
+    let (careful, by_method) = (plain_http::NOT_IDEMPOTENT, plain_http::BY_METHOD);
+    for (policy, method, requests) in [
+        (careful, Method::DELETE, 1),
+        (careful, Method::GET, 2),
+        (by_method, Method::DELETE, 2),
+        (by_method, Method::POST, 1),
+    ] {
         let server = Server::start([RESET]);
         let request = client().request(method, server.url("a"));
-        assert_eq!(careful.send(request).await.is_ok(), requests == 2);
-        assert_eq!(server.requests(), requests);
+        let sent = policy.scaled(0.001).send(request).await;
+        assert_eq!((sent.is_ok(), server.requests()), (requests == 2, requests));
+    }
+}
+
+/// A function around the same request: nobody sees that it is a `POST`.
+#[tokio::test]
+async fn around_a_request_the_policy_says_whether_it_is_repeated() {
+    for (policy, requests) in [(plain_http::BY_METHOD, 1), (plain_http::IDEMPOTENT, 2)] {
+        let server = Server::start([RESET]);
+        let post = async || success(client().post(server.url("a")).send().await?).await;
+        let sent = policy.scaled(0.001).retry(post).await;
+        assert_eq!((sent.is_ok(), server.requests()), (requests == 2, requests));
     }
 }
 

@@ -29,6 +29,7 @@ presets![
     memorystore::REQUEST,
     memorystore::OPERATION,
     memorystore::DATA,
+    plain_http::BY_METHOD,
     plain_http::IDEMPOTENT,
     plain_http::NOT_IDEMPOTENT,
     postgres::TRANSACTION,

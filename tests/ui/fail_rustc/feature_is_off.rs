@@ -1,0 +1,8 @@
+//! Names that need a feature which is off: rustc says which one.
+
+use backoff_cloud::testing::VirtualTime;
+use backoff_cloud::{PolicySettings, emulator, hint, tower};
+
+fn main() {
+    backoff_cloud::testing::instant();
+}
