@@ -19,8 +19,7 @@ pub enum Event<'a, E> {
     /// An attempt failed; the next attempt follows after the wait.
     #[non_exhaustive]
     Waiting {
-        /// The name of the operation in the log: the path of the function or closure, the `name` of the
-        /// attribute, or the name of a [`Resuming`](crate::Resuming::name).
+        /// The name of the operation in the log and in metrics: see [`telemetry`](crate::telemetry).
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,

@@ -70,7 +70,7 @@ where
             context: &Context {
                 policy: this.policy,
                 overrides: *this.overrides,
-                name: "",
+                operation: "",
             },
             state: this.state,
             runtime: *this.runtime,

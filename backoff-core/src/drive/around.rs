@@ -13,7 +13,7 @@ pub trait Around {
         Self: 'a;
 
     /// An attempt of this operation is about to begin, after so many failures.
-    fn begins(&mut self, name: &'static str, failures: u32);
+    fn begins(&mut self, operation: &'static str, failures: u32);
 
     /// The attempt, with what surrounds it.
     fn around<A>(&self, attempt: A) -> Self::Attempt<A>;

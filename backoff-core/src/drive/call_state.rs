@@ -269,7 +269,7 @@ impl CallState {
             self.record_success(runtime.now(), context);
         }
         if is_heard::<E, H>() && self.retry.failures() > 0 {
-            self.tell_success(settings, runtime, context.name);
+            self.tell_success(settings, runtime, context.operation);
         }
     }
 
@@ -571,7 +571,7 @@ impl CallState {
         if !is_heard::<E, H>() {
             return;
         }
-        let (operation, attempt) = (context.name, self.retry.failures());
+        let (operation, attempt) = (context.operation, self.retry.failures());
         let decision = match Decision::from(next) {
             Decision::Wait(wait) => Decision::Wait(Wait {
                 source: said_by(wait.source, failure.fault()),

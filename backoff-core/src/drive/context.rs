@@ -2,26 +2,26 @@
 
 use crate::{budget::Budget, policy::Policy, state::Overrides};
 
-/// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
-/// a constant.
+/// The rules of a call and the name of its operation. A constant, if it belongs to an annotated function
+/// whose policy is a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The rules of the call beside its policy: time limits, a budget, and rules of the operation.
     pub overrides: Option<Overrides<'a>>,
-    /// The name in logs.
-    pub name: &'static str,
+    /// The name of the operation in logs and metrics.
+    pub operation: &'static str,
 }
 
 impl<'a> Context<'a> {
     /// A call that has only a policy.
     #[inline]
-    pub(crate) const fn of(policy: &'a Policy, name: &'static str) -> Self {
+    pub(crate) const fn of(policy: &'a Policy, operation: &'static str) -> Self {
         Context {
             policy,
             overrides: None,
-            name,
+            operation,
         }
     }
 

@@ -99,13 +99,13 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 }
 
 impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
-    /// The rules of a call and its name. `of_operation` are the operation's own rules.
+    /// The rules of a call and the name of its operation. `of_operation` are the operation's own rules.
     #[inline]
     pub(crate) fn context<'a, P, T, E>(
         &self,
         plan: &'a P,
         of_operation: Option<Overrides<'static>>,
-        name: &'static str,
+        operation: &'static str,
     ) -> Context<'a>
     where
         P: Plan,
@@ -116,7 +116,7 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
         Context {
             policy: plan.policy(),
             overrides: plan.overrides(of_call),
-            name,
+            operation,
         }
     }
 }

@@ -69,8 +69,8 @@ impl Around for Spans {
     type Attempt<A> = Instrumented<A>;
     type Entered<'a> = Entered<'a>;
 
-    fn begins(&mut self, name: &'static str, failures: u32) {
-        self.span = of_attempt(name, failures);
+    fn begins(&mut self, operation: &'static str, failures: u32) {
+        self.span = of_attempt(operation, failures);
     }
 
     fn around<A>(&self, attempt: A) -> Instrumented<A> {

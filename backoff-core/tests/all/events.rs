@@ -102,7 +102,7 @@ fn an_event_names_the_operation_and_tells_itself() {
         told.borrow_mut()
             .push((event.operation().to_owned(), event.to_string()));
     };
-    #[retry(policy = PLAIN.max_attempts(2), runtime = Scripted::default(), name = "billing.get", notify = note)]
+    #[retry(policy = PLAIN.max_attempts(2), runtime = Scripted::default(), operation = "billing.get", notify = note)]
     fn named(note: impl Fn(&Event<'_, TestError>)) -> Result<(), TestError> {
         Err(BUSY)
     }

@@ -190,7 +190,7 @@ impl Policy {
             read: Arc::new(move |key| Box::pin(read(key))),
             write: Arc::new(move |key, value| Box::pin(write(key, value))),
             runtime: Arc::new(ASYNC),
-            name: core::any::type_name::<Write>(),
+            operation: core::any::type_name::<Write>(),
             at_most: usize::MAX,
             attempt_timeout: None,
             conflict: None,
