@@ -19,7 +19,8 @@ pub enum Event<'a, E> {
     /// An attempt failed; the next attempt follows after the wait.
     #[non_exhaustive]
     Waiting {
-        /// The name of the operation in the log and in metrics: see [`telemetry`](crate::telemetry).
+        /// The [name of the operation](crate::telemetry#the-name-of-an-operation), as in the log and in
+        /// metrics.
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,
@@ -275,6 +276,8 @@ impl<E, A: Notify<E>, B: Notify<E>> Notify<E> for (A, B) {
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a> {
     pub(crate) operation: &'static str,
+    /// The host that the operation calls.
+    pub(crate) host: Option<&'a str>,
     /// The number of the attempt that just ended.
     pub(crate) attempt: u32,
     pub(crate) elapsed: Option<Duration>,
@@ -335,6 +338,7 @@ fn seconds(duration: Duration) -> f64 {
 fn logged(record: Record<'_>) {
     let Record {
         operation,
+        host,
         attempt,
         happened,
         error_type,
@@ -348,6 +352,7 @@ fn logged(record: Record<'_>) {
         Happened::Waits(wait, level) => event_at!(
             level,
             operation,
+            host,
             attempt,
             delay = seconds(wait.delay),
             source = wait.source.name(),
@@ -358,6 +363,7 @@ fn logged(record: Record<'_>) {
         Happened::GaveUp(StopReason::NothingKnown) => tracing::warn!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             reason = StopReason::NothingKnown.name(),
             elapsed,
@@ -370,6 +376,7 @@ fn logged(record: Record<'_>) {
         Happened::GaveUp(reason) if attempt <= 1 => tracing::debug!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             reason = reason.name(),
             elapsed,
@@ -379,6 +386,7 @@ fn logged(record: Record<'_>) {
         Happened::GaveUp(reason) => tracing::warn!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             reason = reason.name(),
             elapsed,
@@ -388,6 +396,7 @@ fn logged(record: Record<'_>) {
         Happened::Succeeded => tracing::info!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             elapsed,
             "succeeded after retries",

@@ -4,8 +4,32 @@
 //! calls, updates, annotated functions, blocks, combined changes, and resumed operations. A call of
 //! Google's or AWS' client with a policy inside (`gax::WithPolicy` and `aws::inside` of the crate
 //! `backoff-cloud`) writes the same events and metrics, although the client runs the loop. The pages of
-//! `WithPolicy` and `inside` explain the name of the operation, and when a success is not recorded. A
-//! loop of your own around a [`RetryState`](crate::RetryState) writes nothing.
+//! `WithPolicy` and `inside` say when a success is not recorded. A loop of your own around a
+//! [`RetryState`](crate::RetryState) writes nothing.
+//!
+//! # The name of an operation
+//!
+//! Events, spans and metrics name the operation. A program that changes its functions keeps its
+//! dashboards if it gives names:
+//!
+//! - `.operation("invoices.get")`, a method of async and blocking calls
+//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming::operation),
+//!   of [`Combining`](crate::many::Combining::operation) and of tower's layer. A request of `send` has it after `.json()`, `.text()`, `.bytes()` or
+//!   `.reply()`.
+//! - The key `operation = "invoices.get"` of `#[retry]` and `retry_block!`.
+//!
+//! Without a given name:
+//!
+//! | call | name |
+//! |---|---|
+//! | a function, or a closure | the path of the function, or of the function that holds the closure, with the types of its parameters if it is generic; `boxed closure` for a closure in a box |
+//! | an update, combined changes | as a closure, of the write |
+//! | `#[retry]` | the module and the name of the function |
+//! | `retry_block!` | the module and the line |
+//! | `send` of `backoff-cloud` | the method of the request, such as `GET`; `_OTHER` for a method that is not among the nine standard ones |
+//! | tower's layer | `tower` |
+//! | [`resuming`](crate::Policy::resuming) | `resuming` |
+//! | inside a client | what the client calls it: see `WithPolicy` and `inside` |
 //!
 //! # Log events: feature `tracing`
 //!
@@ -24,7 +48,8 @@
 //! `delay` and `elapsed` are seconds, to the microsecond. `source` is a [`WaitSource::name`], and
 //! `reason` is a [`StopReason::name`]. `elapsed` is left out if the time was not measured, see
 //! [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
-//! passwords and queries of URLs.
+//! passwords and queries of URLs. Events of `send` of `backoff-cloud` also have the field `host`: metrics
+//! do not, because a label must have few values.
 //!
 //! The feature is not on by default, for two reasons. First, a call that is given up is never silent:
 //! the caller gets its error, [`reported`](crate::Retrying::reported) also returns the reason and the
@@ -49,7 +74,7 @@
 //!
 //! | field | value |
 //! |---|---|
-//! | `operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute |
+//! | `operation` | the [name of the operation](#the-name-of-an-operation) |
 //! | `http.request.resend_count` | how many attempts were made before; left out in the first attempt |
 //! | `error.type` | how the attempt failed, as in the metrics below; left out where it succeeded |
 //!
@@ -70,7 +95,7 @@
 //!
 //! | label | values |
 //! |---|---|
-//! | `retry.operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute; of an operation that is resumed, [`Resuming::name`](crate::Resuming::name), else `resuming`; inside a client, what the client calls it |
+//! | `retry.operation` | the [name of the operation](#the-name-of-an-operation) |
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |

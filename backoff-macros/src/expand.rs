@@ -73,7 +73,8 @@ pub(crate) fn function(
     if is_repeated && is_known && matches!(shape, Shape::Async | Shape::Future) {
         unique = Unique::of(&function, given);
     }
-    let operation = quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
+    let operation =
+        quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
     let clone = args.clone.as_ref().filter(|_| is_repeated);
     if let Some(clone) = clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);

@@ -96,7 +96,7 @@ impl<A: Future> Future for InSpan<'_, A> {
             attempt,
         } = phase.as_mut().project()
         {
-            span.spans.begins(operation, *failures);
+            span.spans.begin(operation, *failures);
             let span = span.spans.span();
             let Some(attempt) = attempt.take() else {
                 unreachable!("an attempt begins once")
@@ -122,7 +122,7 @@ pub fn in_span<'s, A>(
 ) -> InSpan<'s, A> {
     let phase = Phase::New {
         span,
-        operation: context.operation,
+        operation: context.operation(),
         failures: state.failures(),
         attempt: Some(attempt),
     };
@@ -132,7 +132,7 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
-    span.spans.begins(context.operation, state.failures());
+    span.spans.begins(context, state.failures());
     span.spans.span().entered()
 }
 

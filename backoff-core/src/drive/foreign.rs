@@ -122,8 +122,12 @@ impl ForeignCall {
         C: Clock,
     {
         let end = CallEnd::given_up(Failure::new(Some(error), Some(error)), reason);
-        self.state
-            .ended(&Context::of(policy, operation), &mut { SETTINGS }, clock, end);
+        self.state.ended(
+            &Context::of(policy, operation),
+            &mut { SETTINGS },
+            clock,
+            end,
+        );
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the

@@ -231,7 +231,7 @@ impl Loop<'_> {
         let overrides = self.overrides();
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                &#k::__private::Context { policy: #policy, overrides: #overrides, operation: #operation }
+                &#k::__private::Context { policy: #policy, overrides: #overrides, called: #k::__private::Called::Name(#operation) }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.

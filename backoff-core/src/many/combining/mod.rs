@@ -244,6 +244,14 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|rules| rules.attempt_timeout = Some((limit, E::from)))
     }
 
+    /// Names the operation in log events and metrics, as
+    /// [`Retrying::operation`](crate::Retrying::operation) does. Call this before the first change: the
+    /// returned `Combining` does not combine its changes with those of the old one.
+    #[must_use]
+    pub fn operation(self, operation: &'static str) -> Self {
+        self.with(|rules| rules.operation = operation)
+    }
+
     /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once.
     /// Without this there is no limit. Call this before the first change: the returned `Combining` does not
     /// combine its changes with those of the old one.
