@@ -24,8 +24,8 @@ pub enum Event<'a, E> {
     /// An attempt failed; the next attempt follows after the wait.
     #[non_exhaustive]
     Waiting {
-        /// The name of the operation in the log: the path of the function or closure, the `name` of the
-        /// attribute, or the name of a [`Resuming`](crate::Resuming::name).
+        /// The [name of the operation](crate::telemetry#the-name-of-an-operation), as in the log and in
+        /// metrics.
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,
@@ -286,6 +286,8 @@ impl<E, A: Notify<E>, B: Notify<E>> Notify<E> for (A, B) {
 #[derive(Clone, Copy)]
 pub(crate) struct Record<'a> {
     pub(crate) operation: &'static str,
+    /// The host that the operation calls.
+    pub(crate) host: Option<&'a str>,
     /// The number of the attempt that just ended.
     pub(crate) attempt: u32,
     pub(crate) elapsed: Option<Duration>,
@@ -375,6 +377,7 @@ fn seconds(duration: Duration) -> f64 {
 fn logged(record: Record<'_>) {
     let Record {
         operation,
+        host,
         attempt,
         happened,
         error_type,
@@ -391,6 +394,7 @@ fn logged(record: Record<'_>) {
         Happened::Waits(wait, level) => event_at!(
             level,
             operation,
+            host,
             attempt,
             delay = seconds(wait.delay),
             source = wait.source.name(),
@@ -405,6 +409,7 @@ fn logged(record: Record<'_>) {
                 _ => LogLevel::Debug,
             },
             operation,
+            host,
             attempt,
             delay = seconds(wait.delay),
             source = wait.source.name(),
@@ -414,6 +419,7 @@ fn logged(record: Record<'_>) {
         Happened::GaveUp(StopReason::NothingKnown, _) => tracing::warn!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             reason = StopReason::NothingKnown.name(),
             elapsed,
@@ -448,6 +454,7 @@ fn logged(record: Record<'_>) {
             event_at!(
                 level,
                 operation,
+                host,
                 attempts = attempt,
                 reason = reason.name(),
                 elapsed,
@@ -461,6 +468,7 @@ fn logged(record: Record<'_>) {
         Happened::Succeeded => tracing::info!(
             target: "backoff",
             operation,
+            host,
             attempts = attempt,
             elapsed,
             "succeeded after retries",

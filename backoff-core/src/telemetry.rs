@@ -3,9 +3,33 @@
 //! Every call whose loop runs inside this library writes log events and metrics: async and blocking
 //! calls, updates, annotated functions, blocks, combined changes, and resumed operations. A call of
 //! AWS' client with a policy inside (`aws::inside` of the crate `backoff-cloud`) writes the same events
-//! and metrics, although the client runs the loop. Google's clients (`gax` of that crate) tell a policy only
-//! of failures, so calls that succeed write nothing. The pages of these two explain that, and the name of
-//! the operation. A loop of your own around a [`RetryState`](crate::RetryState) writes nothing.
+//! and metrics, although the client runs the loop. Google's clients (`gax` of that crate) tell a policy
+//! only of failures, so calls that succeed write nothing: its page says more. A loop of your own around a
+//! [`RetryState`](crate::RetryState) writes nothing.
+//!
+//! # The name of an operation
+//!
+//! Events, spans and metrics name the operation. A program that changes its functions keeps its
+//! dashboards if it gives names:
+//!
+//! - `.operation("invoices.get")`, a method of async and blocking calls
+//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming::operation),
+//!   of [`Combining`](crate::many::Combining::operation) and of tower's layer. A request of `send` has it
+//!   after `.json()`, `.text()`, `.bytes()` or `.reply()`.
+//! - The key `operation = "invoices.get"` of `#[retry]` and `retry_block!`.
+//!
+//! Without a given name:
+//!
+//! | call | name |
+//! |---|---|
+//! | a function, or a closure | the path of the function, or of the function that holds the closure, with the types of its parameters if it is generic; `boxed closure` for a closure in a box |
+//! | an update, combined changes | as a closure, of the write |
+//! | `#[retry]` | the module and the name of the function |
+//! | `retry_block!` | the module and the line |
+//! | `send` of `backoff-cloud` | the method of the request, such as `GET`; `_OTHER` for a method that is not among the nine standard ones |
+//! | tower's layer | `tower` |
+//! | [`resuming`](crate::Policy::resuming) | `resuming` |
+//! | inside a client | what the client calls it: see `WithPolicy` and `inside` |
 //!
 //! # Log events: feature `tracing`
 //!
@@ -28,9 +52,10 @@
 //! `delay`, `elapsed`, `retry_after` and `late` are seconds, to the microsecond. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
-//! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left out if the time was not measured, see
-//! [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
-//! passwords and queries of URLs.
+//! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left
+//! out if the time was not measured, see [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
+//! passwords and queries of URLs. Events of `send` of `backoff-cloud` also have the field `host`: metrics
+//! do not, because a label must have few values.
 //!
 //! The feature is not on by default, for two reasons. First, a call that is given up is never silent:
 //! the caller gets its error, [`reported`](crate::Retrying::reported) also returns the reason and the
@@ -55,7 +80,7 @@
 //!
 //! | field | value |
 //! |---|---|
-//! | `operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute |
+//! | `operation` | the [name of the operation](#the-name-of-an-operation) |
 //! | `http.request.resend_count` | how many attempts were made before; left out in the first attempt |
 //! | `error.type` | how the attempt failed, as in the metrics below; left out where it succeeded |
 //!
@@ -76,7 +101,7 @@
 //!
 //! | label | values |
 //! |---|---|
-//! | `retry.operation` | the path of the function or closure (`boxed closure` for a closure in a box; `send` for `send` of `backoff-cloud`), or the `name` of the attribute; of an operation that is resumed, [`Resuming::name`](crate::Resuming::name), else `resuming`; inside a client, what the client calls it |
+//! | `retry.operation` | the [name of the operation](#the-name-of-an-operation) |
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |

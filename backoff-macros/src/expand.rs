@@ -73,7 +73,8 @@ pub(crate) fn function(
     if is_repeated && is_known && matches!(shape, Shape::Async | Shape::Future) {
         unique = Unique::of(&function, given);
     }
-    let name = quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
+    let operation =
+        quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
     let clone = args.clone.as_ref().filter(|_| is_repeated);
     if let Some(clone) = clone {
         bindings::without_mut(&mut function.sig, &clone.value.names);
@@ -93,7 +94,7 @@ pub(crate) fn function(
         place,
         is_async: shape != Shape::Blocking,
         judged_at: returns_at,
-        name,
+        operation,
         copies,
         around,
         unique,
@@ -140,7 +141,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         place: Place::of_block(args),
         is_async,
         judged_at,
-        name: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
+        operation: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
         around: Around::Unknown,
         unique: Unique::default(),
@@ -201,8 +202,8 @@ struct Written<'a> {
     place: Place,
     is_async: bool,
     judged_at: Span,
-    /// The name in logs, if no key gives another.
-    name: TokenStream,
+    /// The name of the operation, if no key gives another.
+    operation: TokenStream,
     copies: Copies,
     around: Around,
     unique: Unique,
@@ -267,9 +268,9 @@ impl Written<'_> {
             attempt,
             returns,
             judged_at: self.judged_at,
-            name: match &self.args.name {
-                Some(name) => name.value.to_token_stream(),
-                None => self.name.clone(),
+            operation: match &self.args.operation {
+                Some(operation) => operation.value.to_token_stream(),
+                None => self.operation.clone(),
             },
         };
         let looped = looped.statements();

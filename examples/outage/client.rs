@@ -24,7 +24,7 @@ pub(crate) struct Invoice {
     pub(crate) number: u64,
 }
 
-#[retry(policy = BILLING, attempt_timeout = "250ms", name = "invoices.get")]
+#[retry(policy = BILLING, attempt_timeout = "250ms", operation = "invoices.get")]
 pub(crate) async fn invoice(
     client: &reqwest::Client,
     service: &str,

@@ -27,7 +27,7 @@
 //! | see also calls that failed at once | `RUST_LOG=info,backoff=debug` |
 //! | make the waits of one policy quieter | [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) |
 //! | tell the policies of a program apart in metrics | [`.name("billing")`](crate::Policy::name) |
-//! | give an operation a name that does not change with the code | the key `name = "invoices.get"` of the attribute |
+//! | give an operation a name that does not change with the code | [`.operation("invoices.get")`](crate::Retrying::operation), in the attribute `operation = "invoices.get"` |
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
 //! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
@@ -48,7 +48,7 @@
 //!     .budget(&BUDGET)
 //!     .log_waits(LogLevel::Debug); // what is given up is logged at WARN all the same
 //!
-//! #[retry(policy = BILLING, name = "invoices.get", attempt_spans)]
+//! #[retry(policy = BILLING, operation = "invoices.get", attempt_spans)]
 //! async fn invoice(number: u64) -> Result<String, TimedOut> {
 //!     Ok(format!("invoice {number}"))
 //! }

@@ -13,7 +13,7 @@ use backoff_core::{
     Clock, Policy, Random, Report, RequestId, Retrying,
     drive::{Failed, Measures, Operation, Run},
 };
-use reqwest::{Request, Url, header::HeaderValue};
+use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     fmt,
@@ -89,7 +89,11 @@ impl SendExt for Policy {
 /// [`limits`](Self::limits). Then choose the form of the reply: [`json`](Self::json),
 /// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply); an `.await` alone means `reply`.
 /// These methods return a [`Retrying`], with the methods for the call: `attempt_timeout`, `timeout`,
-/// `notify`, `budget`, `until`, `reported`.
+/// `notify`, `operation`, `budget`, `until`, `reported`.
+///
+/// Log events and metrics call the operation by the method of the request, such as `GET`, unless
+/// [`operation`](Retrying::operation) gives another name. Log events also name the host, in the field
+/// `host`.
 ///
 /// ```no_run
 /// use backoff_cloud::{http::{self, Limits, SendExt as _}, plain_http};
@@ -222,6 +226,10 @@ pub type Sent<T> = Retrying<Policy, Requests<T>>;
 /// The requests of a [`Sent`], one for each attempt.
 pub struct Requests<T> {
     copies: Copies,
+    /// The method of the first request, for logs and metrics.
+    method: &'static str,
+    /// The host of the last request, for logs, if `copies` does not keep a request.
+    host: Option<Box<str>>,
     limits: Limits,
     adds_key: bool,
     /// The id of the call, if its requests have a key.
@@ -245,8 +253,12 @@ impl<T: 'static> Operation for Requests<T> {
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
     const TIMED: bool = true;
 
-    fn name() -> &'static str {
-        "send"
+    fn name(&self) -> &'static str {
+        self.method
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.copies.host().or(self.host.as_deref())
     }
 
     fn report(&self, measures: Measures) -> Report {
@@ -262,6 +274,9 @@ impl<T: 'static> Operation for Requests<T> {
             let id = self.id.get_or_insert_with(|| run.draw_id()).to_string();
             let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
             request.headers_mut().insert(IDEMPOTENCY_KEY, id);
+        }
+        if cfg!(feature = "tracing") && self.copies.host().is_none() {
+            self.host = request.url().host_str().map(Box::from);
         }
         let asked = self.is_careful.then(|| request.url().clone());
         let (limits, read) = (self.limits, self.read);
@@ -407,9 +422,11 @@ impl Sending {
 
     fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
         let (limits, adds_key) = (self.limits, self.adds_key);
-        let (policy, copies) = self.prepared();
+        let (policy, copies, method) = self.prepared();
         let requests = Requests {
             copies,
+            method,
+            host: None,
             limits,
             adds_key,
             id: None,
@@ -419,8 +436,8 @@ impl Sending {
         retrying(policy, requests)
     }
 
-    /// The policy for this request, and the request or its error.
-    fn prepared(self) -> (Policy, Copies) {
+    /// The policy for this request, the request or its error, and the name of its method.
+    fn prepared(self) -> (Policy, Copies, &'static str) {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
@@ -428,11 +445,32 @@ impl Sending {
         let (request, build) = match self.source.begun() {
             Ok(begun) => begun,
             // The error's text contains no secrets of the URL.
-            Err(error) => return (self.policy, Copies::Refused(error.to_string())),
+            Err(error) => return (self.policy, Copies::Refused(error.to_string()), OTHER),
         };
         let policy = without_conflicts(rule.policy(self.policy, &request));
         let is_once = policy.schedule().next().is_none();
-        (policy, Copies::of(request, build, is_once))
+        let method = name_of(request.method());
+        (policy, Copies::of(request, build, is_once), method)
+    }
+}
+
+/// The name of a method that is none of the standard ones, as in OpenTelemetry's `http.request.method`: a
+/// label of metrics must have few values.
+const OTHER: &str = "_OTHER";
+
+/// The method as the name of an operation.
+fn name_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::CONNECT => "CONNECT",
+        Method::PATCH => "PATCH",
+        Method::TRACE => "TRACE",
+        _ => OTHER,
     }
 }
 

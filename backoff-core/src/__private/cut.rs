@@ -1,6 +1,6 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use crate::drive::context::Context;
+use crate::drive::context::{Called, Context};
 use crate::{
     drive::{call_state::CallState, cut_flag, limit::Timer, operation::Run},
     facts::fault::TimedOut,
@@ -70,7 +70,7 @@ where
             context: &Context {
                 policy: this.policy,
                 overrides: *this.overrides,
-                name: "",
+                called: Called::Name(""),
             },
             state: this.state,
             runtime: *this.runtime,

@@ -66,6 +66,6 @@ pub struct Keys {
     pub sleep: (),
     /// A value with the clock, timer and random numbers of another executor. Without it: tokio's, or the thread's. Example: `runtime = MyRuntime`.
     pub runtime: (),
-    /// A text: the name in logs. Without it: the function's path. Example: `name = "billing.charge"`.
-    pub name: (),
+    /// A text: the name of the operation in logs and metrics. Without it: the function's path. Example: `operation = "billing.charge"`.
+    pub operation: (),
 }

@@ -4,7 +4,7 @@
 pub use crate::{
     drive::{
         call_state::CallState,
-        context::Context,
+        context::{Called, Context},
         foreign::ForeignCall,
         plan::{Borrowed, Guard, Pays},
     },

@@ -78,7 +78,7 @@ pin_project! {
 pin_project! {
     #[project = PhaseProjection]
     enum Phase<'s, A> {
-        New { span: &'s mut AttemptSpan, name: &'static str, failures: u32, attempt: Option<A> },
+        New { span: &'s mut AttemptSpan, operation: &'static str, failures: u32, attempt: Option<A> },
         Begun { #[pin] attempt: Instrumented<A> },
     }
 }
@@ -91,12 +91,12 @@ impl<A: Future> Future for InSpan<'_, A> {
         let mut phase = self.project().phase;
         if let PhaseProjection::New {
             span,
-            name,
+            operation,
             failures,
             attempt,
         } = phase.as_mut().project()
         {
-            span.spans.begins(name, *failures);
+            span.spans.begin(operation, *failures);
             let span = span.spans.span();
             let Some(attempt) = attempt.take() else {
                 unreachable!("an attempt begins once")
@@ -122,7 +122,7 @@ pub fn in_span<'s, A>(
 ) -> InSpan<'s, A> {
     let phase = Phase::New {
         span,
-        name: context.name,
+        operation: context.operation(),
         failures: state.failures(),
         attempt: Some(attempt),
     };
@@ -132,7 +132,7 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
-    span.spans.begins(context.name, state.failures());
+    span.spans.begins(context, state.failures());
     span.spans.span().entered()
 }
 

@@ -1,5 +1,6 @@
 //! What surrounds a running attempt: nothing, or a span of `tracing`.
 
+use super::context::Context;
 use core::pin::Pin;
 
 /// Surrounds each attempt. A call that is dropped drops its attempt inside, so this is no rule about
@@ -12,8 +13,8 @@ pub trait Around {
     where
         Self: 'a;
 
-    /// An attempt of this operation is about to begin, after so many failures.
-    fn begins(&mut self, name: &'static str, failures: u32);
+    /// An attempt of this call is about to begin, after so many failures.
+    fn begins(&mut self, context: &Context<'_>, failures: u32);
 
     /// The attempt, with what surrounds it.
     fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
@@ -33,7 +34,7 @@ impl Around for () {
     type Entered<'a> = ();
 
     #[inline]
-    fn begins(&mut self, _: &'static str, _: u32) {}
+    fn begins(&mut self, _: &Context<'_>, _: u32) {}
 
     #[inline]
     fn around<A>(&self, attempt: A) -> A {

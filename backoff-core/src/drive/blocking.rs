@@ -8,7 +8,7 @@ use super::{
     future,
     judges::Judge,
     operation::{Failed, Operation, Run},
-    plan::{Funded, Guard, Plan},
+    plan::{Funded, Guard, Named, Plan},
     rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
     settings::{Delays, Settings},
     stopping::{BlockingSignal, Unstopped},
@@ -70,7 +70,7 @@ impl<P, O, K, R> Blocking<P, O, K, R> {
 }
 
 impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
-    pub(super) fn operation<Q>(self, change: impl FnOnce(O) -> Q) -> Blocking<P, Q, K, R, S> {
+    pub(super) fn with_operation<Q>(self, change: impl FnOnce(O) -> Q) -> Blocking<P, Q, K, R, S> {
         Blocking {
             plan: self.plan,
             operation: change(self.operation),
@@ -108,6 +108,35 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
             plan: Funded {
                 plan: self.plan,
                 budget,
+            },
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            signal: self.signal,
+        }
+    }
+
+    /// Names the operation in hooks, logs, spans and metrics, as
+    /// [`Retrying::operation`](crate::Retrying::operation) does.
+    ///
+    /// ```
+    /// use backoff_core::{Event, Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential().max_attempts(1);
+    /// let mut names = Vec::new();
+    /// let call = POLICY.blocking(|| Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let call = call.operation("invoices.get").notify(|event| names.push(event.operation()));
+    /// assert!(call.call().is_err());
+    /// assert_eq!(names, ["invoices.get"]);
+    /// # }
+    /// ```
+    pub fn operation(self, operation: &'static str) -> Blocking<Named<P>, O, K, R, S> {
+        Blocking {
+            plan: Named {
+                plan: self.plan,
+                operation,
             },
             operation: self.operation,
             settings: self.settings,
@@ -307,14 +336,14 @@ where
         }
     }
 
-    /// The rules of the call as they are now, and its name.
+    /// The rules of the call as they are now, and the name of its operation.
     #[inline]
     fn context<'a>(
         plan: &'a P,
         settings: &Settings<J, N, D, X, (), C, M>,
         operation: &O,
     ) -> Context<'a> {
-        settings.context::<_, O::Value, O::Error>(plan, operation.overrides(), O::name())
+        settings.context(plan, operation)
     }
 
     /// Makes an attempt.
@@ -327,7 +356,7 @@ where
             state,
             runtime: &self.runtime,
         };
-        settings.around.begins(O::name(), state.failures());
+        settings.around.begins(&context, state.failures());
         let entered = settings.around.enter();
         let attempt = settings.around.around(operation.begin(&run));
         let mut attempt = pin!(attempt);

@@ -30,7 +30,7 @@ impl Named {
     /// The operation of this call, and the name of its policy.
     pub(super) fn of(context: &Context<'_>) -> Self {
         Named {
-            operation: context.name,
+            operation: context.operation(),
             policy: context.policy.name,
         }
     }

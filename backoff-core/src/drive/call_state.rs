@@ -279,7 +279,7 @@ impl CallState {
             self.record_success(runtime.now(), context);
         }
         if is_heard::<E, H>() && self.retry.failures() > 0 {
-            self.tell_success(settings, runtime, context.name);
+            self.tell_success(context, settings, runtime);
         }
     }
 
@@ -325,15 +325,17 @@ impl CallState {
 
     #[cold]
     #[inline(never)]
-    fn tell_success<E, H, R>(&self, settings: &mut H, runtime: &R, operation: &'static str)
+    fn tell_success<E, H, R>(&self, context: &Context<'_>, settings: &mut H, runtime: &R)
     where
         H: Handler<E>,
         R: Clock,
     {
+        let operation = context.operation();
         let attempts = self.retry.failures().saturating_add(1);
         let elapsed = self.retry.measured(|| runtime.now());
         observe::log(|| Record {
             operation,
+            host: context.host(),
             attempt: attempts,
             elapsed,
             happened: Happened::Succeeded,
@@ -584,7 +586,7 @@ impl CallState {
         if !is_heard::<E, H>() {
             return;
         }
-        let (operation, attempt) = (context.name, self.retry.failures());
+        let (operation, attempt) = (context.operation(), self.retry.failures());
         let decision = match Decision::from(next) {
             Decision::Wait(wait) => Decision::Wait(Wait {
                 source: said_by(wait.source, failure.fault()),
@@ -594,6 +596,7 @@ impl CallState {
         };
         observe::log(|| Record {
             operation,
+            host: context.host(),
             attempt,
             elapsed,
             happened: match (decision, ended) {

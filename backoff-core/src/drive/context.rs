@@ -3,26 +3,64 @@
 use crate::{budget::Budget, policy::Policy, state::Overrides};
 use core::time::Duration;
 
-/// The rules of a call and its name. A constant, if it belongs to an annotated function whose policy is
-/// a constant.
+/// The rules of a call and the name of its operation. A constant, if it belongs to an annotated function
+/// whose policy is a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The policy.
     pub policy: &'a Policy,
     /// The rules of the call beside its policy: time limits, a budget, and rules of the operation.
     pub overrides: Option<Overrides<'a>>,
-    /// The name in logs.
-    pub name: &'static str,
+    /// The operation. A success without an event does not pay for its name.
+    pub called: Called<'a>,
+}
+
+/// The operation of a call, from which events, spans and metrics have its name.
+#[derive(Clone, Copy, Debug)]
+pub enum Called<'a> {
+    /// The name of the operation, or the name of its type.
+    Name(&'static str),
+    /// Its host, too. Behind a reference, so that other calls do not pay for it.
+    OnHost(&'a OnHost<'a>),
+}
+
+/// The name of an operation, and the host that it calls.
+#[derive(Clone, Copy, Debug)]
+pub struct OnHost<'a> {
+    name: &'static str,
+    host: &'a str,
 }
 
 impl<'a> Context<'a> {
     /// A call that has only a policy.
     #[inline]
-    pub(crate) const fn of(policy: &'a Policy, name: &'static str) -> Self {
+    pub(crate) const fn of(policy: &'a Policy, operation: &'static str) -> Self {
         Context {
             policy,
             overrides: None,
-            name,
+            called: Called::Name(operation),
+        }
+    }
+
+    /// The operation and its host, for [`at`](Self::at), if it has one and there are logs.
+    #[inline]
+    pub(crate) fn on_host<'h>(&self, host: impl FnOnce() -> Option<&'h str>) -> Option<OnHost<'h>> {
+        if !cfg!(feature = "tracing") {
+            return None;
+        }
+        let name = self.called.name();
+        host().map(|host| OnHost { name, host })
+    }
+
+    /// The same call, on this host.
+    #[inline]
+    pub(crate) fn at(self, on_host: &'a Option<OnHost<'a>>) -> Self {
+        match on_host {
+            Some(on_host) => Context {
+                called: Called::OnHost(on_host),
+                ..self
+            },
+            None => self,
         }
     }
 
@@ -38,5 +76,38 @@ impl<'a> Context<'a> {
     #[inline]
     pub(crate) fn budget(&self) -> Option<&Budget> {
         Overrides::budget(self.overrides.as_ref(), self.policy)
+    }
+
+    /// The name of the operation in hooks, logs, spans and metrics: that of a closure is the path of the
+    /// function that holds the closure. The type of a boxed closure says nothing about the operation, in
+    /// several hundred characters.
+    pub(crate) fn operation(&self) -> &'static str {
+        let mut path = self.called.name();
+        if path.starts_with("alloc::boxed::Box<dyn ") {
+            return "boxed closure";
+        }
+        // A closure in an async function, or in a closure, has several of these.
+        while let Some(function) = path.strip_suffix("::{{closure}}") {
+            path = function;
+        }
+        path
+    }
+
+    /// The host that the operation calls, for log events alone: a label of metrics must have few values.
+    pub(crate) fn host(&self) -> Option<&'a str> {
+        match self.called {
+            Called::Name(_) => None,
+            Called::OnHost(on_host) => Some(on_host.host),
+        }
+    }
+}
+
+impl Called<'_> {
+    #[inline]
+    const fn name(&self) -> &'static str {
+        match self {
+            Called::Name(name) => name,
+            Called::OnHost(on_host) => on_host.name,
+        }
     }
 }

@@ -85,7 +85,7 @@ impl ForeignCall {
         &mut self,
         policy: &Policy,
         runtime: &R,
-        name: &'static str,
+        operation: &'static str,
         error: &E,
     ) -> Decision
     where
@@ -94,7 +94,7 @@ impl ForeignCall {
     {
         let context = Context {
             overrides: CUT,
-            ..Context::of(policy, name)
+            ..Context::of(policy, operation)
         };
         self.state
             .failed(
@@ -114,7 +114,7 @@ impl ForeignCall {
         &mut self,
         policy: &Policy,
         clock: &C,
-        name: &'static str,
+        operation: &'static str,
         error: &E,
         reason: StopReason,
     ) where
@@ -122,19 +122,23 @@ impl ForeignCall {
         C: Clock,
     {
         let end = CallEnd::given_up(Failure::new(Some(error), Some(error)), reason);
-        self.state
-            .ended(&Context::of(policy, name), &mut { SETTINGS }, clock, end);
+        self.state.ended(
+            &Context::of(policy, operation),
+            &mut { SETTINGS },
+            clock,
+            end,
+        );
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
     /// success.
-    pub fn succeeded<E, C>(&self, policy: &Policy, clock: &C, name: &'static str)
+    pub fn succeeded<E, C>(&self, policy: &Policy, clock: &C, operation: &'static str)
     where
         E: Fault,
         C: Clock,
     {
         self.state
-            .succeeded::<E, _, _>(&Context::of(policy, name), &mut { SETTINGS }, clock);
+            .succeeded::<E, _, _>(&Context::of(policy, operation), &mut { SETTINGS }, clock);
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the

@@ -10,7 +10,7 @@ use super::{
     judges::Judge,
     limit::{Expires, Limit, Limited},
     operation::{At, Failed, Operation, Run},
-    plan::{Funded, Guard, Plan},
+    plan::{Funded, Guard, Named, Plan},
     rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
     settings::{AttemptTypes, Delays, Settings},
     stopping::{Signal, Stopped, Unstopped},
@@ -138,7 +138,7 @@ impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S
     }
 
     #[inline]
-    pub(super) fn operation<Q: Operation>(
+    pub(super) fn with_operation<Q: Operation>(
         self,
         change: impl FnOnce(O) -> Q,
     ) -> Retrying<P, Q, K, R, S> {
@@ -260,6 +260,33 @@ impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S
     /// ```
     pub fn budget<'b>(self, budget: &'b Budget) -> Retrying<Funded<'b, P>, O, K, R, S> {
         self.plan(|plan| Funded { plan, budget })
+    }
+
+    /// Names the operation in hooks, log events, spans and metrics. Without this, the name follows from the
+    /// kind of the call: [of a closure](crate::telemetry#the-name-of-an-operation) it is the path of the
+    /// function that holds the closure.
+    ///
+    /// A metric has a label with this name, so do not make it of a value that has many, such as a user. If
+    /// two names are set, the later one holds.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().max_attempts(1);
+    /// let mut names = Vec::new();
+    /// let busy = || std::future::ready(Err::<(), _>(TimedOut::new(Duration::ZERO)));
+    /// let call = POLICY.retry(busy).operation("invoices.get");
+    /// assert!(call.notify(|event| names.push(event.operation())).await.is_err());
+    /// assert_eq!(names, ["invoices.get"]);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn operation(self, operation: &'static str) -> Retrying<Named<P>, O, K, R, S> {
+        self.plan(|plan| Named { plan, operation })
     }
 
     /// Stores a copy of the policy in the future. The future then borrows no policy, and can be stored,
@@ -657,8 +684,7 @@ where
         let (plan, policy) = (&*plan, plan.policy());
         let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
-            let overrides = operation.overrides();
-            let context = settings.context::<_, O::Value, O::Error>(plan, overrides, O::name());
+            let context = settings.context(plan, operation);
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
@@ -670,6 +696,8 @@ where
                         let error = cuts(Stopped);
                         let failure = Failure::new(Some(&error), settings.judge.fault(&error));
                         let end = CallEnd::stopped(failure, WriteOutcome::Known);
+                        let on_host = context.on_host(|| operation.host());
+                        let context = context.at(&on_host);
                         state.ended(&context, settings, runtime, end);
                         break error;
                     }
@@ -688,6 +716,8 @@ where
                                 }
                             };
                             let end = CallEnd::stopped(failure, outcome);
+                            let on_host = context.on_host(|| operation.host());
+                            let context = context.at(&on_host);
                             state.ended(&context, settings, runtime, end);
                             this.phase.set(Phase::Done);
                             // The call returns the last response unchanged.
@@ -708,6 +738,8 @@ where
                     {
                         let fault = settings.judge.fault(&error);
                         let end = CallEnd::expired(&error, fault, operation.write_outcome());
+                        let on_host = context.on_host(|| operation.host());
+                        let context = context.at(&on_host);
                         state.ended(&context, settings, runtime, end);
                         break error;
                     }
@@ -725,7 +757,7 @@ where
                 runtime,
             };
             if begins {
-                settings.around.begins(O::name(), state.failures());
+                settings.around.begins(&context, state.failures());
                 let entered = settings.around.enter();
                 let attempt = operation.begin(&run);
                 drop(entered);
@@ -769,6 +801,8 @@ where
                     settings.rules.failed(stage);
                     let write = operation.write_outcome();
                     let failure = AttemptFailure::stopped(stage, settings.judge.fault(&error));
+                    let on_host = context.on_host(|| operation.host());
+                    let context = context.at(&on_host);
                     state.cut(&context, settings, runtime, &error, failure, write);
                     break error;
                 }
@@ -796,14 +830,16 @@ where
             let Failed { error, stage } = match outcome {
                 Ok(value) => {
                     let next = X::fault(&value).and_then(|fault| {
-                        let overrides = operation.overrides();
-                        let context =
-                            settings.context::<_, O::Value, O::Error>(plan, overrides, O::name());
+                        let context = settings.context(plan, operation);
                         match operation.info() {
                             Some(info) if O::WANTS_INFO => {
                                 state.answered(&context, settings, runtime, fault, info)
                             }
-                            _ => state.answered(&context, settings, runtime, fault, ()),
+                            _ => {
+                                let on_host = context.on_host(|| operation.host());
+                                let context = context.at(&on_host);
+                                state.answered(&context, settings, runtime, fault, ())
+                            }
                         }
                     });
                     match next {
@@ -817,7 +853,15 @@ where
                         }
                         // The call returns the last response unchanged.
                         Some(_) => {}
-                        None => state.succeeded(&context, settings, runtime),
+                        None => {
+                            // A success at the first attempt has no event.
+                            let on_host = context.on_host(|| match state.failures() {
+                                0 => None,
+                                _ => operation.host(),
+                            });
+                            let context = context.at(&on_host);
+                            state.succeeded(&context, settings, runtime);
+                        }
                     }
                     this.phase.set(Phase::Done);
                     return Poll::Ready(Ok(value));
@@ -882,10 +926,7 @@ where
     };
     operation.failed(error, stage, at);
     settings.rules.failed(stage);
-    let (context, outcome) = (
-        settings.context::<_, O::Value, O::Error>(plan, operation.overrides(), O::name()),
-        operation.write_outcome(),
-    );
+    let (context, outcome) = (settings.context(plan, operation), operation.write_outcome());
     match (said, operation.info()) {
         (Some(ruling), _) => {
             let write = JudgedWrite { ruling, outcome };
@@ -894,7 +935,11 @@ where
         (None, Some(info)) if O::WANTS_INFO => {
             state.failed(&context, settings, runtime, error, stage, info)
         }
-        (None, _) => state.failed(&context, settings, runtime, error, stage, ()),
+        (None, _) => {
+            let on_host = context.on_host(|| operation.host());
+            let context = context.at(&on_host);
+            state.failed(&context, settings, runtime, error, stage, ())
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub use future::{Reported, Retrying};
 pub use judges::{ByCodes, When, WhenAny};
 pub use limit::Limited;
 pub use operation::{Awaits, Blocks, Plain, WithAttempt};
-pub use plan::Funded;
+pub use plan::{Funded, Named};
 pub use resume::Resuming;
 pub use rules::{ConflictIf, Responses, Until};
 pub use settings::Settings;
@@ -70,7 +70,7 @@ pub use self::{
     call_info::CallInfo,
     call_state::CallState,
     consecutive::ConsecutiveCount,
-    context::Context,
+    context::{Called, Context, OnHost},
     handler::Handler,
     judges::Judge,
     limit::{Expires, Limit, Timer},

@@ -115,8 +115,16 @@ pub trait Operation {
     /// Whether the operation needs the judge's verdict about a failure.
     const JUDGED: bool = false;
 
-    /// The name of the operation in logs.
-    fn name() -> &'static str;
+    /// The name of the operation in logs and metrics, or the name of its type: see
+    /// `Context::operation`. It must have few values, because it is a label.
+    fn name(&self) -> &'static str;
+
+    /// The host that the operation calls, a field of log events. Only the async loop asks for it, and not
+    /// for a success at the first attempt.
+    #[inline]
+    fn host(&self) -> Option<&str> {
+        None
+    }
 
     /// Makes the report of a call.
     fn report(&self, measures: Measures) -> Self::Report;
@@ -192,7 +200,7 @@ pub trait Closure<Arguments> {
     /// A call of the closure.
     type Running: Future<Output = Result<Self::Value, Self::Error>>;
 
-    /// The name of the closure in logs and metrics: its path.
+    /// The name of the closure's type.
     fn name() -> &'static str;
 
     /// Calls the closure.
@@ -221,7 +229,7 @@ macro_rules! closures {
 
             #[inline]
             fn name() -> &'static str {
-                path_of::<F>()
+                core::any::type_name::<F>()
             }
 
             #[inline]
@@ -241,7 +249,7 @@ macro_rules! closures {
 
             #[inline]
             fn name() -> &'static str {
-                path_of::<F>()
+                core::any::type_name::<F>()
             }
 
             #[inline]
@@ -256,18 +264,6 @@ macro_rules! closures {
 closures!();
 closures!(A);
 
-/// The name of an operation in logs and metrics: the path of the function or closure. The type of a boxed
-/// closure says nothing about the operation, in several hundred characters.
-#[inline]
-fn path_of<F>() -> &'static str {
-    let path = core::any::type_name::<F>();
-    if path.starts_with("alloc::boxed::Box<dyn ") {
-        "boxed closure"
-    } else {
-        path
-    }
-}
-
 /// An operation without arguments: `|| client.get(url)`.
 #[derive(Clone, Copy)]
 pub struct Plain<C>(pub(super) C);
@@ -279,7 +275,7 @@ impl<C: Closure<()>> Operation for Plain<C> {
     type Report = Report;
 
     #[inline]
-    fn name() -> &'static str {
+    fn name(&self) -> &'static str {
         C::name()
     }
 
@@ -329,7 +325,7 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     const WANTS_INFO: bool = true;
 
     #[inline]
-    fn name() -> &'static str {
+    fn name(&self) -> &'static str {
         C::name()
     }
 
@@ -360,26 +356,3 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
 }
 
 named_in_debug!(Awaits, Blocks, Plain, WithAttempt);
-
-#[cfg(test)]
-mod tests {
-    use super::{Awaits, Closure};
-    use core::future::{Ready, ready};
-
-    fn name<F: FnMut() -> Ready<Result<(), ()>>>(_: &F) -> &'static str {
-        Awaits::<F>::name()
-    }
-
-    #[test]
-    fn a_closure_is_named_by_its_path_and_a_boxed_one_is_not_named_by_its_type() {
-        let closure = || ready(Ok(()));
-        assert!(
-            name(&closure).contains("operation::tests::"),
-            "{}",
-            name(&closure)
-        );
-        let boxed: std::boxed::Box<dyn FnMut() -> Ready<Result<(), ()>>> =
-            std::boxed::Box::new(|| ready(Ok(())));
-        assert_eq!(name(&boxed), "boxed closure");
-    }
-}

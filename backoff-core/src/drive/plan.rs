@@ -1,4 +1,5 @@
-//! The policy of a call and the budget that pays for its waits, and the guard that gives tokens back.
+//! The policy of a call, the budget that pays for its waits, and the name of its operation; and the guard
+//! that gives tokens back.
 
 use super::call_state::CallState;
 use crate::{budget::Budget, policy::Policy, state::Overrides};
@@ -16,8 +17,8 @@ pub trait Pays {
     }
 }
 
-/// The policy of a call, and perhaps a budget of the call: `&Policy`, `Policy`, or one of them
-/// [`Funded`].
+/// The policy of a call, and perhaps a budget of the call and the name of its operation: `&Policy`,
+/// `Policy`, or one of them [`Funded`] or [`Named`].
 pub trait Plan: Pays + Clone {
     /// The same plan with a policy of its own.
     type Owned: Plan;
@@ -27,6 +28,12 @@ pub trait Plan: Pays + Clone {
 
     /// The same plan with a copy of the policy.
     fn owned(&self) -> Self::Owned;
+
+    /// The name of the operation, if the call gives one.
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The rules of the call beside its policy: those of the operation, and a budget.
     #[inline]
@@ -75,25 +82,40 @@ impl Plan for &Policy {
     }
 }
 
-/// A policy that several calls share.
+/// A plan that several calls share.
 #[cfg(feature = "tower")]
-impl Pays for std::sync::Arc<Policy> {
+impl<P: Pays> Pays for std::sync::Arc<P> {
     fn budget(&self) -> Option<&Budget> {
-        self.budget
+        (**self).budget()
+    }
+
+    #[inline]
+    fn may_pay(&self) -> bool {
+        (**self).may_pay()
     }
 }
 
 #[cfg(feature = "tower")]
-impl Plan for std::sync::Arc<Policy> {
+impl<P: Plan> Plan for std::sync::Arc<P> {
     type Owned = Self;
 
     #[inline]
     fn policy(&self) -> &Policy {
-        self
+        (**self).policy()
     }
 
     fn owned(&self) -> Self {
         self.clone()
+    }
+
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        (**self).operation()
+    }
+
+    #[inline]
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+        (**self).overrides(of_operation)
     }
 }
 
@@ -127,8 +149,59 @@ impl<'f, P: Plan> Plan for Funded<'f, P> {
     }
 
     #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        self.plan.operation()
+    }
+
+    #[inline]
     fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
         Some(Overrides::with_budget(of_operation.as_ref(), self.budget))
+    }
+}
+
+/// A plan with the name of the operation. Made by
+/// [`Retrying::operation`](super::future::Retrying::operation).
+#[derive(Clone, Copy, Debug)]
+pub struct Named<P> {
+    pub(super) plan: P,
+    pub(super) operation: &'static str,
+}
+
+impl<P: Pays> Pays for Named<P> {
+    #[inline]
+    fn budget(&self) -> Option<&Budget> {
+        self.plan.budget()
+    }
+
+    #[inline]
+    fn may_pay(&self) -> bool {
+        self.plan.may_pay()
+    }
+}
+
+impl<P: Plan> Plan for Named<P> {
+    type Owned = Named<P::Owned>;
+
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self.plan.policy()
+    }
+
+    fn owned(&self) -> Self::Owned {
+        Named {
+            plan: self.plan.owned(),
+            operation: self.operation,
+        }
+    }
+
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        Some(self.operation)
+    }
+
+    #[inline]
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+        self.plan.overrides(of_operation)
     }
 }
 

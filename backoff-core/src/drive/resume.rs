@@ -50,8 +50,8 @@ use core::pin::{Pin, pin};
 /// dropped without progress has no end event: when the operation ends well, call `progress` once more.
 /// After a stretch was given up, further failures belong to no call until there is progress.
 ///
-/// Log events and metrics call the operation `resuming`, unless [`name`](Self::name) gives another
-/// name.
+/// Log events and metrics call the operation `resuming`, unless [`operation`](Self::operation) gives
+/// another name.
 ///
 /// The duration of the first attempt of a stretch is not recorded, because only the caller knows when
 /// that attempt began. A retry begins when [`failed`](Self::failed) has waited. Its duration is
@@ -63,7 +63,7 @@ pub struct Resuming<'p, K = Settings, R = AsyncRuntime, S = Unstopped> {
     settings: K,
     runtime: R,
     signal: S,
-    name: &'static str,
+    operation: &'static str,
     /// The stretch was given up: no attempt of it follows.
     is_given_up: bool,
     /// Reports the success of the stretch to hooks, logs and metrics, after an attempt of it has failed.
@@ -173,7 +173,7 @@ impl<'p, K, R> Resuming<'p, K, R> {
             settings,
             runtime,
             signal: Unstopped,
-            name: "resuming",
+            operation: "resuming",
             is_given_up: false,
             succeeds: None,
         }
@@ -182,7 +182,7 @@ impl<'p, K, R> Resuming<'p, K, R> {
 
 impl<'p, K, R, S> Resuming<'p, K, R, S> {
     const fn context(&self) -> Context<'p> {
-        Context::of(self.guard.plan, self.name)
+        Context::of(self.guard.plan, self.operation)
     }
 
     pub(super) fn signal<Q>(self, signal: Q) -> Resuming<'p, K, R, Q> {
@@ -191,7 +191,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
             settings: self.settings,
             runtime: self.runtime,
             signal,
-            name: self.name,
+            operation: self.operation,
             is_given_up: self.is_given_up,
             succeeds: self.succeeds,
         }
@@ -208,15 +208,15 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
     /// # let time = VirtualTime::new();
     /// const POLICY: Policy = Policy::exponential();
     /// let mut names = Vec::new();
-    /// let pages = POLICY.resuming().name("invoices.pages").runtime(time);
+    /// let pages = POLICY.resuming().operation("invoices.pages").runtime(time);
     /// let mut pages = pages.notify(|event: &Event<'_, TimedOut>| names.push(event.operation()));
     /// pages.failed_blocking(TimedOut::new(Default::default())).unwrap();
     /// drop(pages);
     /// assert_eq!(names, ["invoices.pages"]);
     /// # }
     /// ```
-    pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = name;
+    pub const fn operation(mut self, operation: &'static str) -> Self {
+        self.operation = operation;
         self
     }
 
@@ -244,7 +244,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
             settings: self.settings,
             runtime,
             signal: self.signal,
-            name: self.name,
+            operation: self.operation,
             is_given_up: self.is_given_up,
             succeeds: None,
         }
@@ -398,7 +398,7 @@ impl<'p, J, N, R, S> Resuming<'p, Settings<J, N>, R, S> {
             settings: self.settings.hook(|before| (before, hook)),
             runtime: self.runtime,
             signal: self.signal,
-            name: self.name,
+            operation: self.operation,
             is_given_up: self.is_given_up,
             succeeds: None,
         }

@@ -6,10 +6,11 @@ use super::rules::Responses;
 use super::{
     around::Around,
     attempt_failure::AttemptFailure,
-    context::Context,
+    context::{Called, Context},
     handler::Handler,
     judges::{ByCodes, Judge},
     limit::Limit,
+    operation::Operation,
     plan::Plan,
     rules::Rules,
     watch::Watch,
@@ -99,24 +100,21 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 }
 
 impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
-    /// The rules of a call and its name. `of_operation` are the operation's own rules.
+    /// The rules of a call and the name of its operation. The host is not in it, because it would be
+    /// borrowed from the operation, which an attempt changes.
     #[inline]
-    pub(crate) fn context<'a, P, T, E>(
-        &self,
-        plan: &'a P,
-        of_operation: Option<Overrides<'static>>,
-        name: &'static str,
-    ) -> Context<'a>
+    pub(crate) fn context<'a, P, O>(&self, plan: &'a P, operation: &O) -> Context<'a>
     where
         P: Plan,
-        X: Rules<T, E>,
+        O: Operation,
+        X: Rules<O::Value, O::Error>,
         L: Limit,
     {
-        let of_call = self.limit.overrides(self.rules.overrides(of_operation));
+        let of_operation = self.rules.overrides(operation.overrides());
         Context {
             policy: plan.policy(),
-            overrides: plan.overrides(of_call),
-            name,
+            overrides: plan.overrides(self.limit.overrides(of_operation)),
+            called: Called::Name(plan.operation().unwrap_or_else(|| operation.name())),
         }
     }
 }

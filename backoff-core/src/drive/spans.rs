@@ -4,6 +4,7 @@ use super::{
     around::Around,
     attempt_failure::{AttemptFailure, ErrorType},
     blocking::Blocking,
+    context::Context,
     future::Retrying,
     limit::Limit,
     operation::Operation,
@@ -59,6 +60,11 @@ impl Spans {
     /// No attempt has begun.
     pub(crate) const NONE: Self = Spans { span: Span::none() };
 
+    /// An attempt of this operation is about to begin, after so many failures.
+    pub(crate) fn begin(&mut self, operation: &'static str, failures: u32) {
+        self.span = of_attempt(operation, failures);
+    }
+
     /// The span of the running attempt.
     pub(crate) fn span(&self) -> Span {
         self.span.clone()
@@ -69,8 +75,8 @@ impl Around for Spans {
     type Attempt<A> = Instrumented<A>;
     type Entered<'a> = Entered<'a>;
 
-    fn begins(&mut self, name: &'static str, failures: u32) {
-        self.span = of_attempt(name, failures);
+    fn begins(&mut self, context: &Context<'_>, failures: u32) {
+        self.begin(context.operation(), failures);
     }
 
     fn around<A>(&self, attempt: A) -> Instrumented<A> {
@@ -125,7 +131,7 @@ where
     ///
     /// | field | value |
     /// |---|---|
-    /// | `operation` | the path of the function or closure |
+    /// | `operation` | the [name of the operation](crate::telemetry#the-name-of-an-operation) |
     /// | `http.request.resend_count` | how many attempts were made before: 1 in the second one. The first attempt has no such field |
     /// | `error.type` | how the attempt failed, as in the [metrics](crate::telemetry#metrics-feature-metrics); never an error's text. An attempt that succeeds has no such field |
     ///

@@ -242,7 +242,7 @@ where
     type Report = UpdateReport;
     const JUDGED: bool = M::KEEPS;
 
-    fn name() -> &'static str {
+    fn name(&self) -> &'static str {
         Write::name()
     }
 

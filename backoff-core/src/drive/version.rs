@@ -343,7 +343,7 @@ where
         E: Fault,
         VersionedUpdate<Read, Change, Write, F, T, E>: Operation,
     {
-        self.operation(|update| update.with_memory(Versioned::new(version)))
+        self.with_operation(|update| update.with_memory(Versioned::new(version)))
     }
 }
 
@@ -359,6 +359,6 @@ impl<P, Read, Change, Write, K, R, S> Blocking<P, Update<Read, Change, Write>, K
         T: Version,
         E: Fault,
     {
-        self.operation(|update| update.with_memory(Versioned::new(version)))
+        self.with_operation(|update| update.with_memory(Versioned::new(version)))
     }
 }

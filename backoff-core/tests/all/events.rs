@@ -5,8 +5,12 @@ use crate::common::{
     error::TestError,
     forms::{BUSY, PLAIN, SECOND, Said, Setting, Step, call, fails, gives, runs},
 };
-use backoff_core::{Event, HintSource, StopReason, WaitSource, retry};
-use std::{cell::RefCell, future::ready, time::Duration};
+use backoff_core::{Budget, Event, HintSource, Policy, StopReason, WaitSource, retry};
+use std::{
+    cell::RefCell,
+    future::{pending, ready},
+    time::Duration,
+};
 
 fn waiting(attempt: u32, seconds: u64, source: WaitSource) -> Said {
     Said::Waiting {
@@ -101,32 +105,108 @@ fn what_succeeds_at_once_tells_nothing_and_reads_no_clock() {
 }
 
 #[test]
-fn an_event_names_the_operation_and_tells_itself() {
-    let told = RefCell::new(Vec::new());
-    let note = |event: &Event<'_, TestError>| {
-        told.borrow_mut()
-            .push((event.operation().to_owned(), event.to_string()));
-    };
-    #[retry(policy = PLAIN.max_attempts(2), runtime = Scripted::default(), name = "billing.get", notify = note)]
-    fn named(note: impl Fn(&Event<'_, TestError>)) -> Result<(), TestError> {
-        Err(BUSY)
-    }
-    named(note).unwrap_err();
+fn an_event_tells_itself() {
+    let mut told = Vec::new();
     let twice = PLAIN.max_attempts(2);
-    let call = twice.blocking(|| Err::<(), _>(BUSY)).notify(note);
+    let call = twice.blocking(|| Err::<(), _>(BUSY));
+    let call = call.notify(|event| told.push(event.to_string()));
     call.runtime(Scripted::default()).call().unwrap_err();
-    let told = told.into_inner();
-    assert_eq!(told.len(), 4);
-    for (told, (operation, text)) in told.iter().zip([
-        ("billing.get", "attempt 1 failed, next in 1.0s: "),
-        ("billing.get", "gave up after 2 attempts"),
-        (
-            "an_event_names_the_operation",
-            "attempt 1 failed, next in 1.0s: ",
-        ),
-        ("an_event_names_the_operation", "gave up after 2 attempts"),
-    ]) {
-        let is_told = told.0.contains(operation) && told.1.starts_with(text);
-        assert!(is_told, "{told:?}");
+    let [waits, ended] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(waits.starts_with("attempt 1 failed, next in 1.0s: "));
+    assert!(ended.starts_with("gave up after 2 attempts"));
+}
+
+/// The operations of the events.
+type Named = RefCell<Vec<&'static str>>;
+
+/// A client whose methods retry: the function that holds a closure belongs to a generic type.
+struct Client<T>(T);
+
+impl<T> Client<T> {
+    fn get(&self, named: &Named) -> Result<(), TestError> {
+        let call = ONCE.blocking(|| Err(BUSY));
+        call.notify(note(named)).call()
+    }
+}
+
+const ONCE: Policy = PLAIN.max_attempts(1);
+
+fn note(named: &Named) -> impl FnMut(&Event<'_, TestError>) + Clone {
+    |event| named.borrow_mut().push(event.operation())
+}
+
+fn busy() -> Result<(), TestError> {
+    Err(BUSY)
+}
+
+async fn in_async(named: &Named) -> Result<(), TestError> {
+    let call = ONCE.retry(|| async { ONCE.retry(async || busy()).notify(note(named)).await });
+    call.notify(note(named)).await
+}
+
+#[test]
+fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it() {
+    #[retry(policy = ONCE, operation = "billing.get", notify = note(named))]
+    fn annotated(named: &Named) -> Result<(), TestError> {
+        busy()
+    }
+    #[retry(policy = ONCE, notify = note(named))]
+    fn unnamed(named: &Named) -> Result<(), TestError> {
+        busy()
+    }
+    let budget = Budget::aws();
+    let shutdown = || pending::<()>();
+    let ready_busy = || ready(busy());
+    type Call<'c> = &'c dyn Fn(&Named) -> Result<(), TestError>;
+    // `…` is this module.
+    let rows: &[(&[&str], Call<'_>)] = &[
+        (&["billing.get"], &annotated),
+        (&["…unnamed"], &unnamed),
+        (&["…in_async"; 2], &|named| at_once(in_async(named))),
+        (&["…Client<alloc::string::String>::get"], &|named| {
+            Client(String::new()).get(named)
+        }),
+        (&["…busy"], &|named| {
+            ONCE.blocking(busy).notify(note(named)).call()
+        }),
+        (&["boxed closure"], &|named| {
+            let boxed: Box<dyn Fn() -> Result<(), TestError>> = Box::new(busy);
+            ONCE.blocking(boxed).notify(note(named)).call()
+        }),
+        (&["a.b"], &|named| {
+            ONCE.blocking(busy)
+                .operation("a.b")
+                .notify(note(named))
+                .call()
+        }),
+        // Before and after the settings that change the type of a call; the later name holds.
+        (&["later"], &|named| {
+            let call = ONCE.retry(ready_busy).operation("a.b").budget(&budget);
+            let call = call.stop_on(shutdown()).owned().operation("later");
+            at_once(call.notify(note(named)))
+        }),
+        (&["a.b"], &|named| {
+            let call = ONCE
+                .retry(ready_busy)
+                .operation("a.b")
+                .budget(&budget)
+                .owned();
+            at_once(call.notify(note(named)))
+        }),
+    ];
+    for (row, (expected, call)) in rows.iter().enumerate() {
+        let named = Named::default();
+        assert_eq!(call(&named), Err(BUSY), "row {row}");
+        let expected = expected.iter().map(|name| match name.strip_prefix('…') {
+            Some(path) => format!("{}::{path}", module_path!()),
+            None => (*name).to_owned(),
+        });
+        assert_eq!(
+            named.into_inner(),
+            expected.collect::<Vec<_>>(),
+            "row {row}"
+        );
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::common::{
     error::{Talkative, TestError},
-    forms::{BUSY, Form, HANGS, Kind, PLAIN, SECOND, Setting, Step, call, fails, forms, gives},
+    forms::{
+        BUSY, Form, HANGS, Kind, PLAIN, SECOND, Setting, Step, assert_is_name, call, fails, forms,
+        gives,
+    },
 };
 use backoff_core::{
     __private::ForeignCall,
@@ -35,7 +38,10 @@ fn recorded_with_operations<T>(work: impl FnOnce() -> T) -> (T, Recorded, Vec<St
         let mut name = key.key().name().to_owned();
         for label in key.key().labels() {
             match label.key() {
-                "retry.operation" => operations.push(label.value().to_owned()),
+                "retry.operation" => {
+                    assert_is_name(label.value());
+                    operations.push(label.value().to_owned());
+                }
                 other => name += &format!(" {other}={}", label.value()),
             }
         }
@@ -514,26 +520,33 @@ fn an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let operations = |work: &mut dyn FnMut()| recorded_with_operations(work).2;
-    let closure = operations(&mut || {
-        let call = POLICY.blocking(|| Err::<(), _>(TestError::status(404)));
-        call.call().unwrap_err();
-    });
-    assert_eq!(closure.len(), 1);
-    assert!(
-        closure[0].contains("an_operation_is_called_by"),
-        "{closure:?}"
+    let gone = || Err::<(), _>(TestError::status(404));
+    let here = concat!(
+        module_path!(),
+        "::an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error"
     );
-
-    let resumed = operations(&mut || {
-        let gone = TestError::status(404);
-        let mut pages = POLICY.resuming().name("pages");
-        runtime.block_on(pages.failed(gone)).unwrap_err();
-        runtime
-            .block_on(POLICY.resuming().failed(gone))
-            .unwrap_err();
-        let mut blocking = POLICY.blocking_resuming().name("rows");
-        blocking.failed_blocking(gone).unwrap_err();
+    let (_, _, operations) = recorded_with_operations(|| {
+        POLICY.blocking(gone).call().unwrap_err();
+        let named = POLICY.blocking(gone).operation("blocking");
+        named.call().unwrap_err();
+        let named = POLICY.retry(|| ready(gone())).operation("async");
+        runtime.block_on(named).unwrap_err();
+        let error = gone().unwrap_err();
+        let mut pages = POLICY.resuming().operation("pages");
+        runtime.block_on(pages.failed(error)).unwrap_err();
+        let mut unnamed = POLICY.resuming();
+        runtime.block_on(unnamed.failed(error)).unwrap_err();
+        let mut rows = POLICY.blocking_resuming().operation("rows");
+        rows.failed_blocking(error).unwrap_err();
+        let read = move |_: u8| ready(gone());
+        let combined = || POLICY.combine(read, |_, ()| ready(Ok(())));
+        let add = combined().update(0, |()| true);
+        runtime.block_on(add).unwrap_err();
+        let add = combined().operation("combined").update(0, |()| true);
+        runtime.block_on(add).unwrap_err();
     });
-    assert_eq!(resumed, ["pages", "resuming", "rows"]);
+    let expected = [
+        here, "async", "blocking", "combined", "pages", "resuming", "rows",
+    ];
+    assert_eq!(operations, expected);
 }

@@ -209,6 +209,21 @@ fn responses_and_errors_are_waited_after() {
 }
 
 #[test]
+fn the_operation_is_tower_unless_the_layer_names_it() {
+    let once = POLICY.max_attempts(1);
+    let named = once.layer().operation("billing");
+    // The name stays where a setting changes the type of the layer.
+    for (layer, operation) in [(once.layer(), "tower"), (named, "billing")] {
+        let (mut server, told) = (Server::answering([LOST]), Mutex::new(None));
+        server.is_ready = true;
+        let note = |event: &Event<'_, TestError>| *told.lock().unwrap() = Some(event.operation());
+        let layer = layer.runtime(server.time.clone()).notify(note);
+        at_once(layer.layer(server).oneshot(get())).unwrap_err();
+        assert_eq!(told.into_inner().unwrap(), Some(operation));
+    }
+}
+
+#[test]
 fn what_may_be_sent_twice_follows_from_the_request() {
     let careful = POLICY.idempotent(false);
     let by_method = POLICY.idempotent_by_method();

@@ -160,6 +160,7 @@ const NAMES: &[(&str, Meant)] = &[
         "use_jitter",
         Sentence("write `jitter = full`, or `jitter = none` for no jitter"),
     ),
+    ("name", Same("operation")),
     ("in_a_row", Same("consecutive")),
     ("success_threshold", Same("consecutive")),
     ("codes", Same("on")),

@@ -318,9 +318,9 @@ keys! {
             takes: "a value with the clock, timer and random numbers of another executor",
             without: "tokio's, or the thread's",
         }
-        name: Expr = Text(Ok) {
-            usage: r#"name = "billing.charge""#,
-            takes: "a text: the name in logs",
+        operation: Expr = Text(Ok) {
+            usage: r#"operation = "billing.charge""#,
+            takes: "a text: the name of the operation in logs and metrics",
             without: "the function's path",
         }
         krate as "crate": Path = Expr(path) {

@@ -25,7 +25,7 @@ fn reads_every_key_in_any_order() {
         policy = iam::REQUEST, crate = renamed::core, idempotent, retry_conflicts = false,
         clone(a, r#type), keep(self,), faults(A<B, C>, D), also_on = [408], throttled_base = 2s,
         max_retry_after = "1m", budget = B, attempt = n, notify = |event| log(event),
-        sleep = timer, name = "a.b",
+        sleep = timer, operation = "a.b",
     });
     let base = args.base.unwrap().value.literal;
     assert_eq!(base, Some(Duration::from_millis(1500)));
@@ -42,7 +42,7 @@ fn reads_every_key_in_any_order() {
     assert_eq!(args.clone.unwrap().value.names.len(), 2);
     assert_eq!(args.keep.unwrap().value.names.len(), 1);
     assert_eq!(args.faults.unwrap().value.len(), 2);
-    assert!(args.sleep.is_some() && args.notify.is_some() && args.name.is_some());
+    assert!(args.sleep.is_some() && args.notify.is_some() && args.operation.is_some());
 }
 
 #[test]

@@ -27,8 +27,8 @@ pub(super) struct Loop<'a> {
     pub(super) returns: TokenStream,
     /// The place of the message that the outcome cannot be judged.
     pub(super) judged_at: Span,
-    /// The name in logs.
-    pub(super) name: TokenStream,
+    /// The name of the operation in logs and metrics.
+    pub(super) operation: TokenStream,
 }
 
 /// The context, which is the same for all attempts.
@@ -227,11 +227,11 @@ impl Loop<'_> {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let policy = policy(self.library, self.args);
-        let name = &self.name;
+        let operation = &self.operation;
         let overrides = self.overrides();
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                &#k::__private::Context { policy: #policy, overrides: #overrides, name: #name }
+                &#k::__private::Context { policy: #policy, overrides: #overrides, called: #k::__private::Called::Name(#operation) }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.

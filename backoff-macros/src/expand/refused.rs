@@ -136,7 +136,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
         .chain(told(&args.runtime).map(value))
         .chain(told(&args.stop_on).map(value))
         .chain(told(&args.cut_on).map(value))
-        .chain(told(&args.name).map(value))
+        .chain(told(&args.operation).map(value))
         .chain(types)
         .collect()
 }

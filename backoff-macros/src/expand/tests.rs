@@ -69,7 +69,7 @@ fn each_form_and_each_key_in_the_written_code() {
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &::backoff_core::Policy::exponential(),
                         overrides: p::Option::None,
-                        name: ::core::concat!(::core::module_path!(), "::read"),
+                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::read")),
                     };
                     let mut __guard = p::begin(__BACKOFF, &p::ASYNC, false);
                     loop {
@@ -125,7 +125,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
                         ),
                         overrides: p::cut_at(p::Option::None),
-                        name: ::core::concat!(::core::module_path!(), "::f"),
+                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::f")),
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
@@ -202,7 +202,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         &p::Context {
                             policy: &__guard.plan,
                             overrides: p::Option::None,
-                            name: ::core::concat!(::core::module_path!(), "::type"),
+                            called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                         },
                         &p::BLOCKING,
                         &mut __guard.state,
@@ -215,7 +215,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             &p::Context {
                                 policy: &__guard.plan,
                                 overrides: p::Option::None,
-                                name: ::core::concat!(::core::module_path!(), "::type"),
+                                called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                             },
                             &p::BLOCKING,
                             &mut __guard.state,
@@ -230,7 +230,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                     &p::Context {
                                         policy: &__guard.plan,
                                         overrides: p::Option::None,
-                                        name: ::core::concat!(::core::module_path!(), "::type"),
+                                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                                     },
                                     &p::BLOCKING,
                                     &mut __guard.state,
@@ -250,7 +250,7 @@ fn each_form_and_each_key_in_the_written_code() {
         ),
         (
             attribute(
-                r#"clone(body), attempt = n, notify = hear, sleep = timer, name = "put",
+                r#"clone(body), attempt = n, notify = hear, sleep = timer, operation = "put",
                 attempt_timeout = LIMIT, on = [503, E::Busy, E::Io(k) if k.passes()]"#,
                 "async fn put(mut body: Vec<u8>) -> Result<(), E> {
                     body.push(n.number());
@@ -266,7 +266,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 503],
                         ),
                         overrides: p::cut_at(p::Option::None),
-                        name: "put",
+                        called: p::Called::Name("put"),
                     };
                     let mut __guard = p::begin(__BACKOFF, &__timer, true);
                     let mut __info = p::call_info(&__timer);
@@ -352,7 +352,11 @@ fn each_form_and_each_key_in_the_written_code() {
                         let __ret: Result<u8, E> = {
                             let mut __guard = p::begin_known(
                                 || const {
-                                    &p::Context {policy: &P, overrides: p::Option::None, name: ::core::concat!(::core::module_path!(), "::get")}
+                                    &p::Context {
+                                        policy: &P,
+                                        overrides: p::Option::None,
+                                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::get")),
+                                    }
                                 },
                                 &p::ASYNC,
                                 false,
@@ -404,29 +408,29 @@ fn each_form_and_each_key_in_the_written_code() {
         (
             block("max_attempts = 3", "{ read() }"),
             expect![[r#"
-            fn f() {
-                {
-                    const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &::backoff_core::Policy::max_attempts(::backoff_core::Policy::exponential(), 3),
-                        overrides: p::Option::None,
-                        name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                    };
-                    let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
-                    loop {
-                        let __outcome: _ = (|| { read() })();
-                        let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
-                        match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
-                            p::Option::None => break __outcome,
-                            p::Option::Some(__wait) => {
-                                if p::pause(__BACKOFF, &p::BLOCKING, &mut __guard.state, __wait, &__outcome, p::Option::None, &mut __judge) {
-                                    break __outcome;
+                fn f() {
+                    {
+                        const __BACKOFF: &p::Context<'static> = &p::Context {
+                            policy: &::backoff_core::Policy::max_attempts(::backoff_core::Policy::exponential(), 3),
+                            overrides: p::Option::None,
+                            called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
+                        };
+                        let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
+                        loop {
+                            let __outcome: _ = (|| { read() })();
+                            let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
+                            match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
+                                p::Option::None => break __outcome,
+                                p::Option::Some(__wait) => {
+                                    if p::pause(__BACKOFF, &p::BLOCKING, &mut __guard.state, __wait, &__outcome, p::Option::None, &mut __judge) {
+                                        break __outcome;
+                                    }
                                 }
                             }
                         }
                     }
                 }
-            }
-        "#]],
+            "#]],
         ),
         (
             block(
@@ -440,7 +444,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         const __BACKOFF: &p::Context<'static> = &p::Context {
                             policy: &iam::READ_MODIFY_WRITE,
                             overrides: p::Option::None,
-                            name: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                            called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
                         };
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {

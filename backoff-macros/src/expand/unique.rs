@@ -186,18 +186,18 @@ mod tests {
     #[test]
     fn a_key_with_the_name_of_an_argument_names_no_argument() {
         let function = parse_quote! {
-            async fn f(base: Cell<u8>, name: Job, clone: Job, idempotent: Job) { f(base, name, clone, idempotent) }
+            async fn f(base: Cell<u8>, operation: Job, clone: Job, idempotent: Job) { f(base, operation, clone, idempotent) }
         };
         let cases = [
             (
                 "base = 1s, idempotent, clone(x)",
-                "base name clone idempotent",
+                "base operation clone idempotent",
             ),
-            ("name = \"a\"", "base name clone idempotent"),
-            ("base = base.get(), clone(name)", "clone idempotent"),
-            ("when = |a, base| b == clone", "name idempotent"),
-            ("name = \"{base}\"", "name clone idempotent"),
-            ("P.base(base)", "name clone idempotent"),
+            ("operation = \"a\"", "base operation clone idempotent"),
+            ("base = base.get(), clone(operation)", "clone idempotent"),
+            ("when = |a, base| b == clone", "operation idempotent"),
+            ("operation = \"{base}\"", "operation clone idempotent"),
+            ("P.base(base)", "operation clone idempotent"),
         ];
         for (given, expected) in cases {
             assert_eq!(asked(&function, given), expected, "{given}");

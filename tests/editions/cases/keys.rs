@@ -86,7 +86,7 @@ fn policies_and_budgets() {
         [policy = POOR] => 1;
         [policy = POOR, budget = PLENTY] => 3;
         [base = "1ms", budget = NONE_LEFT] => 1;
-        [base = "1ms", name = "a.name", on = [503], idempotent] => 3;
+        [base = "1ms", operation = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;
     }
     async_rows! { [base = "1ms", runtime = backoff_core::Tokio] => 3; }

@@ -73,12 +73,12 @@ impl Clone for Copied<'_> {
 /// Who decides is in the keys.
 macro_rules! judged {
     ($([$($keys:tt)*];)*) => {$({
-        #[retry(base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event), $($keys)*)]
+        #[retry(base = "5s", deadline = "60s", runtime = Late, operation = NAME, notify = |event| hear(heard, event), $($keys)*)]
         fn blocking(flaky: &Flaky, heard: &Heard) -> Result<u32, Error> {
             Ok(flaky.call()?)
         }
         #[retry(
-            base = "5s", deadline = "60s", runtime = Late, name = NAME, notify = |event| hear(heard, event),
+            base = "5s", deadline = "60s", runtime = Late, operation = NAME, notify = |event| hear(heard, event),
             attempt_timeout = "10s", attempt = n, clone(copied), $($keys)*
         )]
         async fn awaited(flaky: &Flaky, heard: &Heard, copied: Copied<'_>) -> Result<u32, Error> {
@@ -105,7 +105,7 @@ fn whoever_decides() {
         [on = [429, Error::Api(_)]];
     }
     assert_eq!(recorder.events().len(), 3 * 4);
-    #[retry(base = "5s", deadline = "60s", on = [503], runtime = Late, name = NAME, faults(Error))]
+    #[retry(base = "5s", deadline = "60s", on = [503], runtime = Late, operation = NAME, faults(Error))]
     fn found(flaky: &Flaky) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
         Ok(flaky.call().map_err(Error::Api)?)
     }

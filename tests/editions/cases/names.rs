@@ -10,7 +10,7 @@ struct r#struct {
 #[test]
 fn raw_identifiers() {
     both! {
-        #[retry(base = "1ms", clone(r#match), attempt = r#fn, name = "r")] =>
+        #[retry(base = "1ms", clone(r#match), attempt = r#fn, operation = "r")] =>
         #[allow(unused_mut, unused_variables)]
         pub(super) async fn r#async(r#ref: &Flaky, r#match: String, r#type: r#struct) -> Result<usize, ApiError> {
             let r#fn = 1;

@@ -165,7 +165,7 @@ fn where_other_attributes_have_moved_the_arguments() {
 struct Duration(Cell<u32>);
 
 // An argument that has the name of a key, and one that has the name of a type of std.
-alike! { arguments_with_names_of_other_things [base = "1ms", name = "f"]
+alike! { arguments_with_names_of_other_things [base = "1ms", operation = "f"]
     |flaky| run(sent(f(flaky, Cell::new(1), Duration(Cell::new(2))))) =>
     pub(super) async fn f(flaky: &Flaky, base: Cell<u32>, name: Duration) -> Result<u32, ApiError> {
         std::future::ready(()).await;

@@ -92,7 +92,7 @@ pub async fn bare() -> Result<u8, Error> {
 /// Returns the radio's error.
 #[retry(
     policy = POLICY, deadline = "1m", timeout = "30s", attempt_timeout = "1s", jitter = decorrelated,
-    until = |value| *value > 3, consecutive = 2, attempt = n, notify = hear, clone(packet), runtime = board, name = "send"
+    until = |value| *value > 3, consecutive = 2, attempt = n, notify = hear, clone(packet), runtime = board, operation = "send"
 )]
 pub async fn send(board: Board, packet: [u8; 4]) -> Result<u8, Error> {
     let number = n.number();

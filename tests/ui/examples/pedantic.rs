@@ -141,7 +141,7 @@ pub async fn bare(name: &str) -> Result<usize, Error> {
     deadline = "5m", attempt_timeout = "10s", throttled_base = "2s", max_retry_after = "1m",
     on = [429, 500..=504, Error::Changed, Error::Api { code: 404, wait } if wait.is_some()],
     also_on = [408], idempotent, retry_conflicts, budget = BUDGET, clone(body), keep(seen),
-    attempt = attempt, notify = hear, name = "everything"
+    attempt = attempt, notify = hear, operation = "everything"
 )]
 pub async fn everything(name: &str, mut body: Vec<u8>, mut seen: usize) -> Result<usize, Error> {
     body.push(1);
@@ -167,7 +167,7 @@ pub fn blocking(limit: u32) -> Result<u32, Error> {
 ///
 /// # Errors
 /// Any.
-#[retry(policy = POLICY, deadline = "1m", until = |value: &u32| *value > limit, notify = hear, name = "told")]
+#[retry(policy = POLICY, deadline = "1m", until = |value: &u32| *value > limit, notify = hear, operation = "told")]
 pub fn told(limit: u32) -> Result<u32, Error> {
     Ok(limit)
 }

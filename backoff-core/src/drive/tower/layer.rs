@@ -4,7 +4,7 @@ use super::{
     copies::{Cloned, ClonedBy, Copies, Replaying},
     outgoing::Outgoing,
     replay::Replay,
-    sends::Sends,
+    sends::{Sends, TOWER},
     signal::{CutOn, Signals, StopOn},
 };
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
         future::Retrying,
         judges::{ByCodes, Judge},
         limit::{Expires, Limit, Limited},
+        plan::Named,
         rules::{Responses, Rules},
         settings::{Delays, Settings},
         stopping::Unstopped,
@@ -44,6 +45,7 @@ use tower_service::Service;
 #[must_use = "a layer does nothing until it is given a service"]
 pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     policy: Policy,
+    operation: &'static str,
     idempotent: Option<bool>,
     copies: C,
     settings: K,
@@ -65,6 +67,7 @@ impl<J> RetryLayer<Cloned, LayerSettings<J>> {
     const fn judged(policy: Policy, judge: J) -> Self {
         RetryLayer {
             policy: without_conflicts(policy),
+            operation: TOWER,
             idempotent: None,
             copies: Cloned,
             settings: Settings::judging_responses(judge),
@@ -120,6 +123,20 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         self
     }
 
+    /// Names the operation in hooks, log events and metrics: for example the service that all requests of
+    /// the layer go to. Without this, the name is `tower`.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// let billing = Policy::exponential().layer().operation("billing");
+    /// # let _ = billing;
+    /// ```
+    pub const fn operation(mut self, operation: &'static str) -> Self {
+        self.operation = operation;
+        self
+    }
+
     /// Copies requests by the function `copy` instead of `Clone`: for a body that is not `Clone`, and for a
     /// request type of your own. If the function returns `None` for a request, the request is sent once.
     ///
@@ -171,6 +188,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     fn copied<D>(self, copies: D) -> RetryLayer<D, K, R, G> {
         RetryLayer {
             policy: self.policy,
+            operation: self.operation,
             idempotent: self.idempotent,
             copies,
             settings: self.settings,
@@ -182,6 +200,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     fn with<I>(self, change: impl FnOnce(K) -> I) -> RetryLayer<C, I, R, G> {
         RetryLayer {
             policy: self.policy,
+            operation: self.operation,
             idempotent: self.idempotent,
             copies: self.copies,
             settings: change(self.settings),
@@ -207,6 +226,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     {
         RetryLayer {
             policy: self.policy,
+            operation: self.operation,
             idempotent: self.idempotent,
             copies: self.copies,
             settings: self.settings,
@@ -300,6 +320,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     fn signals<I>(self, signals: I) -> RetryLayer<C, K, R, I> {
         RetryLayer {
             policy: self.policy,
+            operation: self.operation,
             idempotent: self.idempotent,
             copies: self.copies,
             settings: self.settings,
@@ -370,7 +391,12 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
     type Service = Retry<S, C, K, R, G>;
 
     fn layer(&self, service: S) -> Self::Service {
-        let of = |may_repeat| Arc::new(self.policy.idempotent(may_repeat));
+        let of = |may_repeat| {
+            Arc::new(Named {
+                plan: self.policy.idempotent(may_repeat),
+                operation: self.operation,
+            })
+        };
         Retry {
             service,
             policies: [of(false), of(true)],
@@ -387,7 +413,7 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
 pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
     service: S,
     /// The policy for requests that must not be made twice, and for those that may.
-    policies: [Arc<Policy>; 2],
+    policies: [Arc<Named<Policy>>; 2],
     layer: RetryLayer<C, K, R, G>,
 }
 
@@ -412,7 +438,7 @@ impl<S, C, K, R, G> Retry<S, C, K, R, G> {
 /// nothing. The first attempt is made when the future is first polled.
 pub type Reply<S, Request, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> =
     Retrying<
-        Arc<Policy>,
+        Arc<Named<Policy>>,
         Sends<S, Request, C>,
         K,
         R,

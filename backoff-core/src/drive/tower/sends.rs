@@ -16,6 +16,10 @@ use core::{
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
+/// The name of the operation, unless the layer gives another. The type of a service has hundreds of
+/// characters.
+pub(super) const TOWER: &str = "tower";
+
 /// A request and the service that sends it: the operation of a [`Retry`](super::Retry).
 pub struct Sends<S, Request, C> {
     /// The service that was made ready. It makes the first attempt. Clones of it make the other attempts,
@@ -72,7 +76,6 @@ impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
     }
 }
 
-/// Logs use the name of the service.
 impl<S, Request, C> Operation for Sends<S, Request, C>
 where
     S: Service<Request> + Clone,
@@ -83,8 +86,9 @@ where
     type Running = Sending<S, Request>;
     type Report = Report;
 
-    fn name() -> &'static str {
-        core::any::type_name::<S>()
+    /// The layer names it.
+    fn name(&self) -> &'static str {
+        TOWER
     }
 
     fn report(&self, measures: Measures) -> Report {

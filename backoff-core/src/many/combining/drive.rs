@@ -226,7 +226,7 @@ where
 
     /// The call, as its hooks and logs name it.
     const fn context(&self) -> Context<'d> {
-        Context::of(&self.rules.policy, self.rules.name)
+        Context::of(&self.rules.policy, self.rules.operation)
     }
 
     /// The resource works: the next failure counts as the first one.

@@ -190,7 +190,7 @@ impl Policy {
             read: Arc::new(move |key| Box::pin(read(key))),
             write: Arc::new(move |key, value| Box::pin(write(key, value))),
             runtime: Arc::new(ASYNC),
-            name: core::any::type_name::<Write>(),
+            operation: core::any::type_name::<Write>(),
             at_most: usize::MAX,
             attempt_timeout: None,
             conflict: None,
@@ -242,6 +242,14 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         E: From<TimedOut>,
     {
         self.with(|rules| rules.attempt_timeout = Some((limit, E::from)))
+    }
+
+    /// Names the operation in log events and metrics, as
+    /// [`Retrying::operation`](crate::Retrying::operation) does. Call this before the first change: the
+    /// returned `Combining` does not combine its changes with those of the old one.
+    #[must_use]
+    pub fn operation(self, operation: &'static str) -> Self {
+        self.with(|rules| rules.operation = operation)
     }
 
     /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once.

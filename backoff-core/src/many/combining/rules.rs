@@ -61,8 +61,8 @@ pub(super) struct Rules<K, V, W, E, R> {
     pub(super) read: Arc<Read<K, V, E>>,
     pub(super) write: Arc<Write<K, V, W, E>>,
     pub(super) runtime: Arc<R>,
-    /// The name in logs.
-    pub(super) name: &'static str,
+    /// The name of the operation in logs and metrics.
+    pub(super) operation: &'static str,
     pub(super) at_most: usize,
     pub(super) attempt_timeout: Option<Cut<E>>,
     pub(super) conflict: Option<ByReply<W, E>>,
@@ -78,7 +78,7 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
             read: Arc::clone(&self.read),
             write: Arc::clone(&self.write),
             runtime,
-            name: self.name,
+            operation: self.operation,
             at_most: self.at_most,
             attempt_timeout: self.attempt_timeout,
             conflict: self.conflict.clone(),

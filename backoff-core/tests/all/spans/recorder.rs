@@ -1,5 +1,6 @@
 //! A subscriber that records the life of spans.
 
+use crate::common::forms::assert_is_name;
 use std::{
     collections::HashMap,
     fmt,
@@ -70,7 +71,7 @@ impl Subscriber for Recorder {
         state.lines.push(format!("{path} opens{}", fields.shown));
         if span.metadata().target() == "backoff" {
             assert_eq!(*span.metadata().level(), Level::INFO);
-            assert!(fields.operation.len() > 2, "an operation has a name");
+            assert_is_name(&fields.operation);
         }
         state.spans.insert(id, (path, 1));
         Id::from_u64(id)

@@ -1,14 +1,18 @@
 //! The events that a subscriber of `tracing` gets.
 
+use crate::server::{FAST, RESET, STALL, Server, client, runtime};
+use backoff_cloud::http::SendExt as _;
 use backoff_core::{
     Delivery, Fault, FaultKind, GrpcCode, LogLevel, NotOpened, NotYet, Policy, TimedOut, retry,
 };
+use reqwest::{Body, Method};
 use std::{
     fmt,
     future::{Ready, ready},
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
+use tokio::runtime::Runtime;
 use tracing::{
     Dispatch, Event, Level, Metadata,
     field::{Field, Visit},
@@ -61,7 +65,10 @@ impl Subscriber for Kept {
     fn record(&self, _: &Id, _: &Record<'_>) {}
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &Event<'_>) {
-        assert_eq!(event.metadata().target(), "backoff");
+        // The clients of other crates have events, too.
+        if event.metadata().target() != "backoff" {
+            return;
+        }
         let mut line = Line(String::new());
         event.record(&mut line);
         let level = *event.metadata().level();
@@ -74,7 +81,11 @@ impl Subscriber for Kept {
 impl Kept {
     /// What `work` says.
     fn during(work: impl Future) -> Vec<(Level, String)> {
-        let runtime = crate::server::runtime(true);
+        Self::within(&runtime(true), work)
+    }
+
+    /// What `work` says in this runtime.
+    fn within(runtime: &Runtime, work: impl Future) -> Vec<(Level, String)> {
         // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
         // thread. A thread of another test has none, and the event would be off for all. So there are others.
         static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
@@ -438,4 +449,79 @@ fn what_a_server_wrote_stays_on_one_line_and_tells_no_secrets() {
         assert!(text.ends_with("xxx…"), "{text}");
         assert!(text.chars().count() <= 501, "{text}");
     }
+}
+
+/// The operation of a request is its method, and its host is a field of each event.
+#[test]
+fn a_request_is_named_by_its_method_and_each_event_has_its_host() {
+    let (runtime, client) = (runtime(false), client());
+    // The first attempt fails. The second one succeeds, if the policy makes one.
+    let with_server = |act, call: &dyn Fn(String) -> Pending| {
+        let server = Server::start([act]);
+        Kept::within(&runtime, call(server.url("a?key=1")))
+    };
+    let request = |method: Method, url: String| client.request(method, url);
+    let sent = |policy: Policy, method: Method| {
+        with_server(RESET, &|url| {
+            let sent = policy.send(request(method.clone(), url)).idempotent(true);
+            finished(sent.reply())
+        })
+    };
+    let purge = Method::from_bytes(b"PURGE").expect("a method");
+    let once = FAST.max_attempts(1);
+    let rows = [
+        ("copies", "GET", 2, sent(FAST, Method::GET)),
+        ("another method", "PATCH", 2, sent(FAST, Method::PATCH)),
+        ("no standard method", "_OTHER", 2, sent(FAST, purge)),
+        ("one attempt", "POST", 1, sent(once, Method::POST)),
+        (
+            "built anew",
+            "PUT",
+            2,
+            with_server(RESET, &|url| {
+                let client = client.clone();
+                let put = move || client.put(&url).body(Body::wrap(String::from("x")));
+                finished(FAST.send_with(put).reply())
+            }),
+        ),
+        (
+            "its own name",
+            "invoices.get",
+            2,
+            with_server(RESET, &|url| {
+                finished(FAST.send(client.get(url)).reply().operation("invoices.get"))
+            }),
+        ),
+        (
+            "an attempt that is cut",
+            "DELETE",
+            2,
+            with_server(STALL, &|url| {
+                let sent = FAST.send(client.delete(url)).reply();
+                finished(sent.attempt_timeout(Duration::from_millis(300)))
+            }),
+        ),
+    ];
+    for (row, operation, events, told) in rows {
+        assert_eq!(told.len(), events, "{row}: {told:?}");
+        for (_, line) in told {
+            let named = format!(" operation=\"{operation}\" host=\"127.0.0.1\" ");
+            assert!(line.contains(&named), "{row}: {line}");
+        }
+    }
+    let none = with_server(RESET, &|url| {
+        let server = client.get(url);
+        finished(FAST.retry(move || {
+            let sent = server.try_clone().expect("a copy").send();
+            async move { backoff_cloud::http::success(sent.await?).await }
+        }))
+    });
+    assert!(!none[0].1.contains("host="), "{none:?}");
+}
+
+/// A call whose outcome does not matter.
+type Pending = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn finished<T>(call: impl Future<Output = T> + Send + 'static) -> Pending {
+    Box::pin(async move { drop(call.await) })
 }

@@ -48,6 +48,7 @@ ui::refused! {
     #[retry(retry_on = [429, 503])]
     #[retry(include = [429], exclude = [404])]
     #[retry(on_retry = |event| println!("{event:?}"), before_sleep = |_| {})]
+    #[retry(name = "invoices.get")]
     #[retry(context = true, adjust = |_, wait| wait)]
     #[retry(retry_if_result = |value| value.is_none())]
     #[retry(error = ApiError)]

@@ -6,6 +6,6 @@ ui::refused! {
     #[retry(max_attempts = 3 deadline = "30s"; idempotent)]
     #[retry(base = "1s", factor = 2.0, base = "2s")]
     #[retry(crate = "backoff_core")]
-    #[retry(attempt = 3, notify = "log", sleep = 3, budget = 10, name = 3, clone = a, faults, keep())]
+    #[retry(attempt = 3, notify = "log", sleep = 3, budget = 10, operation = 3, clone = a, faults, keep())]
     #[retry(bse = "1s", max_backoff = "64", max_attempts = 0, on = [504..=500], deadline)]
 }

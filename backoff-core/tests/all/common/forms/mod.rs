@@ -12,7 +12,7 @@ mod trial;
 
 pub(crate) use self::{
     came::{Came, Ended, Said},
-    trial::{Reply, Trial},
+    trial::{Reply, Trial, assert_is_name},
 };
 use super::error::TestError;
 use backoff_core::{Budget, Jitter, Policy, Verdict};

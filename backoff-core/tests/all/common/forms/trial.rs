@@ -84,6 +84,12 @@ struct Log {
     doubts: Vec<bool>,
 }
 
+/// The name of an operation is that of a function, or was given: it has few values.
+pub(crate) fn assert_is_name(operation: &str) {
+    let is_name = !operation.is_empty() && !operation.contains("{{") && operation.len() < 100;
+    assert!(is_name, "{operation}");
+}
+
 impl<'t> Trial<'t> {
     pub(super) fn new(form: &Form, setting: &'t Setting, script: &'t [Step]) -> Self {
         // A policy's budget is static.
@@ -240,6 +246,7 @@ impl<'t> Trial<'t> {
                 _ => unreachable!("no other event"),
             };
             assert_eq!(self.running.get(), 0, "an attempt ends before its event");
+            assert_is_name(event.operation());
             let mut log = self.log.borrow_mut();
             log.events.push(said);
             log.elapsed.push(elapsed);
