@@ -105,7 +105,12 @@ impl Weights {
 /// A number that grows by more than 64 in a window does not count writes; it is a time stamp or an
 /// offset, for example. Such a number is treated as a version that can only be compared.
 ///
-/// The policy's own wait is used if the pace has no information: if no read since the conflict shows
+/// After any other failure the policy's own waits are used. Conflicts do not lengthen them. A failed read is
+/// repeated as a call of its own: its wait counts only the failed reads directly before it, and failed
+/// reads do not lengthen the waits after failed writes. A failure without a [`read`](Pace::read) since the
+/// last failure counts as a failed read.
+///
+/// The policy's own wait is also used after a conflict if the pace has no information: if no read since the conflict shows
 /// another version (the read is stale, the version is not known, or the conflict is not a race of
 /// writers), or if the clock says that an attempt takes no time.
 ///
@@ -143,6 +148,12 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
+    /// The number of failed reads since the last answered one.
+    reads_in_row: u32,
+    /// The number of failed reads before the last answered one.
+    earlier_reads: u32,
+    /// The number of failures after an answered read, without `conflicts`.
+    others: u32,
     /// The number of changes that a write combines.
     changes: u32,
     /// The range of the wait after the last conflict, and the range of the next wait after a read, in
@@ -156,6 +167,10 @@ pub struct Pace {
     is_stale: bool,
     /// The pace gives the next wait.
     is_kept: bool,
+    /// A read was answered since the last failure. Without one, a failure is that of a read.
+    has_read: bool,
+    /// An attempt has failed.
+    has_failed: bool,
 }
 
 /// Before the first read.
@@ -173,12 +188,17 @@ impl Pace {
             read: 0,
             window: 0,
             conflicts: 0,
+            reads_in_row: 0,
+            earlier_reads: 0,
+            others: 0,
             changes: 1,
             range: 0.0,
             counts: false,
             in_conflict: false,
             is_stale: false,
             is_kept: false,
+            has_read: false,
+            has_failed: false,
         }
     }
 
@@ -192,6 +212,7 @@ impl Pace {
     /// read. The first read compares the version with itself, which shows whether the version counts
     /// writes.
     pub fn read(&mut self, now: Duration, passed: Passed) {
+        self.has_read = true;
         let now = nanos(now);
         let since = now.saturating_sub(core::mem::replace(&mut self.read, now));
         let after_conflict = core::mem::take(&mut self.in_conflict) || self.is_stale;
@@ -220,13 +241,16 @@ impl Pace {
     /// A write was refused at this time of the clock, because another writer was faster. `base` is the
     /// policy's first wait.
     pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
+        self.has_failed = true;
         let took = nanos(now).saturating_sub(self.read);
         self.in_conflict = true;
         // With a clock that does not advance, the writer would try again at once, for ever.
         self.is_kept = !self.is_stale && took > 0;
         if !self.is_kept {
+            self.failed();
             return;
         }
+        self.read_ends();
         self.conflicts = self.conflicts.saturating_add(1);
         if self.conflicts == 1 {
             self.window = took;
@@ -246,6 +270,38 @@ impl Pace {
     /// An attempt failed for another reason: the policy's own wait follows.
     pub(crate) fn failed(&mut self) {
         self.is_kept = false;
+        self.has_failed = true;
+        if self.has_read {
+            self.read_ends();
+            self.others = self.others.saturating_add(1);
+        } else {
+            self.reads_in_row = self.reads_in_row.saturating_add(1);
+        }
+    }
+
+    /// The attempt that failed had an answered read.
+    fn read_ends(&mut self) {
+        self.has_read = false;
+        let failed = core::mem::take(&mut self.reads_in_row);
+        self.earlier_reads = self.earlier_reads.saturating_add(failed);
+    }
+
+    /// Whether an attempt has failed.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// The number of earlier failures that do not lengthen the policy's next wait: after a failed read all
+    /// but the failed reads directly before it, and after another failure all failed reads. Conflicts
+    /// at the pace are [counted apart](Self::kept).
+    pub(crate) fn uncounted(&self) -> u32 {
+        let others = if self.reads_in_row > 0 {
+            self.others
+        } else {
+            0
+        };
+        self.earlier_reads.saturating_add(others)
     }
 
     /// The number of waits that the pace gave.
