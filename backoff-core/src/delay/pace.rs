@@ -148,12 +148,13 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
-    /// The number of failed reads since the last answered one.
-    reads_in_row: u32,
+    /// The number of failed reads since the last answered one. A byte each, so that updates are as small as
+    /// without these numbers.
+    reads_in_row: u8,
     /// The number of failed reads before the last answered one.
-    earlier_reads: u32,
+    earlier_reads: u8,
     /// The number of failures after an answered read, without `conflicts`.
-    others: u32,
+    others: u8,
     /// The number of changes that a write combines.
     changes: u32,
     /// The range of the wait after the last conflict, and the range of the next wait after a read, in
@@ -312,7 +313,7 @@ impl Pace {
         } else {
             0
         };
-        self.earlier_reads.saturating_add(others)
+        u32::from(self.earlier_reads) + u32::from(others)
     }
 
     /// The number of waits that the pace gave.
