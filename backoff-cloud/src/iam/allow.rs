@@ -23,7 +23,10 @@ pub trait AllowPolicy {
     fn set_version(&mut self, version: i32);
 
     /// The bindings.
-    fn bindings(&mut self) -> &mut Vec<Self::Binding>;
+    fn bindings(&self) -> &[Self::Binding];
+
+    /// The bindings, to be changed.
+    fn bindings_mut(&mut self) -> &mut Vec<Self::Binding>;
 }
 
 /// A role, its members and its condition.
@@ -38,7 +41,10 @@ pub trait Binding {
     fn has_condition(&self, condition: Option<&Condition>) -> bool;
 
     /// The members that have the role, such as `user:ann@example.com`.
-    fn members(&mut self) -> &mut Vec<String>;
+    fn members(&self) -> &[String];
+
+    /// The members, to be changed.
+    fn members_mut(&mut self) -> &mut Vec<String>;
 }
 
 /// The version of the policy format that supports conditions. Every read asks for it and every write names

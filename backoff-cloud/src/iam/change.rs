@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, version, write};
+use super::step::{ATTEMPT_TIMEOUT, apply, is_needed, make_known, read, version, write};
 use super::store::{Error, PolicyStore};
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
@@ -131,7 +131,13 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         self.policy
             .update(
                 || read(store, resource),
-                |policy| apply(&self.grant, resource, policy),
+                |policy| {
+                    let is_needed = is_needed(&self.grant, resource, policy)?;
+                    if is_needed {
+                        apply(&self.grant, policy);
+                    }
+                    Ok(is_needed)
+                },
                 |policy| write(store, resource, policy),
             )
             .version(version)

@@ -24,12 +24,20 @@ impl Grant {
         }
     }
 
-    /// Changes the policy, and returns whether it is different now.
-    pub(super) fn apply(&self, policy: &mut impl AllowPolicy) -> bool {
+    /// Whether the policy does not have the member that is added, or has the one that is removed.
+    pub(super) fn is_needed(&self, policy: &impl AllowPolicy) -> bool {
+        let is_member = |name: &String| is_same(name, &self.member);
+        let mut same = policy.bindings().iter().filter(|it| self.is_of(*it));
+        let is_there = same.any(|binding| binding.members().iter().any(is_member));
+        is_there != self.adds
+    }
+
+    /// Changes a policy that [needs](Self::is_needed) it.
+    pub(super) fn apply(&self, policy: &mut impl AllowPolicy) {
         if self.adds {
-            self.add(policy)
+            self.add(policy);
         } else {
-            self.remove(policy)
+            self.remove(policy);
         }
     }
 
@@ -37,43 +45,30 @@ impl Grant {
         binding.role() == self.role && binding.has_condition(self.condition.as_ref())
     }
 
-    /// Adds the member and returns whether it was missing. A member that the policy has in another spelling
-    /// stays as it is.
-    fn add(&self, policy: &mut impl AllowPolicy) -> bool {
-        let bindings = policy.bindings();
-        let is_member = |name: &String| is_same(name, &self.member);
-        let mut same = bindings.iter_mut().filter(|it| self.is_of(*it));
-        if same.any(|binding| binding.members().iter().any(is_member)) {
-            return false;
-        }
+    fn add(&self, policy: &mut impl AllowPolicy) {
+        let bindings = policy.bindings_mut();
         let member = self.member.clone();
         match bindings.iter_mut().find(|it| self.is_of(*it)) {
-            Some(binding) => binding.members().push(member),
+            Some(binding) => binding.members_mut().push(member),
             None => {
                 let mut binding = Binding::new(&self.role, self.condition.as_ref());
-                Binding::members(&mut binding).push(member);
+                Binding::members_mut(&mut binding).push(member);
                 bindings.push(binding);
             }
         }
-        true
     }
 
-    /// Removes the member in every spelling, and a binding that has no members left. Returns whether the
-    /// policy had the member.
-    fn remove(&self, policy: &mut impl AllowPolicy) -> bool {
-        let mut was_there = false;
-        policy.bindings().retain_mut(|binding| {
+    /// Removes the member in every spelling, and a binding that has no members left.
+    fn remove(&self, policy: &mut impl AllowPolicy) {
+        policy.bindings_mut().retain_mut(|binding| {
             if !self.is_of(binding) {
                 return true;
             }
-            let members = binding.members();
+            let members = binding.members_mut();
             let before = members.len();
             members.retain(|name| !is_same(name, &self.member));
-            let removed = members.len() < before;
-            was_there |= removed;
-            !(removed && members.is_empty())
+            members.len() == before || !members.is_empty()
         });
-        was_there
     }
 }
 
@@ -84,9 +79,28 @@ mod tests {
 
     const ROLE: &str = "roles/viewer";
 
-    /// The tests call `add` and `remove`, so `adds` is not read.
     fn grant(member: &str) -> Grant {
         Grant::new(ROLE, member, true)
+    }
+
+    /// Changes the policy, and returns whether it is different now.
+    fn change(grant: Grant, policy: &mut PlainPolicy) -> bool {
+        let before = policy.clone();
+        let is_needed = grant.is_needed(policy);
+        if is_needed {
+            grant.apply(policy);
+        }
+        assert_eq!(is_needed, *policy != before);
+        is_needed
+    }
+
+    fn add(grant: Grant, policy: &mut PlainPolicy) -> bool {
+        change(grant, policy)
+    }
+
+    fn remove(grant: Grant, policy: &mut PlainPolicy) -> bool {
+        let adds = false;
+        change(Grant { adds, ..grant }, policy)
     }
 
     fn members(policy: &PlainPolicy) -> Vec<(&str, bool, Vec<&str>)> {
@@ -123,8 +137,8 @@ mod tests {
             (true, "user:b", true, &["user:b"]),
         ];
         for (n, (adds, name, changes, left)) in steps.into_iter().enumerate() {
-            let change = if adds { Grant::add } else { Grant::remove };
-            assert_eq!(change(&grant(name), &mut policy), changes, "step {n}");
+            let change = if adds { add } else { remove };
+            assert_eq!(change(grant(name), &mut policy), changes, "step {n}");
             let expected = (!left.is_empty()).then(|| (ROLE, false, left.to_vec()));
             assert_eq!(members(&policy), Vec::from_iter(expected), "step {n}");
         }
@@ -139,14 +153,14 @@ mod tests {
             ..grant("user:a")
         };
         let mut policy = PlainPolicy::default();
-        assert!(at(Some(&night)).add(&mut policy));
-        assert!(at(None).add(&mut policy));
-        assert!(!at(Some(&night)).add(&mut policy));
-        assert!(!at(Some(&other)).remove(&mut policy));
-        assert!(at(None).remove(&mut policy));
+        assert!(add(at(Some(&night)), &mut policy));
+        assert!(add(at(None), &mut policy));
+        assert!(!add(at(Some(&night)), &mut policy));
+        assert!(!remove(at(Some(&other)), &mut policy));
+        assert!(remove(at(None), &mut policy));
         assert_eq!(members(&policy), [(ROLE, true, vec!["user:a"])]);
         let described = night.clone().description("when nobody looks");
-        assert!(at(Some(&described)).add(&mut policy));
+        assert!(add(at(Some(&described)), &mut policy));
         assert_eq!(policy.bindings.len(), 2);
     }
 
@@ -160,8 +174,8 @@ mod tests {
             bindings: vec![bound(&["user:a"]), bound(&["user:b", "user:a"])],
             ..PlainPolicy::default()
         };
-        assert!(!grant("user:b").add(&mut policy));
-        assert!(grant("user:a").remove(&mut policy));
+        assert!(!add(grant("user:b"), &mut policy));
+        assert!(remove(grant("user:a"), &mut policy));
         assert_eq!(members(&policy), [(ROLE, false, vec!["user:b"])]);
     }
 }

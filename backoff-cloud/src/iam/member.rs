@@ -28,17 +28,23 @@ fn split(member: &str) -> (&str, &str) {
 /// Whether these are the same member. A group of changes compares each of its members with each member of
 /// the role, so this allocates only if a name contains a capital sigma.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    let is_ascii = one.is_ascii() && other.is_ascii();
-    // Most members differ here already.
-    if is_ascii && !one.eq_ignore_ascii_case(other) {
+    // Most members differ here already. ASCII letters have lower cases of their own.
+    let mut bytes = one.bytes().zip(other.bytes());
+    if let Some((one, other)) = bytes.find(|(one, other)| one != other)
+        && (one | other).is_ascii()
+        && !one.eq_ignore_ascii_case(&other)
+    {
         return false;
     }
     let ((kind, value), (other_kind, other)) = (split(one), split(other));
-    kind == other_kind && (is_ascii || is_same_in_lower_case(value, other))
+    kind == other_kind && is_same_in_lower_case(value, other)
 }
 
 /// Whether [`str::to_lowercase`] makes these equal.
 fn is_same_in_lower_case(one: &str, other: &str) -> bool {
+    if one.is_ascii() && other.is_ascii() {
+        return one.eq_ignore_ascii_case(other);
+    }
     const SIGMA: char = 'Σ';
     if one.contains(SIGMA) || other.contains(SIGMA) {
         // The only letter whose lower case depends on the letters around it.

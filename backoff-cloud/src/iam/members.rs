@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, make_known, read, version, write};
+use super::step::{ATTEMPT_TIMEOUT, apply, is_needed, make_known, read, version, write};
 use super::store::{Failure, PolicyStore};
 use backoff_core::{
     Policy,
@@ -82,7 +82,7 @@ struct Rules {
 
 type Combined<S> = Combining<
     Arc<str>,
-    <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
     Arc<<S as PolicyStore>::Policy>,
     Failure<<S as PolicyStore>::Error>,
 >;
@@ -113,15 +113,18 @@ where
             .combine(
                 move |resource: Arc<str>| {
                     let store = Arc::clone(&reads);
-                    async move { read(&*store, &resource).await }
+                    // Callers share the policy, and it may have 1,500 members.
+                    async move { read(&*store, &resource).await.map(Arc::new) }
                 },
                 move |resource: Arc<str>, policy| {
                     let store = Arc::clone(&writes);
-                    // Each caller of the group gets the reply, and a policy may have 1,500 members.
-                    async move { write(&*store, &resource, policy).await.map(Arc::new) }
+                    async move {
+                        let policy = Arc::unwrap_or_clone(policy);
+                        write(&*store, &resource, policy).await.map(Arc::new)
+                    }
                 },
             )
-            .version(version)
+            .version(|policy: &Arc<S::Policy>| version(&**policy))
             .attempt_timeout(rules.attempt_timeout);
         if let Some(callers) = rules.at_most {
             combining = combining.at_most(callers);
@@ -175,8 +178,8 @@ where
     /// Gives a role on a resource to a member. [`iam::add`](super::add) says which spellings are the same
     /// member, and what is not written.
     ///
-    /// The output is [`Updated`](backoff_core::Updated): the policy that the group wrote, in one [`Arc`]
-    /// that all callers of the group share, or a copy of the policy that was read.
+    /// The output is [`Updated`](backoff_core::Updated): the policy that the group wrote, or the policy that
+    /// already has the change. All callers of a group share it in one [`Arc`].
     ///
     /// # Errors
     /// A [`CombineError`](backoff_core::many::CombineError). It contains a [`Failure`], unless the deadline
@@ -237,14 +240,14 @@ pub struct MemberChange<S: PolicyStore> {
 
 type Made<S> = Updating<
     Arc<str>,
-    <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
     Arc<<S as PolicyStore>::Policy>,
     Failure<<S as PolicyStore>::Error>,
 >;
 
 type MadeReported<S> = UpdatingReported<
     Arc<str>,
-    <S as PolicyStore>::Policy,
+    Arc<<S as PolicyStore>::Policy>,
     Arc<<S as PolicyStore>::Policy>,
     Failure<<S as PolicyStore>::Error>,
 >;
@@ -281,8 +284,12 @@ where
             grant,
         } = self;
         let named = Arc::clone(&resource);
-        combining.update(resource, move |policy: &mut S::Policy| {
-            apply(&grant, &named, policy)
+        combining.update(resource, move |policy: &mut Arc<S::Policy>| {
+            let is_needed = is_needed(&grant, &named, &**policy)?;
+            if is_needed {
+                apply(&grant, Arc::make_mut(policy));
+            }
+            Ok(is_needed)
         })
     }
 }

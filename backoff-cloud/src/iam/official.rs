@@ -19,7 +19,11 @@ impl AllowPolicy for model::Policy {
         self.version = version;
     }
 
-    fn bindings(&mut self) -> &mut Vec<model::Binding> {
+    fn bindings(&self) -> &[model::Binding] {
+        &self.bindings
+    }
+
+    fn bindings_mut(&mut self) -> &mut Vec<model::Binding> {
         &mut self.bindings
     }
 }
@@ -47,7 +51,11 @@ impl Binding for model::Binding {
         own == condition.map(Condition::key)
     }
 
-    fn members(&mut self) -> &mut Vec<String> {
+    fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    fn members_mut(&mut self) -> &mut Vec<String> {
         &mut self.members
     }
 }

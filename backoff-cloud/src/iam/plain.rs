@@ -69,7 +69,11 @@ impl AllowPolicy for PlainPolicy {
         self.version = version;
     }
 
-    fn bindings(&mut self) -> &mut Vec<PlainBinding> {
+    fn bindings(&self) -> &[PlainBinding] {
+        &self.bindings
+    }
+
+    fn bindings_mut(&mut self) -> &mut Vec<PlainBinding> {
         &mut self.bindings
     }
 }
@@ -91,7 +95,11 @@ impl Binding for PlainBinding {
         self.condition.as_ref().map(Condition::key) == condition.map(Condition::key)
     }
 
-    fn members(&mut self) -> &mut Vec<String> {
+    fn members(&self) -> &[String] {
+        &self.members
+    }
+
+    fn members_mut(&mut self) -> &mut Vec<String> {
         &mut self.members
     }
 }

@@ -37,13 +37,13 @@ pub(super) fn version<P: AllowPolicy>(policy: &P) -> Vec<u8> {
     policy.etag().to_vec()
 }
 
-/// Applies the change. Returns whether the policy changed and may be written.
-pub(super) fn apply<P: AllowPolicy, E>(
+/// Whether the policy needs the change and may be written.
+pub(super) fn is_needed<P: AllowPolicy, E>(
     grant: &Grant,
     resource: &str,
-    policy: &mut P,
+    policy: &P,
 ) -> Result<bool, Failure<E>> {
-    if !grant.apply(policy) {
+    if !grant.is_needed(policy) {
         return Ok(false);
     }
     if !policy.has_etag() {
@@ -51,8 +51,13 @@ pub(super) fn apply<P: AllowPolicy, E>(
             resource: resource.to_owned(),
         });
     }
-    policy.set_version(POLICY_VERSION);
     Ok(true)
+}
+
+/// Changes a policy that [needs](is_needed) it.
+pub(super) fn apply<P: AllowPolicy>(grant: &Grant, policy: &mut P) {
+    grant.apply(policy);
+    policy.set_version(POLICY_VERSION);
 }
 
 pub(super) async fn write<S: PolicyStore>(

@@ -105,9 +105,14 @@ impl Weights {
 /// A number that grows by more than 64 in a window does not count writes; it is a time stamp or an
 /// offset, for example. Such a number is treated as a version that can only be compared.
 ///
-/// The policy's own wait is used if the pace has no information: if no read since the conflict shows
-/// another version (the read is stale, the version is not known, or the conflict is not a race of
-/// writers), or if the clock says that an attempt takes no time.
+/// After any other failure the policy's own waits are used. Conflicts do not lengthen them. A failed
+/// read is repeated as a call of its own: its wait counts only the failed reads directly before it, and
+/// failed reads do not lengthen the waits after failed writes. A failure without a [`read`](Pace::read)
+/// since the last failure counts as a failed read.
+///
+/// The policy's own wait is also used after a conflict if the pace has no information: if no read since
+/// the conflict shows another version (the read is stale, the version is not known, or the conflict is
+/// not a race of writers), or if the clock says that an attempt takes no time.
 ///
 /// A pace is used only if the policy's waits are exponential. After a conflict, the policy's factor and
 /// jitter do not affect the wait; its `max_backoff` limits the wait, and its base limits the first
@@ -143,6 +148,13 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
+    /// The number of failed reads since the last answered one. A byte each, so that updates are as small as
+    /// without these numbers.
+    reads_in_row: u8,
+    /// The number of failed reads before the last answered one.
+    earlier_reads: u8,
+    /// The number of failures after an answered read, without `conflicts`.
+    others: u8,
     /// The number of changes that a write combines.
     changes: u32,
     /// The range of the wait after the last conflict, and the range of the next wait after a read, in
@@ -150,12 +162,30 @@ pub struct Pace {
     range: f64,
     /// The versions are numbers.
     counts: bool,
-    /// A conflict came after the last read.
-    in_conflict: bool,
+    last: Last,
     /// No read since a conflict showed another version than the one that was refused.
     is_stale: bool,
-    /// The pace gives the next wait.
-    is_kept: bool,
+    waits: Waits,
+}
+
+/// The last answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Last {
+    /// No answer yet, or a failure after a read.
+    Other,
+    /// A read was answered, so that the next failure is that of a later step.
+    Read,
+    /// A write was refused, because another writer was faster.
+    Conflict,
+}
+
+/// What gives the next wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Waits {
+    /// No attempt has failed.
+    Nothing,
+    Pace,
+    Policy,
 }
 
 /// Before the first read.
@@ -173,12 +203,15 @@ impl Pace {
             read: 0,
             window: 0,
             conflicts: 0,
+            reads_in_row: 0,
+            earlier_reads: 0,
+            others: 0,
             changes: 1,
             range: 0.0,
             counts: false,
-            in_conflict: false,
+            last: Last::Other,
             is_stale: false,
-            is_kept: false,
+            waits: Waits::Nothing,
         }
     }
 
@@ -194,7 +227,8 @@ impl Pace {
     pub fn read(&mut self, now: Duration, passed: Passed) {
         let now = nanos(now);
         let since = now.saturating_sub(core::mem::replace(&mut self.read, now));
-        let after_conflict = core::mem::take(&mut self.in_conflict) || self.is_stale;
+        let last = core::mem::replace(&mut self.last, Last::Read);
+        let after_conflict = last == Last::Conflict || self.is_stale;
         self.is_stale = after_conflict && matches!(passed, Passed::Same | Passed::Writes(0));
         if self.conflicts == 0 {
             self.counts = matches!(passed, Passed::Writes(_));
@@ -221,12 +255,15 @@ impl Pace {
     /// policy's first wait.
     pub(crate) fn conflict(&mut self, now: Duration, base: Duration) {
         let took = nanos(now).saturating_sub(self.read);
-        self.in_conflict = true;
         // With a clock that does not advance, the writer would try again at once, for ever.
-        self.is_kept = !self.is_stale && took > 0;
-        if !self.is_kept {
+        if self.is_stale || took == 0 {
+            self.failed();
+            self.last = Last::Conflict;
             return;
         }
+        self.waits = Waits::Pace;
+        self.last = Last::Conflict;
+        self.read_ends();
         self.conflicts = self.conflicts.saturating_add(1);
         if self.conflicts == 1 {
             self.window = took;
@@ -245,7 +282,38 @@ impl Pace {
 
     /// An attempt failed for another reason: the policy's own wait follows.
     pub(crate) fn failed(&mut self) {
-        self.is_kept = false;
+        self.waits = Waits::Policy;
+        if self.last == Last::Read {
+            self.last = Last::Other;
+            self.read_ends();
+            self.others = self.others.saturating_add(1);
+        } else {
+            self.reads_in_row = self.reads_in_row.saturating_add(1);
+        }
+    }
+
+    /// The attempt that failed had an answered read.
+    fn read_ends(&mut self) {
+        let failed = core::mem::take(&mut self.reads_in_row);
+        self.earlier_reads = self.earlier_reads.saturating_add(failed);
+    }
+
+    /// Whether an attempt has failed.
+    #[inline]
+    pub(crate) fn has_failed(&self) -> bool {
+        self.waits != Waits::Nothing
+    }
+
+    /// The number of earlier failures that do not lengthen the policy's next wait: after a failed read all
+    /// but the failed reads directly before it, and after another failure all failed reads. Conflicts
+    /// at the pace are [counted apart](Self::kept).
+    pub(crate) fn uncounted(&self) -> u32 {
+        let others = if self.reads_in_row > 0 {
+            self.others
+        } else {
+            0
+        };
+        u32::from(self.earlier_reads) + u32::from(others)
     }
 
     /// The number of waits that the pace gave.
@@ -257,8 +325,7 @@ impl Pace {
     /// wait follows.
     pub(crate) fn range(&self) -> Option<u64> {
         // The conversion of a number that is too large gives the largest number.
-        self.is_kept
-            .then_some((self.range * self.window as f64) as u64)
+        (self.waits == Waits::Pace).then_some((self.range * self.window as f64) as u64)
     }
 }
 

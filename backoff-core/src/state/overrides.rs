@@ -54,12 +54,13 @@ impl<'b> Overrides<'b> {
         ..Self::PLAIN
     };
 
-    /// After a conflict, this pace gives the wait, up to the policy's cap. The conflicts counted by the
-    /// pace do not lengthen the waits after other failures.
+    /// After a conflict, this pace gives the wait, up to the policy's cap. The pace also says which failures
+    /// do not lengthen the waits after other failures: conflicts, and failed reads.
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Overrides {
             paced: pace.kept(),
+            uncounted: pace.uncounted(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }

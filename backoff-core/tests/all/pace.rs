@@ -1,5 +1,8 @@
 //! Updates whose values have a version wait at the pace of the resource. The clock is virtual and every draw
 //! gives the longest wait, so each wait is exact.
+#[cfg(feature = "tokio")]
+mod crowd;
+
 use crate::common::error::TestError;
 use backoff_core::{
     FaultKind, Policy, Updated, Verdict, delay::Constant, many::Combining, testing::VirtualTime,
@@ -21,15 +24,16 @@ const POLICY: Policy = Policy::exponential()
 /// How long a call takes.
 const CALL: Duration = Duration::from_millis(20);
 
-/// What befalls a write. Before it, so many others write.
+/// What befalls a write. Before it, so many others write. Or what befalls the read before it.
 #[derive(Clone, Copy)]
 enum Fate {
     After(u64),
     Fails(u16),
     /// The write is refused, and the next read does not show why.
     StaleRead,
+    ReadFails,
 }
-use Fate::{After, Fails, StaleRead};
+use Fate::{After, Fails, ReadFails, StaleRead};
 
 struct Store {
     time: VirtualTime,
@@ -51,10 +55,14 @@ fn store(fates: &[Fate]) -> (Shared, VirtualTime) {
     (Arc::new(Mutex::new(store)), time)
 }
 
-fn read(store: &Shared) -> u64 {
-    let store = store.lock().unwrap();
+fn read(store: &Shared) -> Result<u64, TestError> {
+    let mut store = store.lock().unwrap();
     store.time.advance(CALL);
-    store.shown
+    if let Some(ReadFails) = store.fates.front() {
+        store.fates.pop_front();
+        return Err(TestError::status(503));
+    }
+    Ok(store.shown)
 }
 
 fn write(store: &Shared, version: u64) -> Result<(), TestError> {
@@ -68,6 +76,7 @@ fn write(store: &Shared, version: u64) -> Result<(), TestError> {
         }
         StaleRead => store.version += 1,
         Fails(status) => return Err(TestError::status(status)),
+        ReadFails => unreachable!("the read before the write has taken it"),
     }
     if version == store.version {
         Ok(())
@@ -107,7 +116,7 @@ const ALL: &[Form] = &[Numbers, Blocking, Reply, Combined];
 macro_rules! update {
     ($policy:expr, $store:expr) => {
         $policy.update(
-            async || Ok(read(&$store)),
+            async || read(&$store),
             |_| true,
             async |version| write(&$store, version),
         )
@@ -133,12 +142,12 @@ fn waits(form: Form, policy: Policy, fates: &[Fate]) -> (Vec<f64>, bool) {
         }
         Blocking => {
             let write = |version| write(&store, version);
-            let update = policy.blocking_update(|| Ok(read(&store)), |_| true, write);
+            let update = policy.blocking_update(|| read(&store), |_| true, write);
             let update = update.version(|version| *version).runtime(runtime);
             update.call().map(drop)
         }
         Reply => {
-            let read = async || Ok(read(&store));
+            let read = async || read(&store);
             let write = async |version| match write(&store, version) {
                 Err(error) if error.status != Some(412) => Err(error),
                 written => Ok(written.is_ok()),
@@ -270,6 +279,25 @@ fn waits_after_other_failures_stay_the_policys_and_are_not_lengthened_by_conflic
 }
 
 #[test]
+fn failed_reads_and_failed_writes_do_not_lengthen_the_waits_of_each_other() {
+    let fates = [
+        [ReadFails, ReadFails, Fails(503)],
+        [ReadFails, Fails(503), After(1)],
+        [ReadFails, ReadFails, After(0)],
+    ];
+    let expected = [1000.0, 2000.0, 1000.0, 1000.0, 2000.0, 70.0, 1000.0, 2000.0];
+    for form in ALL {
+        let (waits, succeeds) = waits(*form, POLICY, fates.as_flattened());
+        assert_near(&format!("{form:?}"), &waits, &expected);
+        assert!(succeeds);
+    }
+    // Nobody explains the later conflicts, so that the policy's waits follow.
+    let fates = [StaleRead, Fails(412), ReadFails, Fails(412)];
+    let (waits, _) = waits(Numbers, POLICY, &fates);
+    assert_near("stale", &waits, &[70.0, 1000.0, 1000.0, 2000.0, 4000.0]);
+}
+
+#[test]
 fn every_form_keeps_the_same_pace() {
     let fates = [After(5), After(3), Fails(503), After(1)];
     let (expected, _) = waits(Numbers, POLICY, &fates);
@@ -310,7 +338,7 @@ fn waits_judged(kind: FaultKind, fates: &[Fate]) -> Vec<f64> {
     assert_eq!(asked.get(), waits.len(), "once about each failure");
 
     let (shared, time) = store(fates);
-    let read = || Ok(read(&shared));
+    let read = || read(&shared);
     let blocking = judged.blocking_update(read, |_| true, |version| write(&shared, version));
     let blocking = blocking.version(|version| *version).runtime(time.clone());
     assert_eq!(blocking.call(), Ok(Updated::Written(())));
@@ -347,7 +375,7 @@ fn combining(
         let shared = Arc::clone(&reads);
         async move {
             others_come().await;
-            Ok(read(&shared))
+            read(&shared)
         }
     };
     let write = move |(), version| {

@@ -3,6 +3,7 @@
 use super::error::CombineError;
 use crate::{report::Updated, state::Participant};
 use core::{any::Any, task::Waker, time::Duration};
+use std::sync::Arc;
 
 /// A change: returns whether it changed the value, or its own error.
 pub(super) type Change<V, E> = Box<dyn FnMut(&mut V) -> Result<bool, E> + Send>;
@@ -52,7 +53,8 @@ pub(super) struct Told<V, W, E> {
 
 /// The outcome for one caller.
 pub(super) enum Outcome<V, W, E> {
-    Done(Updated<V, W>),
+    /// The callers of a group share one value.
+    Done(Updated<Arc<V>, W>),
     Failed(CombineError<E>),
     /// The change panicked.
     Panicked(Panic),

@@ -124,7 +124,7 @@ where
         let now = self.now();
         let piece = self.pieces.next(|places| queue.keep_waiting(places));
         let mut changes = queue.take(&rules.policy, mark, piece, now);
-        let applied = group::apply(value, &mut changes.all);
+        let applied = group::apply(value, &mut changes.all).await;
         drop(changes);
         let Applied {
             value,

@@ -5,8 +5,12 @@ use super::{
     error::CombineError,
 };
 use crate::report::Updated;
-use core::panic::AssertUnwindSafe;
-use std::panic::catch_unwind;
+use core::{future::poll_fn, panic::AssertUnwindSafe, task::Poll};
+use std::{panic::catch_unwind, sync::Arc};
+
+/// How many changes run in one poll of a caller. Longer polls would keep a runtime's thread from its other
+/// tasks.
+const CHANGES_PER_POLL: usize = 128;
 
 /// The results of the changes of a group.
 pub(super) struct Applied<V, W, E> {
@@ -17,8 +21,9 @@ pub(super) struct Applied<V, W, E> {
     /// The callers who get their outcome now: the change failed, or it changed nothing. In the second case
     /// the value was read after the call, and no change before this one had changed it.
     pub(super) told: Vec<(Place, Outcome<V, W, E>)>,
-    /// The other callers whose change changed nothing: they may get this value after the write.
-    pub(super) later: Vec<(Place, V)>,
+    /// The other callers whose change changed nothing: after the write they may get the value that is
+    /// written. One copy is for all.
+    pub(super) later: Vec<(Place, Arc<V>)>,
 }
 
 /// Runs a change. A failure is the outcome of its caller.
@@ -33,16 +38,30 @@ fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcom
     }
 }
 
+/// Ends the poll; the next poll goes on.
+async fn end_poll() {
+    let mut has_ended = false;
+    poll_fn(|cx| {
+        if has_ended {
+            return Poll::Ready(());
+        }
+        has_ended = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Applies the changes in their order. A change that fails, or that says that it changed nothing,
 /// leaves no trace: the value before it is restored from a copy, and the changes since the copy run
 /// again.
-pub(super) fn apply<V: Clone, W, E>(
+pub(super) async fn apply<V: Clone, W, E>(
     value: V,
     changes: &mut [PendingChange<V, E>],
 ) -> Applied<V, W, E> {
     // A copy of the value after the first `kept_after` changes of `changed`. These changes are not run
     // again, however many others fail. A change that is alone needs no copy.
-    let mut kept = (changes.len() > 1).then(|| value.clone());
+    let mut kept = (changes.len() > 1).then(|| Arc::new(value.clone()));
     let mut kept_after = 0;
     let mut value = Some(value);
     // Here a change is named by its index. The next change to run is the last of `to_run`.
@@ -50,6 +69,7 @@ pub(super) fn apply<V: Clone, W, E>(
     let (mut changed, mut told, mut later) = (Vec::new(), Vec::new(), Vec::new());
     // While changes run again: how many changes have not run yet.
     let mut not_run = None;
+    let mut runs = 0;
     while let (Some(index), Some(current)) = (to_run.pop(), &mut value) {
         let PendingChange {
             place,
@@ -60,16 +80,19 @@ pub(super) fn apply<V: Clone, W, E>(
         if let Ok(true) = ran {
             changed.push(index);
         } else {
-            // The value may hold a half-done change, so only this caller gets the value.
-            let seen = core::mem::replace(&mut value, kept.clone());
+            // The value may hold a half-done change.
+            let seen = core::mem::replace(&mut value, kept.as_deref().cloned());
             // Callers after this one saw a change that is now undone, so they wait for a new read.
-            later.retain(|&(later, _)| later < index);
-            match (ran, seen) {
-                (Err(outcome), _) => told.push((*place, outcome)),
-                (Ok(_), Some(seen)) if *was_there && changed.is_empty() => {
-                    told.push((*place, Outcome::Done(Updated::Unchanged(seen))));
+            later.truncate(later.partition_point(|&later| later < index));
+            match ran {
+                Err(outcome) => told.push((*place, outcome)),
+                Ok(_) if *was_there && changed.is_empty() => {
+                    // The copy is still the value that was read.
+                    let read = kept.clone().or_else(|| seen.map(Arc::new));
+                    let unchanged = |read| Outcome::Done(Updated::Unchanged(read));
+                    told.extend(read.map(|read| (*place, unchanged(read))));
                 }
-                (Ok(_), seen) => later.extend(seen.map(|seen| (index, seen))),
+                Ok(_) => later.push(index),
             }
             not_run.get_or_insert(to_run.len());
             to_run.extend(changed.drain(kept_after..).rev());
@@ -78,19 +101,25 @@ pub(super) fn apply<V: Clone, W, E>(
             not_run = None;
             if kept_after < changed.len() {
                 kept_after = changed.len();
-                kept.clone_from(&value);
+                kept = value.clone().map(Arc::new);
             }
         }
+        runs += 1;
+        if runs % CHANGES_PER_POLL == 0 {
+            end_poll().await;
+        }
     }
+    drop(kept);
+    let value = value.filter(|_| !changed.is_empty());
+    let copy = value.as_ref().filter(|_| !later.is_empty());
+    let copy = copy.map(|value| Arc::new(value.clone()));
     let place = |index: usize| changes[index].place;
+    let with_copy = |index| Some((place(index), Arc::clone(copy.as_ref()?)));
     Applied {
-        value: value.filter(|_| !changed.is_empty()),
         changed: changed.into_iter().map(place).collect(),
         told,
-        later: later
-            .into_iter()
-            .map(|(index, value)| (place(index), value))
-            .collect(),
+        later: later.into_iter().filter_map(with_copy).collect(),
+        value,
     }
 }
 
@@ -99,13 +128,27 @@ mod tests {
     use super::*;
     use core::{
         cell::Cell,
+        pin::pin,
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
+        task::{Context, Waker},
     };
-    use std::sync::Arc;
 
-    /// Applies changes whose write would return nothing.
+    /// Applies changes whose write would return nothing. Also returns the number of polls.
+    fn in_polls<V: Clone>(
+        value: V,
+        changes: &mut [PendingChange<V, ()>],
+    ) -> (usize, Applied<V, (), ()>) {
+        let mut applying = pin!(super::apply(value, changes));
+        let cx = &mut Context::from_waker(Waker::noop());
+        let polled = (1..).find_map(|polls| match applying.as_mut().poll(cx) {
+            Poll::Ready(applied) => Some((polls, applied)),
+            Poll::Pending => None,
+        });
+        polled.unwrap()
+    }
+
     fn apply<V: Clone>(value: V, changes: &mut [PendingChange<V, ()>]) -> Applied<V, (), ()> {
-        super::apply(value, changes)
+        in_polls(value, changes).1
     }
 
     #[test]
@@ -187,8 +230,8 @@ mod tests {
                 Err(()) => assert_eq!((later, failed), (vec![], vec![1, 3])),
                 Ok(_) => assert_eq!((later, failed), (vec![1], vec![3])),
             }
-            for (_, seen) in &applied.later {
-                assert_eq!(*seen, [1], "7 was not there when it was seen");
+            for (_, written) in &applied.later {
+                assert_eq!(**written, [1, 7]);
             }
         }
     }
@@ -211,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_that_fail_let_no_other_run_more_than_twice() {
+    fn changes_that_fail_let_no_other_run_more_than_twice_and_128_run_in_a_poll() {
         let ran = Arc::<AtomicUsize>::default();
         let changes = (0..100).map(|place| {
             let ran = Arc::clone(&ran);
@@ -225,9 +268,9 @@ mod tests {
                 }
             })
         });
-        let applied = apply(Vec::new(), &mut changes.collect::<Vec<_>>());
+        let (polls, applied) = in_polls(Vec::new(), &mut changes.collect::<Vec<_>>());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();
         assert_eq!((applied.value, applied.told.len()), (Some(names), 50));
-        assert_eq!(ran.load(Relaxed), 150);
+        assert_eq!((ran.load(Relaxed), polls), (150, 2));
     }
 }

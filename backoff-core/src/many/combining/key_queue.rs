@@ -227,7 +227,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
     }
 }
 
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQueue<V, W, E> {
+impl<V: Send + Sync + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQueue<V, W, E> {
     /// Returns the outcome of this caller if there is one, and polls the driver if the driver has asked to
     /// be polled.
     pub(super) fn poll(
@@ -301,7 +301,9 @@ impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQueue<V,
 
 /// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken. A caller
 /// that is kept and not polled then holds nobody up.
-impl<V: Send + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake for KeyQueue<V, W, E> {
+impl<V: Send + Sync + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake
+    for KeyQueue<V, W, E>
+{
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

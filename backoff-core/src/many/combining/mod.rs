@@ -110,15 +110,16 @@ use std::sync::Arc;
 /// - [`Updated::Written`](crate::Updated::Written): the write of its group succeeded. The reply is that
 ///   of the whole group, so no number that belongs to one caller can be taken from it.
 /// - [`Updated::Unchanged`](crate::Updated::Unchanged): the change found nothing to do, in a value that
-///   was read after the call, or that its group has written since. The `Updated` holds the value that
-///   the change saw.
+///   was read after the call, or that its group has written since. The `Updated` holds this value. The
+///   callers share one value, and each makes its own copy when it gets its result. Where copies are large,
+///   let `V` be an [`Arc`], and let the changes use [`Arc::make_mut`].
 /// - A [`CombineError`], which says whether the change may have been applied. Its
 ///   [reason](CombineError::reason) is the reason of the last failure. After a write that may have been
 ///   applied, a later read may be refused. Then the reason is `Permanent`, and
 ///   [`may_be_applied`](CombineError::may_be_applied) is still true.
 ///
-/// The changes of a group are applied in the order in which the futures were first polled. A change may
-/// run many times, each time on a fresh value, so the change owns the values that it uses. A change
+/// The changes of a group are applied in the order in which the futures were first polled. One poll of a
+/// future runs at most 128 of them; the next poll continues. A change may run many times, each time on a fresh value, so the change owns the values that it uses. A change
 /// that returns `false` should leave the value as it was: whatever it did to the value is not written
 /// with the changes of the others. An error or a panic of a change fails that change alone. When a
 /// write is refused for its value (400, 413, 422, `INVALID_ARGUMENT`, `FAILED_PRECONDITION`,

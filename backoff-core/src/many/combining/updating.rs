@@ -166,18 +166,20 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     /// `error` if there is none yet.
     fn leave(&mut self, error: fn(bool) -> CombineError<E>) -> Option<Told<V, W, E>> {
         let Ticket { queue, place } = self.ticket.take()?;
-        // `left` is dropped after the lock, even if the comparison of keys panics.
-        let left;
+        // These are dropped after the lock, even if the comparison or the hash of keys panics.
+        let (left, _removed);
         let mut queues = self.shared.queues();
         left = queue.leave(place, error);
         let is_ours = |found: &Arc<KeyQueue<V, W, E>>| Arc::ptr_eq(found, &queue);
-        let removed = if left.is_empty && queues.get(&self.key).is_some_and(is_ours) {
-            queues.remove_entry(&self.key)
-        } else {
-            None
-        };
+        if left.is_empty && queues.get(&self.key).is_some_and(is_ours) {
+            _removed = queues.remove_entry(&self.key);
+            // The memory of a burst is given back. At least as many keys leave as are hashed again.
+            if queues.len() < queues.capacity() / 4 {
+                let twice = 2 * queues.len();
+                queues.shrink_to(twice);
+            }
+        }
         drop(queues);
-        drop(removed);
         left.told
     }
 }
@@ -302,7 +304,10 @@ where
         drop(told.change);
         this.counts = told.counts;
         Poll::Ready(match told.outcome {
-            Outcome::Done(updated) => Ok(updated),
+            Outcome::Done(Updated::Unchanged(value)) => {
+                Ok(Updated::Unchanged(Arc::unwrap_or_clone(value)))
+            }
+            Outcome::Done(Updated::Written(reply)) => Ok(Updated::Written(reply)),
             Outcome::Failed(error) => Err(error),
             Outcome::Panicked(panic) => resume_unwind(panic),
         })

@@ -128,3 +128,90 @@ fn a_hundred_tasks_on_a_bad_network_are_a_few_calls() {
         "p95 of {calls:?}, {took:?}"
     );
 }
+
+/// A list whose copies are counted.
+#[derive(Debug)]
+struct Counted(Vec<u32>, Arc<Alive>);
+
+/// How many copies there are, and were at most.
+#[derive(Debug, Default)]
+struct Alive(AtomicU32, AtomicU32);
+
+impl Counted {
+    fn new(names: Vec<u32>, alive: &Arc<Alive>) -> Self {
+        let now = alive.0.fetch_add(1, Relaxed) + 1;
+        alive.1.fetch_max(now, Relaxed);
+        Counted(names, Arc::clone(alive))
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Counted::new(self.0.clone(), &self.1)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Ten thousand callers find nothing to do, in the value that was read or after the change of another one. A
+/// poll runs at most 128 changes.
+#[tokio::test(start_paused = true)]
+async fn callers_who_find_nothing_to_do_share_a_copy_and_end_their_polls() {
+    for first in [0, 1] {
+        let (alive, ran) = (Arc::<Alive>::default(), Arc::<AtomicU32>::default());
+        let read = Arc::clone(&alive);
+        let combined = PLAIN.combine(
+            move |_| {
+                let value = Counted::new(vec![0], &read);
+                async move {
+                    pass(5).await;
+                    Ok::<_, TestError>(value)
+                }
+            },
+            |_, _: Counted| async { Ok(()) },
+        );
+        let callers = (0..10_000).map(|n| {
+            let name = if n == 0 { first } else { 0 };
+            let counts = Arc::clone(&ran);
+            let mut update = combined.update(0, move |value: &mut Counted| {
+                counts.fetch_add(1, Relaxed);
+                let is_new = !value.0.contains(&name);
+                value.0.extend(is_new.then_some(name));
+                is_new
+            });
+            let ran = Arc::clone(&ran);
+            tokio::spawn(core::future::poll_fn(move |cx| {
+                let before = ran.load(Relaxed);
+                let polled = core::pin::Pin::new(&mut update).poll(cx);
+                assert!(ran.load(Relaxed) - before <= 128);
+                // The caller drops its own copy at once.
+                polled.map(|told| told.unwrap().is_written())
+            }))
+        });
+        let mut written = 0;
+        for caller in callers.collect::<Vec<_>>() {
+            written += u32::from(caller.await.unwrap());
+        }
+        assert_eq!(written, first);
+        assert!(alive.1.load(Relaxed) <= 6, "{alive:?}");
+        assert_eq!((alive.0.load(Relaxed), combined.busy()), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_map_of_resources_shrinks_after_a_burst() {
+    let server = Arc::new(Server::new(5));
+    let combined = combine(AT_ONCE, &server);
+    let callers = (0..200_000).map(|key| polled(combined.update(key, add(1))));
+    let mut callers: Vec<_> = callers.collect();
+    assert!(combined.shared.queues().capacity() >= 200_000);
+    callers.truncate(10);
+    let kept = combined.shared.queues().capacity();
+    assert!((10..100).contains(&kept), "{kept}");
+    drop(callers);
+    assert!(combined.shared.queues().capacity() < 10);
+}
