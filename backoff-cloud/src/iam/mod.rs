@@ -40,10 +40,8 @@
 //!   smaller one of the two documented maximums, so that a request notices a grant at most 32 s late.
 //! - After a conflict, [`add`], [`remove`] and [`Members`] wait at the [`Pace`](backoff_core::delay::Pace) of
 //!   the resource, which follows from its etag and from the duration of an attempt. After every other failure
-//!   they wait as [`READ_MODIFY_WRITE`] does. A failed read is repeated as a request of its own: failed reads
-//!   do not lengthen the waits after failed writes, nor these the waits after failed reads. Simulated with
-//!   128 writers, a quota of 60 calls a second, and 15 % of the replies lost or failed, all have succeeded
-//!   after 29 s (median; 64 s if all failures lengthen all waits).
+//!   they wait as [`READ_MODIFY_WRITE`] does. A failed read is repeated as a request of its own, after 16 s at
+//!   most: failed reads do not lengthen the waits after failed writes, nor these the waits after failed reads.
 //!
 #![doc = include_str!("../../doc/iam-contention.svg")]
 //!

@@ -106,8 +106,8 @@ impl Weights {
 /// offset, for example. Such a number is treated as a version that can only be compared.
 ///
 /// After any other failure the policy's own waits are used. Conflicts do not lengthen them. A failed
-/// read is repeated as a call of its own: its wait counts only the failed reads directly before it, and
-/// failed reads do not lengthen the waits after failed writes. A failure without a [`read`](Pace::read)
+/// read is repeated as a call of its own: its wait counts only the failed reads directly before it, at
+/// most five of them, and failed reads do not lengthen the waits after failed writes. A failure without a [`read`](Pace::read)
 /// since the last failure counts as a failed read.
 ///
 /// The policy's own wait is also used after a conflict if the pace has no information: if no read since
@@ -167,6 +167,11 @@ pub struct Pace {
     is_stale: bool,
     waits: Waits,
 }
+
+/// How many failed reads in a row lengthen the wait: with a base of 1 s and a factor of 2, to 16 s at
+/// most. A read changes nothing and costs a service less than a write (IAM's quota: a tenth). Without
+/// this limit, the last of many writers often waits for a minute when all others are done.
+const COUNTED_READS: u8 = 5;
 
 /// The last answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -305,15 +310,18 @@ impl Pace {
     }
 
     /// The number of earlier failures that do not lengthen the policy's next wait: after a failed read all
-    /// but the failed reads directly before it, and after another failure all failed reads. Conflicts
-    /// at the pace are [counted apart](Self::kept).
+    /// but the first [`COUNTED_READS`] of the failed reads directly before it, and after another failure
+    /// all failed reads. Conflicts at the pace are [counted apart](Self::kept).
     pub(crate) fn uncounted(&self) -> u32 {
-        let others = if self.reads_in_row > 0 {
-            self.others
-        } else {
-            0
+        let others = match self.reads_in_row {
+            0 => 0,
+            _ => self.others,
         };
-        u32::from(self.earlier_reads) + u32::from(others)
+        let more = self.reads_in_row.saturating_sub(COUNTED_READS);
+        [self.earlier_reads, others, more]
+            .into_iter()
+            .map(u32::from)
+            .sum()
     }
 
     /// The number of waits that the pace gave.

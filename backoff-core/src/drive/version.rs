@@ -275,8 +275,9 @@ where
     /// The judge decides whether a failed write is a conflict: the codes, or a function given to
     /// [`when`](crate::Policy::when). After all other failures the policy's waits hold, and conflicts do
     /// not lengthen them. A failed read is repeated as a call of its own: its wait counts only the failed
-    /// reads directly before it, and failed reads do not lengthen the waits after failed writes. [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays)
-    /// replaces all waits.
+    /// reads directly before it, at most five of them, and failed reads do not lengthen the waits after
+    /// failed writes. [`max_backoff`](crate::Policy::max_backoff) holds; [`delays`](Self::delays) replaces
+    /// all waits.
     ///
     /// # After a write that may have been applied
     ///

@@ -291,6 +291,9 @@ fn failed_reads_and_failed_writes_do_not_lengthen_the_waits_of_each_other() {
         assert_near(&format!("{form:?}"), &waits, &expected);
         assert!(succeeds);
     }
+    let (waits_of_reads, _) = waits(Numbers, POLICY, &[ReadFails; 7]);
+    let expected = [1000.0, 2000.0, 4000.0, 8000.0, 16000.0, 16000.0, 16000.0];
+    assert_near("failed reads", &waits_of_reads, &expected);
     // Nobody explains the later conflicts, so that the policy's waits follow.
     let fates = [StaleRead, Fails(412), ReadFails, Fails(412)];
     let (waits, _) = waits(Numbers, POLICY, &fates);

@@ -119,7 +119,8 @@ use std::sync::Arc;
 ///   [`may_be_applied`](CombineError::may_be_applied) is still true.
 ///
 /// The changes of a group are applied in the order in which the futures were first polled. One poll of a
-/// future runs at most 128 of them; the next poll continues. A change may run many times, each time on a fresh value, so the change owns the values that it uses. A change
+/// future runs at most 128 of them; the next poll continues. A change may run many times, each time on a
+/// fresh value, so the change owns the values that it uses. A change
 /// that returns `false` should leave the value as it was: whatever it did to the value is not written
 /// with the changes of the others. An error or a panic of a change fails that change alone. When a
 /// write is refused for its value (400, 413, 422, `INVALID_ARGUMENT`, `FAILED_PRECONDITION`,
