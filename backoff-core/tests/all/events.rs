@@ -142,8 +142,9 @@ fn busy() -> Result<(), TestError> {
 }
 
 async fn in_async(named: &Named) -> Result<(), TestError> {
-    let call = ONCE.retry(|| async { ONCE.retry(async || busy()).notify(note(named)).await });
-    call.notify(note(named)).await
+    let inner = || ONCE.retry(async || busy()).runtime(Scripted::default());
+    let call = ONCE.retry(|| async { inner().notify(note(named)).await });
+    call.runtime(Scripted::default()).notify(note(named)).await
 }
 
 #[test]
@@ -185,7 +186,7 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
         (&["later"], &|named| {
             let call = ONCE.retry(ready_busy).operation("a.b").budget(&budget);
             let call = call.stop_on(shutdown()).owned().operation("later");
-            at_once(call.notify(note(named)))
+            at_once(call.runtime(Scripted::default()).notify(note(named)))
         }),
         (&["a.b"], &|named| {
             let call = ONCE
@@ -193,7 +194,7 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
                 .operation("a.b")
                 .budget(&budget)
                 .owned();
-            at_once(call.notify(note(named)))
+            at_once(call.runtime(Scripted::default()).notify(note(named)))
         }),
     ];
     for (row, (expected, call)) in rows.iter().enumerate() {

@@ -191,6 +191,9 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             return Ok(());
         };
         let rules = &self.shared.rules;
+        if cfg!(debug_assertions) {
+            rules.runtime.check();
+        }
         let now = || rules.runtime.now();
         self.limits.start(&rules.policy, self.is_measured, now);
         if has_come(&mut self.signal, cx) {

@@ -112,6 +112,7 @@ async fn callers_code_uses_the_resource() {
 /// time when all work is done and no caller has learnt this yet.
 #[test]
 fn one_who_comes_when_the_driver_is_done_is_not_forgotten() {
+    let _here = entered();
     let server = Arc::new(Server::new(0));
     let mut came = 0;
     for moment in 0..20 {

@@ -19,6 +19,7 @@ fn nasty(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
 
 #[test]
 fn a_waker_that_panics_leaves_nobody_asleep() {
+    let _here = entered();
     let server = Arc::new(Server::new(0));
     let combined = combine(AT_ONCE, &server);
     let callers = [true, false].map(|panics| {
@@ -49,6 +50,7 @@ fn a_waker_that_panics_leaves_nobody_asleep() {
 
 #[test]
 fn a_change_is_dropped_by_its_owner_or_harms_nobody_where_the_owner_has_gone() {
+    let _here = entered();
     for has_gone in [false, true] {
         let server = Arc::new(Server::new(0));
         let combined = combine(AT_ONCE, &server);
@@ -73,6 +75,7 @@ fn a_change_is_dropped_by_its_owner_or_harms_nobody_where_the_owner_has_gone() {
 
 #[test]
 fn a_caller_who_was_told_does_not_begin_the_next_read() {
+    let _here = entered();
     let server = Arc::new(Server::failing([Fate::Fine, Fate::Panic], []).without_hops());
     let combined = combine(AT_ONCE, &server);
     let (bell, next) = (Arc::<Bell>::default(), Kept::default());
@@ -94,6 +97,7 @@ fn a_caller_who_was_told_does_not_begin_the_next_read() {
 
 #[test]
 fn a_change_is_not_dropped_under_the_lock_where_the_hash_of_a_key_panics() {
+    let _here = entered();
     let combined = AT_ONCE.combine(
         |_: Key| core::future::pending::<Result<Members, TestError>>(),
         |_, _| async { Ok(()) },

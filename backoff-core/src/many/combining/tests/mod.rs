@@ -27,7 +27,7 @@ use core::{
 };
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Mutex,
+    sync::{LazyLock, Mutex},
 };
 
 /// A resource: the members in the order in which they were added, and the version that a write must
@@ -276,6 +276,13 @@ fn add(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
 /// A change that does not recognise its own effect.
 fn append(name: u32) -> impl FnMut(&mut Members) + Send + 'static {
     move |members| members.names.push(name)
+}
+
+/// The runtime of a test that polls by hand.
+fn entered() -> tokio::runtime::EnterGuard<'static> {
+    static RUNTIME: LazyLock<tokio::runtime::Runtime> =
+        LazyLock::new(|| tokio::runtime::Runtime::new().unwrap());
+    RUNTIME.enter()
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
