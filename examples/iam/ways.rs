@@ -69,7 +69,7 @@ pub(crate) async fn combined(
     members: &Members<Client>,
     resource: &str,
     member: &str,
-) -> Result<Updated<PlainPolicy, Arc<PlainPolicy>>, CombineError<Failure<ApiError>>> {
+) -> Result<Updated<Arc<PlainPolicy>, Arc<PlainPolicy>>, CombineError<Failure<ApiError>>> {
     members.add(resource, ROLE, member).await
 }
 
