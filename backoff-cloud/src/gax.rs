@@ -34,7 +34,7 @@
 //! time than the wait was, so where the wait took more than half of what was left, the last attempt
 //! may run over the deadline, by less than that wait.
 //!
-//! # What is told
+//! # What logs and metrics show
 //!
 //! gax tells a policy of each attempt that failed, and of nothing else that belongs to a call. So logs
 //! and metrics get the failures, the waits and the ends of calls that fail, as
@@ -51,10 +51,10 @@
 //!
 //! `elapsed` and `retry.call.duration` count from the start of the call. `retry.call.delay` and the
 //! duration of later attempts are missing, because gax does not say how long it waited. So the metrics
-//! cannot tell which share of the calls fails, or how many of those that are retried succeed. Who needs that
-//! puts the retry [outside](#one-retry-not-two): then the loop is this library's and tells everything.
-//! Or take the telemetry of Google's clients (`with_tracing()` of a client's builder), which has a span
-//! for each request.
+//! cannot tell which share of the calls fails, or how many of those that are retried succeed. If you need
+//! these numbers, put the retry [outside](#one-retry-not-two): then the loop is this library's and tells
+//! everything. The telemetry of Google's clients (`with_tracing()` of a client's builder) has a span for
+//! each request.
 //!
 //! The operation is named by the type of the request's builder, as
 //! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`; where the policy is the
@@ -141,7 +141,7 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// whatever the policy says of them.
     ///
     /// Takes a policy, or what [`adapt`] makes of one, which can have a name for
-    /// [logs and metrics](self#what-is-told):
+    /// [logs and metrics](self#what-logs-and-metrics-show):
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]

@@ -7,7 +7,7 @@
 //! | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`, `QUERY` | [`IDEMPOTENT`] |
 //! | `POST`, `PATCH`, `CONNECT`, any other method | [`NOT_IDEMPOTENT`] |
 //! | a `POST` with an idempotency key that the service knows | [`IDEMPOTENT`] |
-//! | one that the library sees: `BY_METHOD.send(request)` (feature `http`), `BY_METHOD.layer()` (`tower`) | [`BY_METHOD`] |
+//! | any request that `send` (feature `http`) or a layer (`tower`) sends: `BY_METHOD.send(request)` | [`BY_METHOD`] |
 //!
 //! [`BY_METHOD`] lets the request decide. An attribute or a closure shows no request: there [`BY_METHOD`] is
 //! [`NOT_IDEMPOTENT`], and [`IDEMPOTENT`] repeats whatever is inside, also a `POST`. [`for_method`] chooses

@@ -131,15 +131,18 @@ impl<'a, E> Failure<'a, E> {
     }
 }
 
-/// Writes the error. For a value that counts as a failure, writes the value's text or its status. The
+/// Writes the error, or the [message of its service](Fault::service_message). For a value that counts as a failure, writes the value's text or its status. The
 /// text is made safe for logs: one line, cut after 500 characters, without the passwords and queries of
 /// URLs.
 impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fault = self.fault;
+        if let Some(answer) = fault.and_then(Fault::service_message) {
+            return Loggable(answer).fmt(f);
+        }
         if let Some(error) = self.error {
             return Loggable(error).fmt(f);
         }
-        let fault = self.fault;
         match fault.map(|fault| (fault.message(), fault.status())) {
             Some((Some(text), _)) => Loggable(text).fmt(f),
             Some((None, Some(status))) => write!(f, "status {status}"),
@@ -384,7 +387,9 @@ fn logged(record: Record<'_>) {
         ..
     } = record;
     let elapsed = record.elapsed.map(seconds);
-    let message = record.fault.and_then(Fault::message);
+    let answer = record.fault.and_then(Fault::service_message);
+    let answer = answer.as_ref().map(|answer| answer as &dyn fmt::Display);
+    let message = answer.or_else(|| record.fault.and_then(Fault::message));
     let error = message.map(|message| tracing::field::display(Loggable(message)));
     let code = record.fault.and_then(code);
     let code = code
@@ -429,25 +434,36 @@ fn logged(record: Record<'_>) {
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
         Happened::GaveUp(reason, late) => {
-            let (level, text) = match reason {
-                // Somebody waits, or it is in doubt what was done.
+            let text = match reason {
                 StopReason::MaybeApplied => {
-                    let text = "not repeated, because the attempt may have been applied";
-                    (LogLevel::Warn, text)
+                    "not repeated, because the attempt may have been applied"
                 }
                 StopReason::RetryAfter => {
-                    let text =
-                        "gave up, because the server asks for a longer wait than the policy allows";
-                    (LogLevel::Warn, text)
+                    "gave up, because the hint asks for a longer wait than the policy allows"
                 }
-                // An error without known facts can be an ordinary answer, for example a 404.
-                _ if attempt <= 1 && late.is_none() => (LogLevel::Debug, "failed, not retried"),
-                _ if late.is_some() => {
-                    let text = "gave up: the attempt ended after the deadline, which cuts no attempt; \
-                                `timeout` does";
-                    (LogLevel::Warn, text)
+                StopReason::StoppedByServer => {
+                    "not repeated, because the server asks not to be called again"
                 }
-                _ => (LogLevel::Warn, "gave up"),
+                _ if attempt <= 1 => "failed, not retried",
+                _ => "gave up",
+            };
+            let too_late = match late {
+                Some(_) => {
+                    "; the attempt ended after the deadline, which cuts no attempt (`timeout` of an async call \
+                     does)"
+                }
+                None => "",
+            };
+            // Somebody waits, or it is in doubt what was done.
+            let is_loud = late.is_some()
+                || matches!(
+                    reason,
+                    StopReason::MaybeApplied | StopReason::RetryAfter | StopReason::StoppedByServer
+                );
+            // Any other first failure can be an ordinary answer, for example a 404.
+            let level = match attempt <= 1 && !is_loud {
+                true => LogLevel::Debug,
+                false => LogLevel::Warn,
             };
             let asked = record.fault.and_then(Fault::retry_after);
             let asked = asked.filter(|_| reason == StopReason::RetryAfter);
@@ -462,7 +478,7 @@ fn logged(record: Record<'_>) {
                 late = late.map(seconds),
                 code,
                 error,
-                "{text}",
+                "{text}{too_late}",
             );
         }
         Happened::Succeeded => tracing::info!(

@@ -44,8 +44,9 @@
 //! | a call was given up after retries | `WARN` | `attempts`, `reason`, `code`, `error` |
 //! | the first attempt failed, and was not retried | `DEBUG` | `attempts`, `reason`, `code`, `error` |
 //! | the same, but the attempt may have been applied | `WARN` | the same |
-//! | the same, but the server asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
-//! | the last attempt ended after the deadline, which cuts no attempt ([`timeout`](crate::Retrying::timeout) does) | `WARN` | the same, and `late` |
+//! | the same, but the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
+//! | the same, but the server asks not to be called again | `WARN` | the same |
+//! | the last attempt ended after the deadline, which cuts no attempt ([`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //!
@@ -53,7 +54,7 @@
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
 //! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left
-//! out if the time was not measured, see [`Event`]. `error` is the text of the error on one line, cut after 500 characters, without the
+//! out if the time was not measured, see [`Event`]. `error` is the message of the service or the text of the error on one line, cut after 500 characters, without the
 //! passwords and queries of URLs. Events of `send` of `backoff-cloud` also have the field `host`: metrics
 //! do not, because a label must have few values.
 //!

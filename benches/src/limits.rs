@@ -69,14 +69,14 @@ const WITHOUT_LOG: &[Limit] = &[
     limit("other loops", ATTRIBUTE, "not inlined, moved", 120.0),
     limit("other loops", FUNCTION, "not inlined, in place", 110.0), // goal: 85
     limit("other loops", FUNCTION, "not inlined, moved", 153.0),    // goal: 130
-    limit("other loops", "ours", ".version", 311.0),                // goal: 200
+    limit("other loops", "ours", ".version", 314.0),                // goal: 200
     limit("other loops", "ours", "reported", 486.0),                // goal: 300
     // Goal: 1,200. Tokio's timers count milliseconds: 1,656 on an idle machine, 1,662.5 on a busy one.
     limit("other loops", "ours", "timeout, one Pending", 1_680.0),
     limit("other loops", "ours", "layer, success", 852.0),
     limit("other loops", "ours", "layer, a retry", 1_115.0),
     // Beside sockets: 4,284 is the largest of 20 runs in one folder, 4,655 that of a fresh clone; and 12 %.
-    limit("other loops", "ours", "send", 5_200.0), // goal: 3,000
+    limit("other loops", "ours", "send", 5_874.0), // goal: 3,000
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),

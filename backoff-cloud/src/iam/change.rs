@@ -84,6 +84,7 @@ pub struct Change<'a, S> {
     grant: Grant,
     policy: Policy,
     attempt_timeout: Duration,
+    operation: &'static str,
 }
 
 impl<'a, S: PolicyStore> Change<'a, S> {
@@ -95,6 +96,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
             grant: Grant::new(role, member, adds),
             policy: READ_MODIFY_WRITE,
             attempt_timeout: ATTEMPT_TIMEOUT,
+            operation: if adds { "iam::add" } else { "iam::remove" },
         }
     }
 
@@ -116,6 +118,14 @@ impl<'a, S: PolicyStore> Change<'a, S> {
     /// next read shows it.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = limit;
+        self
+    }
+
+    /// Names the operation in log events and metrics, as
+    /// [`Retrying::operation`](backoff_core::Retrying::operation) does. Without this call the name is `iam::add`
+    /// or `iam::remove`.
+    pub fn operation(mut self, operation: &'static str) -> Self {
+        self.operation = operation;
         self
     }
 
@@ -141,6 +151,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
                 |policy| write(store, resource, policy),
             )
             .version(version)
+            .operation(self.operation)
             .attempt_timeout(self.attempt_timeout)
             .reported()
             .await

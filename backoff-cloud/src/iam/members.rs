@@ -78,6 +78,7 @@ struct Rules {
     policy: Policy,
     attempt_timeout: Duration,
     at_most: Option<usize>,
+    operation: &'static str,
 }
 
 type Combined<S> = Combining<
@@ -101,6 +102,7 @@ where
             policy: READ_MODIFY_WRITE,
             attempt_timeout: ATTEMPT_TIMEOUT,
             at_most: None,
+            operation: "iam::Members",
         };
         Members::by(Arc::new(client), rules)
     }
@@ -125,6 +127,7 @@ where
                 },
             )
             .version(|policy: &Arc<S::Policy>| version(&**policy))
+            .operation(rules.operation)
             .attempt_timeout(rules.attempt_timeout);
         if let Some(callers) = rules.at_most {
             combining = combining.at_most(callers);
@@ -142,6 +145,17 @@ where
     pub fn policy(self, policy: Policy) -> Self {
         let rules = Rules {
             policy,
+            ..self.rules
+        };
+        Members::by(self.store, rules)
+    }
+
+    /// Names the operation in log events and metrics. Without this call the name is `iam::Members`. Call this
+    /// before the first change: the returned value does not combine with the old one.
+    #[must_use]
+    pub fn operation(self, operation: &'static str) -> Self {
+        let rules = Rules {
+            operation,
             ..self.rules
         };
         Members::by(self.store, rules)

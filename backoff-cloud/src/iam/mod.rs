@@ -41,7 +41,7 @@
 //! - After a conflict, [`add`], [`remove`] and [`Members`] wait at the [`Pace`](backoff_core::delay::Pace) of
 //!   the resource, which follows from its etag and from the duration of an attempt. After every other failure
 //!   they wait as [`READ_MODIFY_WRITE`] does. A failed read is repeated as a request of its own, after 16 s at
-//!   most: failed reads do not lengthen the waits after failed writes, nor these the waits after failed reads.
+//!   most (with a base of 1 s): failed reads do not lengthen the waits after failed writes, nor these the waits after failed reads.
 //!
 #![doc = include_str!("../../doc/iam-contention.svg")]
 //!
@@ -144,8 +144,9 @@ pub const DOCUMENTED_JITTER: Jitter = Jitter::Additive(Duration::from_secs(1));
 /// documented formula; 500, 502, 503, 504 and failures of the connection are retried.
 ///
 /// **In an attribute or a closure the policy assumes that everything inside may run twice.** For any
-/// other write, such as a new service account key, use [`NOT_IDEMPOTENT`]. 429 is not in the documented list, and a conflict is not
-/// retried: see [`READ_MODIFY_WRITE`]. Where a new resource may be missing for a while, add 404:
+/// other write, such as a new service account key, use [`NOT_IDEMPOTENT`]. 429 is not in the documented
+/// list, and a conflict is not retried: see [`READ_MODIFY_WRITE`]. Where a new resource may be missing for a
+/// while, add 404:
 ///
 /// ```
 /// use backoff_cloud::{codes, iam, Policy};

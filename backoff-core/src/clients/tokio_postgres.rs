@@ -103,12 +103,14 @@ impl Fault for Error {
         Some(self.code()?.code())
     }
 
-    /// The server's message. The text of the error itself is `db error`.
+    /// The server's message without its details, which quote values of rows. The text of the error itself
+    /// is `db error`.
+    fn service_message(&self) -> Option<&str> {
+        Some(self.as_db_error()?.message())
+    }
+
     fn message(&self) -> Option<&dyn fmt::Display> {
-        match self.as_db_error() {
-            Some(answer) => Some(answer),
-            None => Some(self),
-        }
+        Some(self)
     }
 }
 

@@ -38,7 +38,8 @@ use tonic_types_014::pb;
 /// is longer than tonic accepts, is permanent.
 impl Fault for tonic::Status {
     /// The innermost of the statuses behind this one, which has no other status behind itself; otherwise the
-    /// source, if it says more than the code. So each fact walks the chain once.
+    /// source, if it says more than the code. So the work for a fact grows with the length of the chain, and
+    /// not with a power of it.
     fn inner(&self) -> Option<&dyn Fault> {
         if let Some(innermost) = statuses(self).skip(1).last() {
             return Some(innermost);

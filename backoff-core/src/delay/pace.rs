@@ -107,8 +107,9 @@ impl Weights {
 ///
 /// After any other failure the policy's own waits are used. Conflicts do not lengthen them. A failed
 /// read is repeated as a call of its own: its wait counts only the failed reads directly before it, at
-/// most five of them, and failed reads do not lengthen the waits after failed writes. A failure without a [`read`](Pace::read)
-/// since the last failure counts as a failed read.
+/// most five of them, and failed reads do not lengthen the waits after failed writes. A failure without a
+/// [`read`](Pace::read) since the last failure counts as a failed read. With decorrelated jitter each wait
+/// follows from the wait before, whatever failed.
 ///
 /// The policy's own wait is also used after a conflict if the pace has no information: if no read since
 /// the conflict shows another version (the read is stale, the version is not known, or the conflict is
@@ -148,13 +149,10 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
-    /// The number of failed reads since the last answered one. A byte each, so that updates are as small as
-    /// without these numbers.
-    reads_in_row: u8,
+    /// The number of failed reads since the last answered one.
+    reads_in_row: u16,
     /// The number of failed reads before the last answered one.
-    earlier_reads: u8,
-    /// The number of failures after an answered read, without `conflicts`.
-    others: u8,
+    earlier_reads: u16,
     /// The number of changes that a write combines.
     changes: u32,
     /// The range of the wait after the last conflict, and the range of the next wait after a read, in
@@ -171,7 +169,16 @@ pub struct Pace {
 /// How many failed reads in a row lengthen the wait: with a base of 1 s and a factor of 2, to 16 s at
 /// most. A read changes nothing and costs a service less than a write (IAM's quota: a tenth). Without
 /// this limit, the last of many writers often waits for a minute when all others are done.
-const COUNTED_READS: u8 = 5;
+const COUNTED_READS: u16 = 5;
+
+/// How the failed reads lengthen the next wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FailedReads {
+    /// So many reads failed before, and do not lengthen the wait after another failure.
+    Before(u32),
+    /// A read has just failed: the index of the policy's wait, whatever failed before.
+    Last(u32),
+}
 
 /// The last answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -210,7 +217,6 @@ impl Pace {
             conflicts: 0,
             reads_in_row: 0,
             earlier_reads: 0,
-            others: 0,
             changes: 1,
             range: 0.0,
             counts: false,
@@ -291,7 +297,6 @@ impl Pace {
         if self.last == Last::Read {
             self.last = Last::Other;
             self.read_ends();
-            self.others = self.others.saturating_add(1);
         } else {
             self.reads_in_row = self.reads_in_row.saturating_add(1);
         }
@@ -309,19 +314,14 @@ impl Pace {
         self.waits != Waits::Nothing
     }
 
-    /// The number of earlier failures that do not lengthen the policy's next wait: after a failed read all
-    /// but the first [`COUNTED_READS`] of the failed reads directly before it, and after another failure
-    /// all failed reads. Conflicts at the pace are [counted apart](Self::kept).
-    pub(crate) fn uncounted(&self) -> u32 {
-        let others = match self.reads_in_row {
-            0 => 0,
-            _ => self.others,
-        };
-        let more = self.reads_in_row.saturating_sub(COUNTED_READS);
-        [self.earlier_reads, others, more]
-            .into_iter()
-            .map(u32::from)
-            .sum()
+    /// How the failed reads lengthen the policy's next wait: after a failed read the first
+    /// [`COUNTED_READS`] of those directly before it do, after another failure none does. Conflicts at the
+    /// pace are [counted apart](Self::kept).
+    pub(crate) fn reads(&self) -> FailedReads {
+        match self.reads_in_row {
+            0 => FailedReads::Before(self.earlier_reads.into()),
+            row => FailedReads::Last(u32::from(row.min(COUNTED_READS)) - 1),
+        }
     }
 
     /// The number of waits that the pace gave.

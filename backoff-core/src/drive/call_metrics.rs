@@ -21,15 +21,15 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// The operation that the metrics belong to.
 #[derive(Clone, Copy)]
-pub(super) struct Named {
+pub(super) struct Labels {
     operation: &'static str,
     policy: Option<&'static str>,
 }
 
-impl Named {
+impl Labels {
     /// The operation of this call, and the name of its policy.
     pub(super) fn of(context: &Context<'_>) -> Self {
-        Named {
+        Labels {
             operation: context.operation(),
             policy: context.policy.name,
         }
@@ -105,21 +105,21 @@ impl CallMetrics {
     }
 
     /// An attempt ended. If its beginning is unknown, no duration is recorded.
-    pub(super) fn attempt(self, named: Named, now: Duration, error_type: Option<ErrorType>) {
+    pub(super) fn attempt(self, labels: Labels, now: Duration, error_type: Option<ErrorType>) {
         if self.began == UNKNOWN {
             return;
         }
         telemetry::describe_once();
-        let mut labels = named.labels();
+        let mut labels = labels.labels();
         labels.extend(error_type.map(of_type));
         let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));
         histogram!("retry.attempt.duration", labels).record(lasted.as_secs_f64());
     }
 
     /// The call ended.
-    pub(super) fn call(self, named: Named, ended: Ended, error_type: Option<ErrorType>) {
+    pub(super) fn call(self, labels: Labels, ended: Ended, error_type: Option<ErrorType>) {
         telemetry::describe_once();
-        let mut labels = named.labels();
+        let mut labels = labels.labels();
         labels.push(Label::from_static_parts("retry.outcome", ended.outcome()));
         if let Some(retries @ 1..) = ended.attempts.checked_sub(1) {
             histogram!("retry.call.retries", labels.clone()).record(f64::from(retries));

@@ -3,7 +3,7 @@
 //! metrics.
 
 #[cfg(feature = "metrics")]
-use super::call_metrics::{self, CallMetrics, Ended, Named};
+use super::call_metrics::{self, CallMetrics, Ended, Labels};
 use super::{
     attempt_failure::AttemptFailure,
     call_info::CallInfo,
@@ -285,7 +285,7 @@ impl CallState {
 
     #[cfg(feature = "metrics")]
     fn record_success(&self, now: Duration, context: &Context<'_>) {
-        let named = Named::of(context);
+        let named = Labels::of(context);
         let ended = Ended {
             attempts: self.retry.failures().saturating_add(1),
             elapsed: self.retry.elapsed(|| now),
@@ -304,7 +304,7 @@ impl CallState {
         next: Next,
         attempt_failure: AttemptFailure<'_>,
     ) {
-        let named = Named::of(context);
+        let named = Labels::of(context);
         let error_type = Some(attempt_failure.error_type());
         if attempt_failure.is_of_an_attempt() {
             self.metrics.attempt(named, now, error_type);

@@ -64,9 +64,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// By how much this time is after the deadline.
+    /// By how much this time is after the deadline, unless attempts are cut at the deadline: then the attempt
+    /// ended with the timer, or just before.
     pub(crate) fn late(&self, elapsed: Option<Duration>) -> Option<Duration> {
-        let deadline = Overrides::deadline(self.overrides.as_ref(), self.policy);
+        let overrides = self.overrides.as_ref();
+        if Overrides::cut_at_deadline(overrides) {
+            return None;
+        }
+        let deadline = Overrides::deadline(overrides, self.policy);
         elapsed?
             .checked_sub(Duration::from_nanos(deadline))
             .filter(|late| !late.is_zero())

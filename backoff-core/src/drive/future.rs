@@ -35,6 +35,14 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
+/// Adds the host of the operation to the context, for the log events of what follows.
+macro_rules! on_host {
+    ($context:ident, $operation:expr) => {
+        let on_host = $context.on_host(|| $operation.host());
+        let $context = $context.at(&on_host);
+    };
+}
+
 pin_project! {
     /// An operation that is being retried: a future of the operation's own `Result`.
     ///
@@ -696,8 +704,7 @@ where
                         let error = cuts(Stopped);
                         let failure = Failure::new(Some(&error), settings.judge.fault(&error));
                         let end = CallEnd::stopped(failure, WriteOutcome::Known);
-                        let on_host = context.on_host(|| operation.host());
-                        let context = context.at(&on_host);
+                        on_host!(context, operation);
                         state.ended(&context, settings, runtime, end);
                         break error;
                     }
@@ -716,8 +723,7 @@ where
                                 }
                             };
                             let end = CallEnd::stopped(failure, outcome);
-                            let on_host = context.on_host(|| operation.host());
-                            let context = context.at(&on_host);
+                            on_host!(context, operation);
                             state.ended(&context, settings, runtime, end);
                             this.phase.set(Phase::Done);
                             // The call returns the last response unchanged.
@@ -738,8 +744,7 @@ where
                     {
                         let fault = settings.judge.fault(&error);
                         let end = CallEnd::expired(&error, fault, operation.write_outcome());
-                        let on_host = context.on_host(|| operation.host());
-                        let context = context.at(&on_host);
+                        on_host!(context, operation);
                         state.ended(&context, settings, runtime, end);
                         break error;
                     }
@@ -801,8 +806,7 @@ where
                     settings.rules.failed(stage);
                     let write = operation.write_outcome();
                     let failure = AttemptFailure::stopped(stage, settings.judge.fault(&error));
-                    let on_host = context.on_host(|| operation.host());
-                    let context = context.at(&on_host);
+                    on_host!(context, operation);
                     state.cut(&context, settings, runtime, &error, failure, write);
                     break error;
                 }
@@ -836,8 +840,7 @@ where
                                 state.answered(&context, settings, runtime, fault, info)
                             }
                             _ => {
-                                let on_host = context.on_host(|| operation.host());
-                                let context = context.at(&on_host);
+                                on_host!(context, operation);
                                 state.answered(&context, settings, runtime, fault, ())
                             }
                         }
@@ -936,8 +939,7 @@ where
             state.failed(&context, settings, runtime, error, stage, info)
         }
         (None, _) => {
-            let on_host = context.on_host(|| operation.host());
-            let context = context.at(&on_host);
+            on_host!(context, operation);
             state.failed(&context, settings, runtime, error, stage, ())
         }
     }

@@ -119,6 +119,12 @@ pub trait Fault {
         self.inner()?.service_code()
     }
 
+    /// The service's own message, for an error whose text does not show it. Logs show it in place of the
+    /// error's text.
+    fn service_message(&self) -> Option<&str> {
+        self.inner()?.service_message()
+    }
+
     /// The text for logs, if the error has a text. Metrics never use the text as a label.
     fn message(&self) -> Option<&dyn fmt::Display> {
         self.inner()?.message()
@@ -168,6 +174,9 @@ macro_rules! forward {
                 }
                 fn service_code(&self) -> Option<&str> {
                     (**self).service_code()
+                }
+                fn service_message(&self) -> Option<&str> {
+                    (**self).service_message()
                 }
                 fn message(&self) -> Option<&dyn fmt::Display> {
                     (**self).message()

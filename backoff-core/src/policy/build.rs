@@ -446,24 +446,15 @@ impl Policy {
     }
 
     /// The level of the log event before each wait. The default is `INFO`; [`LogLevel::Off`] writes no
-    /// event. The events at the end of a call have fixed levels. Without the feature `tracing`, nothing
-    /// is logged.
-    ///
-    /// | what happened | level |
-    /// |---|---|
-    /// | an attempt failed, and the next attempt follows after a wait | this level |
-    /// | a call succeeded after retries | `INFO` |
-    /// | a call was given up after retries | `WARN` |
-    /// | the first attempt failed, and was not retried | `DEBUG` |
-    /// | nothing is known about the error, so it was not retried | `WARN`, with what to write |
-    /// | the first attempt succeeded | no event |
+    /// event. The events at the end of a call have [fixed levels](crate::telemetry). So has the wait for a
+    /// value that is not the awaited one yet, `DEBUG`, unless this level is `TRACE` or `Off`. Without the
+    /// feature `tracing`, nothing is logged.
     ///
     /// ```
     /// use backoff_core::{LogLevel, Policy};
-    /// use std::time::Duration;
     ///
-    /// // Asks every second whether a job is done. "Not yet" is the expected answer, so the level is low.
-    /// const POLL: Policy = Policy::constant(Duration::from_secs(1)).log_waits(LogLevel::Debug);
+    /// // A cache that often refuses: its retries are no news.
+    /// const CACHE: Policy = Policy::exponential().log_waits(LogLevel::Debug);
     /// ```
     pub const fn log_waits(mut self, level: LogLevel) -> Self {
         self.log_waits = level;
@@ -622,17 +613,19 @@ impl Policy {
         }
     }
 
-    /// Tells a pace that an attempt failed. A pace replaces only waits that grow by a factor.
+    /// Tells a pace that an attempt failed. A pace changes only waits that grow by a factor.
     pub(crate) fn keep_pace(
         &self,
         pace: &mut Pace,
         is_conflict: bool,
         now: impl FnOnce() -> Duration,
     ) {
-        if is_conflict && matches!(self.growth, Growth::Exponential(_)) {
-            pace.conflict(now(), Duration::from_nanos(self.base));
-        } else {
-            pace.failed();
+        match self.growth {
+            Growth::Exponential(_) if is_conflict => {
+                pace.conflict(now(), Duration::from_nanos(self.base));
+            }
+            Growth::Exponential(_) => pace.failed(),
+            _ => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     budget::Budget,
-    delay::Pace,
+    delay::{Pace, pace::FailedReads},
     policy::{MOST_DEADLINE, NEVER, Policy},
     runtime::nanos,
 };
@@ -24,6 +24,7 @@ pub struct Overrides<'b> {
     uncounted: u32,
     /// The number of conflicts whose wait was the pace's.
     paced: u32,
+    reads: FailedReads,
     /// The range of the wait after a conflict, in nanoseconds from 0; [`NEVER`]: the policy's own wait.
     conflict_range: u64,
     /// The operation cannot be repeated, because its input is used up.
@@ -42,6 +43,7 @@ impl<'b> Overrides<'b> {
         attempts: 0,
         uncounted: 0,
         paced: 0,
+        reads: FailedReads::Before(0),
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
@@ -60,7 +62,7 @@ impl<'b> Overrides<'b> {
     pub(crate) fn paced(pace: &Pace) -> Self {
         Overrides {
             paced: pace.kept(),
-            uncounted: pace.uncounted(),
+            reads: pace.reads(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }
@@ -70,6 +72,7 @@ impl<'b> Overrides<'b> {
     pub(crate) const fn without_pace(&self) -> Self {
         Overrides {
             paced: 0,
+            reads: FailedReads::Before(0),
             conflict_range: NEVER,
             ..*self
         }
@@ -203,9 +206,19 @@ impl<'b> Overrides<'b> {
     #[inline]
     pub(crate) fn turn(this: Option<&Self>, failures: u32) -> u32 {
         match this {
-            Some(overrides) => failures
-                .saturating_sub(overrides.uncounted)
-                .saturating_sub(overrides.paced),
+            Some(Overrides {
+                reads: FailedReads::Last(turn),
+                ..
+            }) => *turn,
+            Some(Overrides {
+                reads: FailedReads::Before(reads),
+                uncounted,
+                paced,
+                ..
+            }) => failures
+                .saturating_sub(*uncounted)
+                .saturating_sub(*paced)
+                .saturating_sub(*reads),
             None => failures,
         }
     }

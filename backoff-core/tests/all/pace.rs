@@ -421,6 +421,23 @@ fn waits_of_the_callers_own_have_the_last_word_and_end() {
     let update = update.delays([3 * MS, 5 * MS]).runtime(time.clone());
     assert_eq!(run(update), Err(TestError::status(412)));
     assert_near("a list", &millis(&time), &[3.0, 5.0]);
+
+    let (shared, time) = store(&[ReadFails; 9]);
+    let update = update!(POLICY, shared).version(|version| *version);
+    let update = update.delays([3 * MS; 7]).runtime(time.clone());
+    assert_eq!(run(update), Err(TestError::status(503)));
+    assert_near("a list for reads", &millis(&time), &[3.0; 7]);
+}
+
+/// A pace is for waits that grow by a factor.
+#[test]
+fn other_waits_grow_with_every_failure() {
+    let linear = Policy::linear(Duration::from_secs(1), Duration::from_secs(1)).max_attempts(20);
+    let mut fates = [ReadFails; 8];
+    fates[6] = Fails(503);
+    let (waits, _) = waits(Numbers, linear, &fates);
+    let expected = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0].map(|seconds| 1000.0 * seconds);
+    assert_near("linear", &waits, &expected);
 }
 
 /// The waits are short, so five attempts would be over before a crowd is.

@@ -187,7 +187,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
         })
     }
 
-    /// The signal of this caller has come: its change takes part in no further write. Returns whether the
+    /// The signal of this caller has come: its change is taken for no further write. Returns whether the
     /// caller leaves at once, because no running write contains its change.
     pub(super) fn stops(&self, place: Place) -> bool {
         self.with(|state| {

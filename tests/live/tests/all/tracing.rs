@@ -205,6 +205,7 @@ struct Facts {
     delivery: Option<Delivery>,
     retry_after: Option<Duration>,
     sqlstate: Option<&'static str>,
+    must_stop: bool,
 }
 
 impl Fault for Facts {
@@ -225,6 +226,9 @@ impl Fault for Facts {
     }
     fn service_code(&self) -> Option<&str> {
         self.sqlstate
+    }
+    fn must_stop(&self) -> bool {
+        self.must_stop
     }
 }
 
@@ -250,6 +254,10 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
         delivery: Some(Delivery::MaybeSent),
         ..Facts::default()
     };
+    let stops = Facts {
+        must_stop: true,
+        ..status(503)
+    };
     let after = |wait| Facts {
         retry_after: Some(wait),
         ..status(429)
@@ -259,10 +267,10 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
     let minute = POLICY.deadline(seconds(60));
     let (info, warn, debug) = (Level::INFO, Level::WARN, Level::DEBUG);
     let doubt = "not repeated, because the attempt may have been applied";
-    let asks = "the server asks for a longer wait than the policy allows";
-    let late = "the attempt ended after the deadline, which cuts no attempt; `timeout` does";
+    let asks = "the hint asks for a longer wait than the policy allows";
+    let late = "the attempt ended after the deadline, which cuts no attempt (`timeout` of an async call does)";
     let none = seconds(0);
-    let rows: [(Policy, Facts, Duration, Said<'_>); 10] = [
+    let rows: [(Policy, Facts, Duration, Said<'_>); 12] = [
         (
             twice,
             status(503),
@@ -296,6 +304,18 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
             none,
             (&[warn], &[(0, &[asks, "code=429"])]),
         ),
+        (
+            POLICY,
+            stops,
+            none,
+            (&[warn], &[(0, &["the server asks not to be called again"])]),
+        ),
+        (
+            careful.deadline(seconds(60)),
+            lost,
+            seconds(61),
+            (&[warn], &[(0, &[doubt, late, "late=1.0"])]),
+        ),
         // The second attempt ends 3 s after the deadline: two of 31 s each, and a second between them.
         (
             minute,
@@ -321,10 +341,16 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
         };
         assert_said(&row, &Kept::during(policy.retry(attempt)), said);
     }
-    // An attempt that is cut at the deadline does not run on after the deadline.
-    let hangs = minute.retry(std::future::pending::<Result<(), TimedOut>>);
-    let cut = Kept::during(hangs.timeout(seconds(60)));
-    assert!(!cut[0].1.contains("late="), "{cut:?}");
+    // An attempt that is cut at the deadline does not run on after the deadline, but for the moment in which
+    // the timer wakes.
+    for takes in [seconds(60), seconds(61)] {
+        let attempt = async || {
+            tokio::time::sleep(takes).await;
+            Err::<(), _>(TimedOut::new(takes))
+        };
+        let cut = Kept::during(minute.retry(attempt).timeout(seconds(60)));
+        assert!(!cut[0].1.contains("late="), "{cut:?}");
+    }
 }
 
 /// A response that counts as a failure has a code, and a pause of the client is no hint of a server.
