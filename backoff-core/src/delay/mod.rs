@@ -26,7 +26,7 @@ mod fibonacci;
 pub(crate) mod growth;
 pub(crate) mod jitter;
 mod linear;
-pub(crate) mod pace;
+mod pace;
 pub(crate) mod slots;
 
 pub use celery::Celery;

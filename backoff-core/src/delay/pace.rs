@@ -149,10 +149,10 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts, without conflicts after stale reads.
     conflicts: u32,
-    /// The number of failed reads since the last answered one.
-    reads_in_row: u16,
-    /// The number of failed reads before the last answered one.
-    earlier_reads: u16,
+    /// The number of failed reads since the last answered one, at most 255.
+    reads_in_row: u8,
+    /// The number of all failed reads.
+    failed_reads: u16,
     /// The number of changes that a write combines.
     changes: u32,
     /// The range of the wait after the last conflict, and the range of the next wait after a read, in
@@ -169,16 +169,7 @@ pub struct Pace {
 /// How many failed reads in a row lengthen the wait: with a base of 1 s and a factor of 2, to 16 s at
 /// most. A read changes nothing and costs a service less than a write (IAM's quota: a tenth). Without
 /// this limit, the last of many writers often waits for a minute when all others are done.
-const COUNTED_READS: u16 = 5;
-
-/// How the failed reads lengthen the next wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum FailedReads {
-    /// So many reads failed before, and do not lengthen the wait after another failure.
-    Before(u32),
-    /// A read has just failed: the index of the policy's wait, whatever failed before.
-    Last(u32),
-}
+const COUNTED_READS: u8 = 5;
 
 /// The last answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,7 +207,7 @@ impl Pace {
             window: 0,
             conflicts: 0,
             reads_in_row: 0,
-            earlier_reads: 0,
+            failed_reads: 0,
             changes: 1,
             range: 0.0,
             counts: false,
@@ -274,7 +265,7 @@ impl Pace {
         }
         self.waits = Waits::Pace;
         self.last = Last::Conflict;
-        self.read_ends();
+        self.reads_in_row = 0;
         self.conflicts = self.conflicts.saturating_add(1);
         if self.conflicts == 1 {
             self.window = took;
@@ -296,16 +287,11 @@ impl Pace {
         self.waits = Waits::Policy;
         if self.last == Last::Read {
             self.last = Last::Other;
-            self.read_ends();
+            self.reads_in_row = 0;
         } else {
             self.reads_in_row = self.reads_in_row.saturating_add(1);
+            self.failed_reads = self.failed_reads.saturating_add(1);
         }
-    }
-
-    /// The attempt that failed had an answered read.
-    fn read_ends(&mut self) {
-        let failed = core::mem::take(&mut self.reads_in_row);
-        self.earlier_reads = self.earlier_reads.saturating_add(failed);
     }
 
     /// Whether an attempt has failed.
@@ -314,14 +300,15 @@ impl Pace {
         self.waits != Waits::Nothing
     }
 
-    /// How the failed reads lengthen the policy's next wait: after a failed read the first
-    /// [`COUNTED_READS`] of those directly before it do, after another failure none does. Conflicts at the
-    /// pace are [counted apart](Self::kept).
-    pub(crate) fn reads(&self) -> FailedReads {
-        match self.reads_in_row {
-            0 => FailedReads::Before(self.earlier_reads.into()),
-            row => FailedReads::Last(u32::from(row.min(COUNTED_READS)) - 1),
-        }
+    /// The number of failed reads. They do not lengthen the waits after other failures.
+    pub(crate) fn failed_reads(&self) -> u16 {
+        self.failed_reads
+    }
+
+    /// Which wait of the policy follows a failed read, counted from 1; 0 after another failure. The first
+    /// [`COUNTED_READS`] of the failed reads directly before it lengthen the wait.
+    pub(crate) fn wait_of_read(&self) -> u8 {
+        self.reads_in_row.min(COUNTED_READS)
     }
 
     /// The number of waits that the pace gave.

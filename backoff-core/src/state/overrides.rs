@@ -2,7 +2,7 @@
 
 use crate::{
     budget::Budget,
-    delay::{Pace, pace::FailedReads},
+    delay::Pace,
     policy::{MOST_DEADLINE, NEVER, Policy},
     runtime::nanos,
 };
@@ -22,9 +22,13 @@ pub struct Overrides<'b> {
     /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the
     /// first.
     uncounted: u32,
-    /// The number of conflicts whose wait was the pace's.
-    paced: u32,
-    reads: FailedReads,
+    /// The number of conflicts whose wait was the pace's. These numbers are small, because a future holds the
+    /// overrides.
+    paced: u16,
+    /// The number of failed reads, which do not lengthen the waits after other failures.
+    failed_reads: u16,
+    /// After a failed read: which wait of the policy follows, counted from 1, whatever failed before.
+    wait_of_read: u8,
     /// The range of the wait after a conflict, in nanoseconds from 0; [`NEVER`]: the policy's own wait.
     conflict_range: u64,
     /// The operation cannot be repeated, because its input is used up.
@@ -43,7 +47,8 @@ impl<'b> Overrides<'b> {
         attempts: 0,
         uncounted: 0,
         paced: 0,
-        reads: FailedReads::Before(0),
+        failed_reads: 0,
+        wait_of_read: 0,
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
@@ -61,8 +66,9 @@ impl<'b> Overrides<'b> {
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Overrides {
-            paced: pace.kept(),
-            reads: pace.reads(),
+            paced: pace.kept().try_into().unwrap_or(u16::MAX),
+            failed_reads: pace.failed_reads(),
+            wait_of_read: pace.wait_of_read(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }
@@ -72,7 +78,8 @@ impl<'b> Overrides<'b> {
     pub(crate) const fn without_pace(&self) -> Self {
         Overrides {
             paced: 0,
-            reads: FailedReads::Before(0),
+            failed_reads: 0,
+            wait_of_read: 0,
             conflict_range: NEVER,
             ..*self
         }
@@ -194,8 +201,8 @@ impl<'b> Overrides<'b> {
         {
             *attempts
         } else if Self::deadline(this, policy) == policy.deadline {
-            let paced = this.map_or(0, |overrides| overrides.paced);
-            let more = paced.min(policy.more_at_pace());
+            let paced = this.map_or(0, |overrides| overrides.paced.into());
+            let more = policy.more_at_pace().min(paced);
             policy.attempts().saturating_add(more)
         } else {
             policy.attempts_in_time()
@@ -207,18 +214,13 @@ impl<'b> Overrides<'b> {
     pub(crate) fn turn(this: Option<&Self>, failures: u32) -> u32 {
         match this {
             Some(Overrides {
-                reads: FailedReads::Last(turn),
+                wait_of_read: wait @ 1..,
                 ..
-            }) => *turn,
-            Some(Overrides {
-                reads: FailedReads::Before(reads),
-                uncounted,
-                paced,
-                ..
-            }) => failures
-                .saturating_sub(*uncounted)
-                .saturating_sub(*paced)
-                .saturating_sub(*reads),
+            }) => u32::from(*wait) - 1,
+            Some(overrides) => failures
+                .saturating_sub(overrides.uncounted)
+                .saturating_sub(overrides.paced.into())
+                .saturating_sub(overrides.failed_reads.into()),
             None => failures,
         }
     }
