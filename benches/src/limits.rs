@@ -75,8 +75,9 @@ const WITHOUT_LOG: &[Limit] = &[
     limit("other loops", "ours", "timeout, one Pending", 1_680.0),
     limit("other loops", "ours", "layer, success", 852.0),
     limit("other loops", "ours", "layer, a retry", 1_115.0),
-    // Beside sockets: 4,284 is the largest of 20 runs in one folder, 4,655 that of a fresh clone; and 12 %.
-    limit("other loops", "ours", "send", 5_874.0), // goal: 3,000
+    // Beside sockets: 5,760, and 11 % for what differs between folders. The timer for the head of a reply
+    // takes 1,060 of them.
+    limit("other loops", "ours", "send", 6_400.0), // goal: 3,000
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),
