@@ -307,11 +307,13 @@ pub(crate) struct Record<'a> {
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum Happened {
-    /// A wait. Its log event has this level.
-    Waits(Wait, LogLevel),
-    /// The value is not the awaited one yet, which is no failure: the level of a wait counts only where it is
-    /// lower than `DEBUG`.
-    Polls(Wait, LogLevel),
+    /// A wait, and the level of its log event. If the value is only not the awaited one yet, nothing failed:
+    /// the level counts only where it is lower than `DEBUG`.
+    Waits {
+        wait: Wait,
+        level: LogLevel,
+        is_poll: bool,
+    },
     /// The end of a call, and for how long the last attempt ran on after the deadline.
     GaveUp(StopReason, Option<Duration>),
     Succeeded,
@@ -396,31 +398,29 @@ fn logged(record: Record<'_>) {
         .as_ref()
         .map(|code| tracing::field::display(Loggable(code)));
     match happened {
-        Happened::Waits(wait, level) => event_at!(
+        Happened::Waits {
+            wait,
             level,
-            operation,
-            host,
-            attempt,
-            delay = seconds(wait.delay),
-            source = wait.source.name(),
-            elapsed,
-            code,
-            error,
-            "attempt failed, waiting before the next",
-        ),
-        Happened::Polls(wait, level) => event_at!(
-            match level {
-                LogLevel::Off | LogLevel::Trace => level,
-                _ => LogLevel::Debug,
-            },
-            operation,
-            host,
-            attempt,
-            delay = seconds(wait.delay),
-            source = wait.source.name(),
-            elapsed,
-            "not yet, asking again",
-        ),
+            is_poll,
+        } => {
+            let (level, text) = match (is_poll, level) {
+                (false, level) => (level, "attempt failed, waiting before the next"),
+                (true, LogLevel::Off | LogLevel::Trace) => (level, "not yet, asking again"),
+                (true, _) => (LogLevel::Debug, "not yet, asking again"),
+            };
+            event_at!(
+                level,
+                operation,
+                host,
+                attempt,
+                delay = seconds(wait.delay),
+                source = wait.source.name(),
+                elapsed,
+                code = code.filter(|_| !is_poll),
+                error = error.filter(|_| !is_poll),
+                "{text}",
+            );
+        }
         Happened::GaveUp(StopReason::NothingKnown, _) => tracing::warn!(
             target: "backoff",
             operation,

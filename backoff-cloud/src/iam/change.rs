@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, is_needed, make_known, read, version, write};
+use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
 use super::store::{Error, PolicyStore};
 use backoff_core::{Policy, UpdateReport, Updated};
 use std::{
@@ -141,13 +141,7 @@ impl<'a, S: PolicyStore> Change<'a, S> {
         self.policy
             .update(
                 || read(store, resource),
-                |policy| {
-                    let is_needed = is_needed(&self.grant, resource, policy)?;
-                    if is_needed {
-                        apply(&self.grant, policy);
-                    }
-                    Ok(is_needed)
-                },
+                |policy| change(&self.grant, resource, policy, |policy| policy),
                 |policy| write(store, resource, policy),
             )
             .version(version)

@@ -3,7 +3,7 @@
 use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, apply, is_needed, make_known, read, version, write};
+use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
 use super::store::{Failure, PolicyStore};
 use backoff_core::{
     Policy,
@@ -299,11 +299,7 @@ where
         } = self;
         let named = Arc::clone(&resource);
         combining.update(resource, move |policy: &mut Arc<S::Policy>| {
-            let is_needed = is_needed(&grant, &named, &**policy)?;
-            if is_needed {
-                apply(&grant, Arc::make_mut(policy));
-            }
-            Ok(is_needed)
+            change(&grant, &named, policy, Arc::make_mut)
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::allow::{AllowPolicy, POLICY_VERSION};
 use super::grant::Grant;
 use super::store::{Failure, PolicyStore};
-use std::time::Duration;
+use std::{borrow::Borrow, time::Duration};
 
 /// How long a read and the write after it may take, unless the caller sets another time. Google's own
 /// clients try for a minute too.
@@ -37,27 +37,27 @@ pub(super) fn version<P: AllowPolicy>(policy: &P) -> Vec<u8> {
     policy.etag().to_vec()
 }
 
-/// Whether the policy needs the change and may be written.
-pub(super) fn is_needed<P: AllowPolicy, E>(
+/// Changes a policy that needs the change and may be written. Returns whether the policy changed. `to_mut` makes
+/// the policy mutable, which copies a shared one.
+pub(super) fn change<P: AllowPolicy, T: Borrow<P>, E>(
     grant: &Grant,
     resource: &str,
-    policy: &P,
+    policy: &mut T,
+    to_mut: fn(&mut T) -> &mut P,
 ) -> Result<bool, Failure<E>> {
-    if !grant.is_needed(policy) {
+    let read: &P = (*policy).borrow();
+    if !grant.is_needed(read) {
         return Ok(false);
     }
-    if !policy.has_etag() {
+    if !read.has_etag() {
         return Err(Failure::NoEtag {
             resource: resource.to_owned(),
         });
     }
-    Ok(true)
-}
-
-/// Changes a policy that [needs](is_needed) it.
-pub(super) fn apply<P: AllowPolicy>(grant: &Grant, policy: &mut P) {
+    let policy = to_mut(policy);
     grant.apply(policy);
     policy.set_version(POLICY_VERSION);
+    Ok(true)
 }
 
 pub(super) async fn write<S: PolicyStore>(

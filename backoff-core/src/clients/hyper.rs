@@ -14,9 +14,10 @@ use hyper_1 as hyper;
 use std::error::Error as _;
 
 /// If the connection was closed before it was ready, or the request was dropped before it began, or
-/// refused by an HTTP/2 server (with the feature `h2-04`): not sent. Any other failure of the connection: perhaps applied. This includes a reply that
-/// is not HTTP and a failed upgrade. A misuse of hyper, or a failure of your own body, is permanent,
-/// even if the body's error alone would be retryable.
+/// refused by an HTTP/2 server (with the feature `h2-04`): not sent. Any other failure of the
+/// connection: perhaps applied. This includes a reply that is not HTTP and a failed upgrade. A misuse
+/// of hyper, or a failure of your own body, is permanent, even if the body's error alone would be
+/// retryable.
 impl Fault for hyper::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         // The source of these errors is a different failure: of the body, or of the previous request.

@@ -285,14 +285,14 @@ impl CallState {
 
     #[cfg(feature = "metrics")]
     fn record_success(&self, now: Duration, context: &Context<'_>) {
-        let named = Labels::of(context);
+        let labels = Labels::of(context);
         let ended = Ended {
             attempts: self.retry.failures().saturating_add(1),
             elapsed: self.retry.elapsed(|| now),
             reason: None,
         };
-        self.metrics.attempt(named, now, None);
-        self.metrics.call(named, ended, None);
+        self.metrics.attempt(labels, now, None);
+        self.metrics.call(labels, ended, None);
     }
 
     /// An attempt failed, or the call ended between two attempts.
@@ -304,10 +304,10 @@ impl CallState {
         next: Next,
         attempt_failure: AttemptFailure<'_>,
     ) {
-        let named = Labels::of(context);
+        let labels = Labels::of(context);
         let error_type = Some(attempt_failure.error_type());
         if attempt_failure.is_of_an_attempt() {
-            self.metrics.attempt(named, now, error_type);
+            self.metrics.attempt(labels, now, error_type);
         } else {
             self.metrics.ends_waiting(now);
         }
@@ -320,7 +320,7 @@ impl CallState {
             elapsed: self.retry.elapsed(|| now),
             reason: Some(reason),
         };
-        self.metrics.call(named, ended, error_type);
+        self.metrics.call(labels, ended, error_type);
     }
 
     #[cold]
@@ -600,10 +600,11 @@ impl CallState {
             attempt,
             elapsed,
             happened: match (decision, ended) {
-                (Decision::Wait(wait), Some((_, ruling))) if ruling.is_pending() => {
-                    Happened::Polls(wait, context.policy.log_waits)
-                }
-                (Decision::Wait(wait), _) => Happened::Waits(wait, context.policy.log_waits),
+                (Decision::Wait(wait), ended) => Happened::Waits {
+                    wait,
+                    level: context.policy.log_waits,
+                    is_poll: ended.is_some_and(|(_, ruling)| ruling.is_pending()),
+                },
                 (Decision::Stop(reason), Some((stage, _))) if !stage.is_cut() => {
                     Happened::GaveUp(reason, context.late(elapsed))
                 }
