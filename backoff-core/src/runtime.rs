@@ -166,7 +166,7 @@ impl<C, R: Random> Random for (C, R) {
 
 /// `wait` in nanoseconds, at most 584 years.
 #[inline]
-pub(crate) const fn nanos(wait: Duration) -> u64 {
+pub const fn nanos(wait: Duration) -> u64 {
     let nanos = wait.as_nanos();
     if nanos > u64::MAX as u128 {
         u64::MAX

@@ -8,6 +8,7 @@ mod looped;
 mod policy;
 mod refused;
 mod unique;
+mod values;
 
 use std::collections::HashSet;
 
@@ -21,7 +22,7 @@ use crate::args::Args;
 use crate::bindings::{self, Binding};
 use crate::check::Repeated;
 use crate::groups::{inside, with};
-use crate::place::Place;
+use crate::place::Scope;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
@@ -31,6 +32,7 @@ use lent::Around;
 use library::{Library, at};
 use looped::Loop;
 use unique::Unique;
+use values::Values;
 
 /// The function with its body in a loop; the rest of the function stays unchanged. If there are errors,
 /// the function reports them and its body is not repeated.
@@ -61,7 +63,7 @@ pub(crate) fn function(
     };
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
-    let place = Place::of(args, &function.sig);
+    let scope = Scope::of(&function.sig);
     let bound = bindings::of(&function);
     let copies = Copies::of(&bound, args);
     let consumable = consumed::candidates(&mut function, &bound, args);
@@ -91,7 +93,7 @@ pub(crate) fn function(
     let written = Written {
         library: Library::new(library, args),
         args,
-        place,
+        scope,
         is_async: shape != Shape::Blocking,
         judged_at: returns_at,
         operation,
@@ -138,7 +140,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
     let written = |is_async, judged_at| Written {
         library: Library::new(library, args),
         args,
-        place: Place::of_block(args),
+        scope: Scope::Block,
         is_async,
         judged_at,
         operation: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
@@ -199,7 +201,7 @@ fn hides(bound: &[Binding], args: &Args) -> bool {
 struct Written<'a> {
     library: Library,
     args: &'a Args,
-    place: Place,
+    scope: Scope,
     is_async: bool,
     judged_at: Span,
     /// The name of the operation, if no key gives another.
@@ -258,20 +260,24 @@ impl Written<'_> {
             .copies
             .consumed()
             .filter(|_| is_function && !self.is_async);
+        let values = Values::of(
+            &self.library,
+            self.args,
+            self.is_async,
+            &self.scope,
+            &self.around,
+            &self.operation,
+        );
         let looped = Loop {
             library: &self.library,
             args: self.args,
             copies: &self.copies,
-            around: &self.around,
-            place: &self.place,
+            scope: &self.scope,
+            values: &values,
             is_async: self.is_async,
             attempt,
             returns,
             judged_at: self.judged_at,
-            operation: match &self.args.operation {
-                Some(operation) => operation.value.to_token_stream(),
-                None => self.operation.clone(),
-            },
         };
         let looped = looped.statements();
         quote!(#asked #consumed #looped)

@@ -1,4 +1,4 @@
-//! Decides from the names in the policy where it can be made.
+//! Decides from the names in a policy, or in an expression, where it can be made.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,19 +8,30 @@ use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, PathSegment, Signatur
 use crate::args::Args;
 use crate::groups::flat;
 
-/// The place where the policy is made.
-#[derive(Debug, PartialEq)]
+/// The place where a value is made: the later one for a value that has parts of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// A `const` item: `cargo check` finds invalid values, and nothing is kept during an await.
     Item,
     /// An inline `const`, because an item cannot see `Self` and generic parameters.
     Inline,
-    /// At each call, because it depends on an argument.
+    /// At each call, because it depends on an argument, or is evaluated.
     Call,
 }
 
-impl Place {
-    pub(crate) fn of(args: &Args, sig: &Signature) -> Self {
+/// The names that the user's expressions can see.
+pub(crate) enum Scope {
+    /// In a function: its arguments, and its generic parameters.
+    Function {
+        variables: Vec<String>,
+        generics: Vec<String>,
+    },
+    /// A block does not show its surroundings, so names are judged by their form.
+    Block,
+}
+
+impl Scope {
+    pub(crate) fn of(sig: &Signature) -> Self {
         let mut variables = Vec::new();
         for input in &sig.inputs {
             match input {
@@ -31,7 +42,7 @@ impl Place {
                 }
             }
         }
-        let mut generics = vec!["Self".to_owned()];
+        let mut generics = Vec::new();
         for parameter in &sig.generics.params {
             match parameter {
                 GenericParam::Type(parameter) => generics.push(parameter.ident.to_string()),
@@ -39,47 +50,59 @@ impl Place {
                 GenericParam::Lifetime(_) => {}
             }
         }
-        Self::among(
-            args,
-            |named| !named.before_path && variables.contains(&named.name),
-            |named| generics.contains(&named.name) || is_letter(named),
-        )
-    }
-
-    /// A block does not show its surroundings, so names are judged by their form.
-    pub(crate) fn of_block(args: &Args) -> Self {
-        Self::among(
-            args,
-            |named| {
-                let word = named.name.trim_start_matches('_');
-                let is_lower = word.starts_with(char::is_lowercase);
-                is_lower && !named.before_path && !named.before_call
-            },
-            |named| named.name == "Self" || is_letter(named),
-        )
-    }
-
-    fn among(
-        args: &Args,
-        is_variable: impl Fn(&Named) -> bool,
-        is_generic: impl Fn(&Named) -> bool,
-    ) -> Self {
-        let tokens = policy_tokens(args);
-        let is_evaluated = |tokens: &TokenStream| {
-            !is_plain(tokens)
-                && syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr))
-        };
-        let policy = args.policy.as_ref().map(|policy| &policy.value);
-        let evaluated =
-            matches!(policy, Some(Expr::Reference(_))) || tokens.iter().any(is_evaluated);
-        let named: Vec<Named> = tokens.into_iter().flat_map(named).collect();
-        if evaluated || named.iter().any(is_variable) {
-            Self::Call
-        } else if named.iter().any(is_generic) || policy.is_some_and(is_of_a_type) {
-            Self::Inline
-        } else {
-            Self::Item
+        Scope::Function {
+            variables,
+            generics,
         }
+    }
+
+    /// The place of the policy with all its rules.
+    pub(crate) fn of_policy(&self, args: &Args) -> Place {
+        let rules = args.rules().into_iter();
+        let rules = rules.flat_map(|(_, rule)| rule.tokens());
+        let rules = rules.map(|rule| self.place(rule)).max();
+        let policy = args.policy.as_ref().map(|policy| match &policy.value {
+            Expr::Reference(_) => Place::Call,
+            value if is_of_a_type(value) => self.place(value).max(Place::Inline),
+            value => self.place(value),
+        });
+        rules.max(policy).unwrap_or(Place::Item)
+    }
+
+    /// The place of an expression.
+    pub(crate) fn place(&self, value: impl ToTokens) -> Place {
+        let tokens = flat(value.into_token_stream());
+        let is_evaluated = !is_plain(&tokens)
+            && syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr));
+        let named = named(tokens);
+        if is_evaluated || named.iter().any(|named| self.is_variable(named)) {
+            Place::Call
+        } else if named.iter().any(|named| self.is_generic(named)) {
+            Place::Inline
+        } else {
+            Place::Item
+        }
+    }
+
+    fn is_variable(&self, named: &Named) -> bool {
+        !named.before_path
+            && match self {
+                Scope::Function { variables, .. } => variables.contains(&named.name),
+                Scope::Block => {
+                    let word = named.name.trim_start_matches('_');
+                    word.starts_with(char::is_lowercase) && !named.before_call
+                }
+            }
+    }
+
+    /// A single capital counts as a parameter of the `impl` around, which a method does not show.
+    fn is_generic(&self, named: &Named) -> bool {
+        let is_letter = matches!(named.name.as_bytes(), [b'A'..=b'Z']);
+        let is_parameter = match self {
+            Scope::Function { generics, .. } => generics.contains(&named.name),
+            Scope::Block => false,
+        };
+        is_letter || is_parameter || named.name == "Self"
     }
 }
 
@@ -173,20 +196,6 @@ pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
     is_reference && args.rules().is_empty()
 }
 
-/// The user's tokens of the policy.
-fn policy_tokens(args: &Args) -> Vec<TokenStream> {
-    let policy = args
-        .policy
-        .iter()
-        .map(|given| given.value.to_token_stream());
-    let rules = args.rules().into_iter();
-    let rules = rules.flat_map(|(_, rule)| rule.tokens());
-    // The time limit of the whole call is no part of the policy.
-    let timeout = args.timeout.iter();
-    let timeout = timeout.map(|given| given.value.expr.to_token_stream());
-    policy.chain(rules).chain(timeout).map(flat).collect()
-}
-
 /// An identifier that may name a variable or a type.
 struct Named {
     name: String,
@@ -194,11 +203,6 @@ struct Named {
     before_path: bool,
     /// The identifier is called: `name(`.
     before_call: bool,
-}
-
-/// A single capital counts as a parameter of the `impl` around, which a method does not show.
-fn is_letter(named: &Named) -> bool {
-    matches!(named.name.as_bytes(), [b'A'..=b'Z'])
 }
 
 /// The names in the tokens, without fields, methods, later segments of a path and macros.
@@ -274,7 +278,8 @@ mod tests {
             ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
         ];
         for (keys, expected) in rows {
-            assert_eq!(Place::of(&args(keys), &function.sig), expected, "{keys}");
+            let scope = Scope::of(&function.sig);
+            assert_eq!(scope.of_policy(&args(keys)), expected, "{keys}");
         }
     }
 
@@ -297,7 +302,7 @@ mod tests {
             ("policy = T::POLICY", Inline),
         ];
         for (keys, expected) in rows {
-            assert_eq!(Place::of_block(&args(keys)), expected, "{keys}");
+            assert_eq!(Scope::Block.of_policy(&args(keys)), expected, "{keys}");
         }
     }
 

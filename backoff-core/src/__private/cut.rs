@@ -1,11 +1,9 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use crate::drive::context::{Called, Context};
 use crate::{
-    drive::{call_state::CallState, cut_flag, limit::Timer, operation::Run},
+    drive::{call_state::CallState, context::Context, cut_flag, limit::Timer, operation::Run},
     facts::fault::TimedOut,
     judge::Stage,
-    policy::Policy,
     runtime::{Clock, Sleep},
     state::Overrides,
 };
@@ -19,12 +17,11 @@ use core::{
 use pin_project_lite::pin_project;
 
 pin_project! {
-    /// One attempt, cut after `limit` or when the deadline is over.
-    pub struct Cut<'a, A, C: Sleep> {
-        policy: &'a Policy,
-        overrides: Option<Overrides<'a>>,
+    /// One attempt, cut after a limit or when the deadline is over.
+    pub struct Cut<'a, A, C: Sleep, F> {
         runtime: &'a C,
-        state: &'a CallState,
+        // The rest of the deadline. A closure, because it takes less room than the context.
+        remaining: F,
         // Dropped when it is cut.
         #[pin]
         attempt: Option<A>,
@@ -35,59 +32,59 @@ pin_project! {
 
 /// One attempt, cut after `limit` or when the deadline is over.
 #[inline]
-pub fn cut<'a, A, C>(
-    context: &Context<'a>,
-    runtime: &'a C,
-    state: &'a CallState,
+pub const fn cut<A, C, F>(
+    runtime: &C,
     limit: Duration,
+    remaining: F,
     attempt: A,
-) -> Cut<'a, A, C>
+) -> Cut<'_, A, C, F>
 where
     A: Future,
     C: Sleep,
+    F: Fn() -> Duration,
 {
     Cut {
-        policy: context.policy,
-        overrides: context.overrides,
         runtime,
-        state,
+        remaining,
         attempt: Some(attempt),
         timer: Timer::new(limit),
     }
 }
 
-impl<A, C> Future for Cut<'_, A, C>
+impl<A, C, F> Future for Cut<'_, A, C, F>
 where
     A: Future,
-    C: Clock + Sleep,
+    C: Sleep,
+    F: Fn() -> Duration,
 {
     type Output = Result<A::Output, TimedOut>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let run = Run {
-            context: &Context {
-                policy: this.policy,
-                overrides: *this.overrides,
-                called: Called::Name(""),
-            },
-            state: this.state,
-            runtime: *this.runtime,
-        };
         let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
             return Poll::Ready(expired());
         };
-        let (timer, stage) = (this.timer, Stage::Whole);
-        let (runtime, remaining) = (run.runtime, || run.remaining());
         let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
-        let polled = timer.poll_attempt(attempt, runtime, remaining, cx, stage, poll);
+        let (timer, stage) = (this.timer, Stage::Whole);
+        let polled = timer.poll_attempt(attempt, *this.runtime, this.remaining, cx, stage, poll);
         let outcome = ready!(polled);
         if outcome.is_err() {
             cut_flag::cutting(|| this.attempt.set(None));
         }
         Poll::Ready(outcome)
     }
+}
+
+/// The rest of the deadline.
+#[inline]
+pub fn remaining<C: Clock>(context: &Context<'_>, runtime: &C, state: &CallState) -> Duration {
+    Run {
+        context,
+        state,
+        runtime,
+    }
+    .remaining()
 }
 
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.

@@ -15,7 +15,7 @@ pub use crate::{
     },
     judge::Stage,
     policy::Policy,
-    runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
+    runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, nanos},
     text::Loggable,
 };
 pub use core::{option::Option, pin::pin, result::Result, time::Duration};

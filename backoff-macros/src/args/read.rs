@@ -98,10 +98,11 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
             return Err(syn::Error::new_spanned(&value, message));
         }
     }
-    match &value {
-        Expr::Lit(_) | Expr::Unary(_) => time(value).map(Jitter::Additive),
-        _ => Ok(Jitter::Expr(value)),
+    let is_negative = matches!(&value, Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)));
+    if is_negative || matches!(value, Expr::Lit(_)) {
+        return time(value).map(Jitter::Additive);
     }
+    Ok(Jitter::Expr(value))
 }
 
 /// The names of jitters in other libraries, for names without a similar one here.

@@ -1,16 +1,16 @@
 //! The loop around the body.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 
 use super::copies::Copies;
-use super::lent::Around;
 use super::library::{Library, at};
-use super::policy::{policy, time};
+use super::policy::policy;
+use super::values::Values;
 use crate::args::Args;
-use crate::args::given::{Given, Time};
+use crate::args::given::Given;
 use crate::args::on::Pattern;
-use crate::place::{self, Place};
+use crate::place::{self, Place, Scope};
 use crate::shape::is_hole;
 
 /// One retry loop.
@@ -18,8 +18,9 @@ pub(super) struct Loop<'a> {
     pub(super) library: &'a Library,
     pub(super) args: &'a Args,
     pub(super) copies: &'a Copies,
-    pub(super) around: &'a Around,
-    pub(super) place: &'a Place,
+    pub(super) scope: &'a Scope,
+    /// The values of the keys.
+    pub(super) values: &'a Values,
     pub(super) is_async: bool,
     /// The body as a future, or as the outcome itself if nothing is awaited.
     pub(super) attempt: TokenStream,
@@ -27,8 +28,6 @@ pub(super) struct Loop<'a> {
     pub(super) returns: TokenStream,
     /// The place of the message that the outcome cannot be judged.
     pub(super) judged_at: Span,
-    /// The name of the operation in logs and metrics.
-    pub(super) operation: TokenStream,
 }
 
 /// The context, which is the same for all attempts.
@@ -48,13 +47,13 @@ impl Loop<'_> {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let timed = self.args.attempt.is_some();
-        let (bind_runtime, runtime) = self.runtime();
+        let (binds, runtime) = (&self.values.binds, &self.values.runtime);
         let Bound {
             begin,
             context,
             may_pay,
             is_known,
-        } = self.context(&runtime, timed);
+        } = self.context(timed);
         let with = quote_spanned!(here=> #context, #runtime);
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
@@ -64,7 +63,7 @@ impl Loop<'_> {
         });
         let bind_info = timed
             .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
-        let cut = self.args.cuts().filter(|_| self.is_async);
+        let cut = self.args.cuts().map(|(key, _)| key);
         // An attempt with a limit is not begun if the timer woke too late.
         let begins = (cut.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __guard);));
@@ -114,7 +113,7 @@ impl Loop<'_> {
             let mut __judge = #judge;
             #break_if_cut
         };
-        let (bind_stop, wait_or_stop) = self.stop(&context, &runtime);
+        let (bind_stop, wait_or_stop) = self.stop(&context);
         let body = if let Some(wait_or_stop) = wait_or_stop {
             // The outcome lives during the wait: it is returned if the wait is ended.
             quote_spanned! {here=>
@@ -158,7 +157,7 @@ impl Loop<'_> {
             }
         };
         quote_spanned! {here=>
-            #bind_runtime
+            #binds
             #bind_stop
             #begin
             #bind_info
@@ -171,11 +170,7 @@ impl Loop<'_> {
 
     /// The statement that makes the signal, and the statements that wait until the wait is over or the
     /// signal comes.
-    fn stop(
-        &self,
-        context: &TokenStream,
-        runtime: &TokenStream,
-    ) -> (Option<TokenStream>, Option<TokenStream>) {
+    fn stop(&self, context: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
         let Some(Given { value, .. }) = self.args.signal().filter(|_| self.is_async) else {
             return (None, None);
         };
@@ -186,7 +181,7 @@ impl Loop<'_> {
             #k_at_value::__private::Signal::of(#value).__backoff_signal()
         };
         let bind = quote_spanned!(here=> let mut __stop = #k::__private::pin!(#made););
-        let fault = self.value();
+        let (fault, runtime) = (self.value(), &self.values.runtime);
         let wait = quote_spanned! {here=>
             if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
                 #k::__private::stopped(
@@ -223,25 +218,29 @@ impl Loop<'_> {
     }
 
     /// Makes the context, which is the same for all attempts.
-    fn context(&self, runtime: &TokenStream, timed: bool) -> Bound {
+    fn context(&self, timed: bool) -> Bound {
         let here = Span::mixed_site();
         let k = self.library.at(here);
         let policy = policy(self.library, self.args);
-        let operation = &self.operation;
-        let overrides = self.overrides();
+        let Values {
+            runtime,
+            overrides,
+            operation,
+            ..
+        } = self.values;
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
                 &#k::__private::Context { policy: #policy, overrides: #overrides, called: #k::__private::Called::Name(#operation) }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.
-        let item = || {
-            let made = of(quote_spanned!(here=> &#policy));
-            quote_spanned! {here=>
-                const __BACKOFF: &#k::__private::Context<'static> = #made;
-            }
-        };
         let named = quote_spanned!(here=> __BACKOFF);
+        let item =
+            |ty: TokenStream, made: TokenStream| quote_spanned!(here=> const #named: &#ty = #made;);
+        let context = || {
+            let ty = quote_spanned!(here=> #k::__private::Context<'static>);
+            item(ty, of(quote_spanned!(here=> &#policy)))
+        };
         // Only a constant policy is known to name no budget.
         let may_pay = self.args.policy.is_some() || self.args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
@@ -253,10 +252,11 @@ impl Loop<'_> {
             may_pay,
             is_known: true,
         };
-        match self.place {
-            Place::Item if may_pay => known(Some(item()), &named),
+        let policy_place = self.scope.of_policy(self.args);
+        match policy_place.max(self.values.place) {
+            Place::Item if may_pay => known(Some(context()), &named),
             Place::Item => {
-                let item = item();
+                let item = context();
                 Bound {
                     begin: quote_spanned! {here=>
                         #item
@@ -272,28 +272,39 @@ impl Loop<'_> {
                 let made = of(quote_spanned!(here=> &#policy));
                 known(None, &quote_spanned!(here=> const { #made }))
             }
-            // A value behind a reference stays there. Any other value is copied out, so that no guard and no
-            // borrow of `self` lives as long as the call.
+            // A constant, and a value behind a reference, stays there. Any other value is copied out, so that
+            // no guard and no borrow of `self` lives as long as the call.
             Place::Call => {
-                let (ty, policy, plan, of_guard) = if place::is_behind_a_reference(self.args) {
-                    (
+                let reference = match policy_place {
+                    Place::Item => {
+                        let item = item(
+                            quote_spanned!(here=> #k::Policy),
+                            quote_spanned!(here=> &#policy),
+                        );
+                        Some(quote_spanned!(here=> { #item #named }))
+                    }
+                    Place::Inline => Some(quote_spanned!(here=> const { &#policy })),
+                    Place::Call => place::is_behind_a_reference(self.args)
+                        .then(|| quote_spanned!(here=> &#policy)),
+                };
+                let (ty, made, plan, of_guard) = match reference {
+                    Some(reference) => (
                         quote_spanned!(here=> &#k::Policy),
-                        quote_spanned!(here=> &#policy),
+                        reference,
                         quote_spanned!(here=> #k::__private::Borrowed::new(__policy)),
                         quote_spanned!(here=> #k::__private::Borrowed::policy(&__guard.plan)),
-                    )
-                } else {
-                    (
+                    ),
+                    None => (
                         quote_spanned!(here=> #k::Policy),
                         policy,
                         quote_spanned!(here=> __policy),
                         quote_spanned!(here=> &__guard.plan),
-                    )
+                    ),
                 };
                 let context = of(of_guard);
                 Bound {
                     begin: quote_spanned! {here=>
-                        let __policy: #ty = #policy;
+                        let __policy: #ty = #made;
                         let mut __guard = #k::__private::Guard::new(#plan);
                         #k::__private::start(#context, #runtime, &mut __guard.state, #timed);
                     },
@@ -305,59 +316,10 @@ impl Loop<'_> {
         }
     }
 
-    /// The runtime, for clock, timer and random numbers. Only a timer of the user is a value.
-    fn runtime(&self) -> (Option<TokenStream>, TokenStream) {
-        let here = Span::mixed_site();
-        if let Some(timer) = self.timer() {
-            let bind = quote_spanned!(here=> let __timer = #timer;);
-            return (Some(bind), quote_spanned!(here=> &__timer));
-        }
-        let k = self.library.at(here);
-        let name = Ident::new(if self.is_async { "ASYNC" } else { "BLOCKING" }, here);
-        (None, quote_spanned!(here=> &#k::__private::#name))
-    }
-
-    /// A time limit, and that attempts are cut.
-    fn overrides(&self) -> TokenStream {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
-        if self.args.cuts().is_none() {
-            return quote_spanned!(here=> #k::__private::Option::None);
-        }
-        let timeout = match &self.args.timeout {
-            Some(timeout) => {
-                let whole = time(self.library, &timeout.value);
-                quote_spanned!(at(timeout.key.span())=> #k::__private::Option::Some(#whole))
-            }
-            None => quote_spanned!(here=> #k::__private::Option::None),
-        };
-        quote_spanned!(here=> #k::__private::cut_at(#timeout))
-    }
-
-    /// The user's own timer, or runtime.
-    fn timer(&self) -> Option<TokenStream> {
-        if let Some(runtime) = &self.args.runtime {
-            return Some(runtime.value.to_token_stream());
-        }
-        let sleep = self.args.sleep.as_ref()?;
-        let key_at = at(sleep.key.span());
-        let k = self.library.at(key_at);
-        let own = Ident::new(
-            if self.is_async {
-                "sleep_by"
-            } else {
-                "pause_by"
-            },
-            key_at,
-        );
-        let timer = &sleep.value;
-        Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
-    }
-
     /// The statement that runs an attempt, and the expression for the stage of its outcome.
     fn bind_outcome(
         &self,
-        cut: Option<(&Ident, Option<&Time>)>,
+        cut: Option<&Ident>,
         with: &TokenStream,
         context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
@@ -365,7 +327,7 @@ impl Loop<'_> {
         let k = self.library.at(here);
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
-        let Some((key, _)) = cut else {
+        let Some(key) = cut else {
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
@@ -387,7 +349,7 @@ impl Loop<'_> {
 
     fn outcome(
         &self,
-        cut: Option<(&Ident, Option<&Time>)>,
+        cut: Option<&Ident>,
         with: &TokenStream,
         context: &TokenStream,
     ) -> TokenStream {
@@ -395,17 +357,16 @@ impl Loop<'_> {
         if !self.is_async {
             return attempt;
         }
-        let Some((key, limit)) = cut else {
+        let (Some(key), Some(limit)) = (cut, &self.values.limit) else {
             return self.stoppable("cut_on", &attempt);
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
-        let limit = match limit {
-            Some(limit) => time(self.library, limit),
-            None => quote_spanned!(key_at=> #k::__private::Duration::MAX),
-        };
+        let runtime = &self.values.runtime;
         let limited = quote_spanned! {key_at=>
-            #k::__private::cut(#with, &__guard.state, #limit, #attempt)
+            #k::__private::cut(
+                #runtime, #limit, || #k::__private::remaining(#with, &__guard.state), #attempt
+            )
         };
         self.stoppable("limited_cut_on", &limited)
     }
@@ -465,12 +426,12 @@ impl Loop<'_> {
         stage: TokenStream,
         context: &TokenStream,
     ) -> (Option<TokenStream>, TokenStream) {
-        let Some(Given { key, value }) = &self.args.until else {
+        let (Some(Given { key, .. }), Some(is_done)) = (&self.args.until, &self.values.until)
+        else {
             return (None, stage);
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
-        let is_done = self.around.read(value);
         let bind = match self.row() {
             (_, None) => quote_spanned! {key_at=>
                 let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
@@ -502,11 +463,11 @@ impl Loop<'_> {
 
     /// The same judge, and the user's hook, typed by the outcome.
     fn notified(&self, judge: TokenStream) -> TokenStream {
-        let Some(notify) = &self.args.notify else {
+        let (Some(Given { key, .. }), Some(hook)) = (&self.args.notify, &self.values.notify) else {
             return judge;
         };
-        let key_at = at(notify.key.span());
-        let (k, hook) = (self.library.at(key_at), self.around.changed(&notify.value));
+        let key_at = at(key.span());
+        let k = self.library.at(key_at);
         quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
     }
 
@@ -528,8 +489,8 @@ impl Loop<'_> {
             let name = Ident::new(name, judged_at);
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
-        if let Some(when) = &self.args.when {
-            return judge("when", &[self.around.read(&when.value), find]);
+        if let Some(when) = &self.values.when {
+            return judge("when", &[when.clone(), find]);
         }
         match patterns {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),

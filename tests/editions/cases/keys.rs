@@ -5,10 +5,10 @@ use backoff_core::LogLevel;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const MILLI: Duration = Duration::from_millis(1);
-const LONG: Duration = Duration::from_secs(64);
+pub(super) const MILLI: Duration = Duration::from_millis(1);
+pub(super) const LONG: Duration = Duration::from_secs(64);
 const FEW: u32 = 2;
-const QUICK: Policy = Policy::exponential().base(MILLI);
+pub(super) const QUICK: Policy = Policy::exponential().base(MILLI);
 const LOUD: Policy = QUICK.log_waits(LogLevel::Warn);
 const QUIET: LogLevel = LogLevel::Debug;
 

@@ -77,33 +77,33 @@ macro_rules! forms {
         ("async function", {
             #[retry($($keys)*)]
             async fn f(flaky: &Flaky $(, $arg: $ty)*) -> Result<u32, Error> {
-                Ok(flaky.call()?)
+                Ok(attempted(flaky)?)
             }
             asked(|flaky| run(sent(f(flaky $(, $value)*))))
         }),
         ("function that returns a future", {
             #[retry($($keys)*)]
             fn f<'a>(flaky: &'a Flaky $(, $arg: $ty)*) -> impl Future<Output = Result<u32, Error>> + Send + 'a {
-                async move { Ok(flaky.call()?) }
+                async move { Ok(attempted(flaky)?) }
             }
             asked(|flaky| run(sent(f(flaky $(, $value)*))))
         }),
         ("async block", asked(|flaky| {
             $(let $arg: $ty = $value;)*
-            run(async { retry_block!($($keys)*, async { Ok::<u32, Error>(flaky.call()?) }).await })
+            run(async { retry_block!($($keys)*, async { Ok::<u32, Error>(attempted(flaky)?) }).await })
         })),
     ]};
     (blocking: [$($keys:tt)*] $($arg:ident: $ty:ty = $value:expr),*) => {[
         ("function", {
             #[retry($($keys)*)]
             fn f(flaky: &Flaky $(, $arg: $ty)*) -> Result<u32, Error> {
-                Ok(flaky.call()?)
+                Ok(attempted(flaky)?)
             }
             asked(|flaky| f(flaky $(, $value)*))
         }),
         ("block", asked(|flaky| {
             $(let $arg: $ty = $value;)*
-            retry_block!($($keys)*, { Ok::<u32, Error>(flaky.call()?) })
+            retry_block!($($keys)*, { Ok::<u32, Error>(attempted(flaky)?) })
         })),
     ]};
 }
@@ -118,8 +118,8 @@ macro_rules! rows {
 
 /// Rows of keys that a blocking form refuses, because it cannot wait for a future.
 macro_rules! async_rows {
-    ($($keys:tt => $calls:literal;)*) => {
-        $(expect(stringify!($keys), $calls, &forms!(async: $keys));)*
+    ($($keys:tt $($arg:ident: $ty:ty = $value:expr),* => $calls:literal;)*) => {
+        $(expect(stringify!($keys), $calls, &forms!(async: $keys $($arg: $ty = $value),*));)*
     };
 }
 
@@ -132,6 +132,7 @@ pub(crate) use backoff_core::{
     Budget, Codes, Event, Fault, NotYet, Policy, StopReason, Stopped, TimedOut, codes, retry,
     retry_block,
 };
+pub(crate) use evaluated::attempted;
 pub(crate) use ui::{ApiError, Flaky};
 
 mod anyhow_errors;
@@ -142,6 +143,7 @@ mod blocks;
 mod bodies;
 mod derived;
 mod drops;
+mod evaluated;
 mod forbidden;
 mod futures;
 mod generic;

@@ -1,0 +1,148 @@
+//! The values of the keys. Each expression is evaluated once for a call, before the first attempt, and
+//! its temporaries are dropped there. A constant is pasted, and takes no room in the future.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::Expr;
+use syn::spanned::Spanned;
+
+use super::lent::Around;
+use super::library::{Library, at};
+use super::policy::time;
+use crate::args::Args;
+use crate::args::given::{Given, Time};
+use crate::place::{Place, Scope};
+
+/// The values as the loop uses them.
+pub(super) struct Values {
+    /// The statements that evaluate the values.
+    pub(super) binds: TokenStream,
+    /// The runtime, for clock, timer and random numbers. Only a timer of the user is a value.
+    pub(super) runtime: TokenStream,
+    /// The time limit of the call, and that attempts are cut.
+    pub(super) overrides: TokenStream,
+    /// The time limit of one attempt, if attempts are cut.
+    pub(super) limit: Option<TokenStream>,
+    /// The name of the operation in logs and metrics.
+    pub(super) operation: TokenStream,
+    /// The place of a context with these overrides and this name.
+    pub(super) place: Place,
+    /// The functions that the loop calls.
+    pub(super) when: Option<TokenStream>,
+    pub(super) until: Option<TokenStream>,
+    pub(super) notify: Option<TokenStream>,
+}
+
+impl Values {
+    /// The values. `operation` is the name of the operation if no key gives another.
+    pub(super) fn of(
+        library: &Library,
+        args: &Args,
+        is_async: bool,
+        scope: &Scope,
+        around: &Around,
+        operation: &TokenStream,
+    ) -> Self {
+        let here = Span::mixed_site();
+        let k = library.at(here);
+        let mut binds = Vec::new();
+        let mut bind = |name: TokenStream, value: &dyn ToTokens| {
+            binds.push(quote_spanned!(here=> let #name = #value;));
+        };
+        let runtime = if let Some(timer) = timer(library, args, is_async) {
+            bind(quote_spanned!(here=> __timer), &timer);
+            quote_spanned!(here=> &__timer)
+        } else {
+            let name = Ident::new(if is_async { "ASYNC" } else { "BLOCKING" }, here);
+            quote_spanned!(here=> &#k::__private::#name)
+        };
+        // As a number, a time that is kept takes eight bytes less.
+        let mut kept_time = |name: &str, value: &Time| match scope.place(&value.expr) {
+            Place::Call => {
+                let (name, value) = (Ident::new(name, here), &value.expr);
+                let k_at_value = library.at(at(value.span()));
+                bind(
+                    name.to_token_stream(),
+                    &quote_spanned!(at(value.span())=> #k_at_value::__private::nanos(#value)),
+                );
+                quote_spanned!(here=> #k::__private::Duration::from_nanos(#name))
+            }
+            Place::Item | Place::Inline => time(library, value),
+        };
+        let mut place = Place::Item;
+        let timeout = match &args.timeout {
+            Some(Given { key, value }) => {
+                let whole = kept_time("__timeout", value);
+                place = scope.place(&value.expr);
+                quote_spanned!(at(key.span())=> #k::__private::Option::Some(#whole))
+            }
+            None => quote_spanned!(here=> #k::__private::Option::None),
+        };
+        let limit = args.cuts().map(|(key, limit)| match limit {
+            Some(limit) => kept_time("__limit", limit),
+            None => quote_spanned!(at(key.span())=> #k::__private::Duration::MAX),
+        });
+        let overrides = match limit {
+            Some(_) => quote_spanned!(here=> #k::__private::cut_at(#timeout)),
+            None => timeout,
+        };
+        let operation = match &args.operation {
+            Some(Given { value, .. }) => {
+                let its_place = scope.place(value);
+                place = place.max(its_place);
+                if its_place == Place::Call {
+                    let name = quote_spanned!(here=> __operation: &'static ::core::primitive::str);
+                    bind(name, value);
+                    quote_spanned!(here=> __operation)
+                } else {
+                    value.to_token_stream()
+                }
+            }
+            None => operation.clone(),
+        };
+        // A function that a call makes. The types of a closure follow from its use, so a closure is pasted.
+        let is_made = |value: &Expr| matches!(value, Expr::Call(_) | Expr::MethodCall(_));
+        let mut read = |name: &str, given: &Option<Given<Expr>>| {
+            let value = &given.as_ref()?.value;
+            if !is_made(value) {
+                return Some(around.read(value));
+            }
+            let name = Ident::new(name, here);
+            bind(name.to_token_stream(), value);
+            Some(quote_spanned!(at(value.span())=> &#name))
+        };
+        let when = read("__when", &args.when);
+        let until = read("__until", &args.until);
+        let notify = args.notify.as_ref().map(|Given { value, .. }| {
+            if !is_made(value) {
+                return around.changed(value);
+            }
+            bind(quote_spanned!(here=> mut __notify), value);
+            quote_spanned!(at(value.span())=> &mut __notify)
+        });
+        Values {
+            binds: binds.into_iter().collect(),
+            runtime,
+            overrides,
+            limit,
+            operation,
+            place,
+            when,
+            until,
+            notify,
+        }
+    }
+}
+
+/// The user's own timer, or runtime.
+fn timer(library: &Library, args: &Args, is_async: bool) -> Option<TokenStream> {
+    if let Some(runtime) = &args.runtime {
+        return Some(runtime.value.to_token_stream());
+    }
+    let sleep = args.sleep.as_ref()?;
+    let key_at = at(sleep.key.span());
+    let k = library.at(key_at);
+    let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, key_at);
+    let timer = &sleep.value;
+    Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
+}

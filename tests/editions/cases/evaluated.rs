@@ -1,0 +1,223 @@
+//! Each expression of a key is evaluated once for a call, before the first attempt, and its temporaries are dropped there.
+
+use super::keys::{LONG, MILLI, QUICK};
+use super::*;
+use backoff_core::{Jitter, LogLevel, Tokio};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+thread_local! {
+    static EVALUATED: Cell<u32> = const { Cell::new(0) };
+    static HELD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A value behind a guard. A future that holds the guard over an await is not `Send`.
+struct Guarded<T>(T, PhantomData<*const ()>);
+
+/// Counts the evaluations.
+fn guarded<T>(value: T) -> Guarded<T> {
+    EVALUATED.set(EVALUATED.get() + 1);
+    HELD.set(HELD.get() + 1);
+    Guarded(value, PhantomData)
+}
+
+impl<T> Deref for Guarded<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for Guarded<T> {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+    }
+}
+
+/// An attempt, which may need the guard itself.
+pub(crate) fn attempted(flaky: &Flaky) -> Result<u32, ApiError> {
+    assert_eq!(HELD.get(), 0, "a guard is held during an attempt");
+    flaky.call()
+}
+
+/// The number of evaluations since the last question.
+fn evaluated() -> u32 {
+    EVALUATED.replace(0)
+}
+
+/// Each row is evaluated once in each of the five forms.
+macro_rules! once {
+    ($($keys:tt $($arg:ident: $ty:ty = $value:expr)?;)*) => {$(
+        rows! { $keys $($arg: $ty = $value)? => 3; }
+        assert_eq!(evaluated(), 5, stringify!($keys));
+    )*};
+}
+
+/// Each row is evaluated once in each of the three forms that await.
+macro_rules! once_awaited {
+    ($($keys:tt $($arg:ident: $ty:ty = $value:expr)?;)*) => {$(
+        async_rows! { $keys $($arg: $ty = $value)? => 3; }
+        assert_eq!(evaluated(), 3, stringify!($keys));
+    )*};
+}
+
+const NAME: &str = "billing.charge";
+
+#[test]
+fn rules_of_the_policy() {
+    once! {
+        [policy = *guarded(QUICK)];
+        [policy = *guarded(QUICK), max_attempts = 3];
+        [base = *guarded(MILLI)];
+        [base = "1ms", throttled_base = *guarded(MILLI)];
+        [base = "1ms", factor = *guarded(1.5)];
+        [base = "1ms", max_backoff = *guarded(LONG)];
+        [base = "1ms", jitter = *guarded(Jitter::Full)];
+        [base = "1ms", max_attempts = *guarded(3)];
+        [base = "1ms", deadline = *guarded(LONG)];
+        [base = "1ms", max_retry_after = *guarded(LONG)];
+        [base = "1ms", log_waits = *guarded(LogLevel::Off)];
+        [base = "1ms", idempotent = *guarded(false)];
+        [base = "1ms", on = [503], retry_conflicts = *guarded(true)];
+        [policy = rules, max_attempts = *guarded(3)] rules: Policy = QUICK;
+    }
+}
+
+#[test]
+fn names() {
+    once! {
+        [base = "1ms", operation = *guarded(NAME)];
+        [policy = QUICK, operation = *guarded(NAME)];
+        [policy = rules, operation = *guarded(NAME)] rules: Policy = QUICK;
+    }
+}
+
+#[test]
+fn time_limits() {
+    once_awaited! {
+        [base = "1ms", timeout = *guarded(LONG)];
+        [policy = QUICK, timeout = *guarded(LONG), attempt_timeout = LONG];
+        [policy = rules, timeout = *guarded(LONG)] rules: Policy = QUICK;
+        [policy = &rules, timeout = *guarded(LONG)] rules: Policy = QUICK;
+        [policy = *rules, timeout = *guarded(LONG)] rules: &'static Policy = &QUICK;
+        [base = "1ms", attempt_timeout = *guarded(LONG)];
+        [policy = QUICK, attempt_timeout = *guarded(LONG), timeout = LONG];
+        [policy = rules, attempt_timeout = *guarded(LONG)] rules: Policy = QUICK;
+    }
+}
+
+fn busy() -> impl Fn(&Error) -> bool + Clone + Send + Sync {
+    guarded(());
+    |error| *error == BUSY
+}
+
+fn any() -> impl Fn(&u32) -> bool + Clone + Send + Sync {
+    guarded(());
+    |_| true
+}
+
+fn heard() -> impl FnMut(&Event<'_, Error>) + Send {
+    guarded(());
+    let mut heard = 0;
+    move |event| {
+        heard += 1;
+        let number = if heard < 3 { heard } else { 3 };
+        let told = format!("{:?}", event);
+        assert!(told.contains(&number.to_string()), "{}", told);
+    }
+}
+
+fn sleep() -> impl Fn(Duration) + Send + Sync {
+    guarded(());
+    drop
+}
+
+fn timer() -> impl Fn(Duration) -> std::future::Ready<()> + Send + Sync {
+    guarded(());
+    |_| std::future::ready(())
+}
+
+fn tokio() -> Tokio {
+    *guarded(Tokio)
+}
+
+fn never() -> std::future::Pending<()> {
+    guarded(());
+    std::future::pending()
+}
+
+struct Judges;
+
+impl Judges {
+    fn busy(&self) -> impl Fn(&Error) -> bool + Clone + Send + Sync + use<> {
+        busy()
+    }
+}
+
+/// A function, a timer and a signal that a call makes are kept.
+#[test]
+fn functions_timers_and_signals() {
+    once! {
+        [base = "1ms", when = busy()];
+        [base = "1ms", when = Judges.busy()];
+        [base = "1ms", until = any()];
+        [base = "1ms", until = any(), consecutive = 1];
+        [base = "1ms", until = |_| true, consecutive = *guarded(1)];
+        [base = "1ms", notify = heard()];
+        [policy = rules, when = busy()] rules: Policy = QUICK;
+    }
+    once_awaited! {
+        [base = "1ms", sleep = timer()];
+        [base = "1ms", runtime = tokio()];
+        [base = "1ms", stop_on = never()];
+        [base = "1ms", cut_on = never()];
+    }
+    #[retry(base = "1ms", sleep = sleep())]
+    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
+        attempted(flaky)
+    }
+    assert_eq!(blocking(&Flaky::failing(2)), Ok(3));
+    assert_eq!(evaluated(), 1);
+}
+
+/// The time that remains of a whole is counted once.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_time() {
+    use tokio::time::Instant;
+    #[retry(base = "10s", jitter = none, factor = 1, max_attempts = 100, timeout = end - Instant::now())]
+    async fn until(end: Instant, flaky: &Flaky) -> Result<u32, Error> {
+        Ok(flaky.call()?)
+    }
+    let flaky = Flaky::failing(u32::MAX);
+    let got = until(Instant::now() + Duration::from_secs(95), &flaky).await;
+    assert_eq!((got, flaky.calls()), (Err(BUSY), 10));
+}
+
+/// A time that is known only at the call takes eight bytes, and a constant none.
+#[test]
+fn sizes() {
+    #[retry(policy = *rules)]
+    async fn without(rules: &Policy) -> Result<(), Error> {
+        std::future::ready(Ok(())).await
+    }
+    #[retry(policy = *rules, timeout = "60s")]
+    async fn constant(rules: &Policy) -> Result<(), Error> {
+        std::future::ready(Ok(())).await
+    }
+    #[retry(policy = *rules, timeout = limit)]
+    async fn at_the_call(rules: &Policy, limit: Duration) -> Result<(), Error> {
+        std::future::ready(Ok(())).await
+    }
+    #[retry(timeout = "60s")]
+    async fn beside_a_constant() -> Result<(), Error> {
+        std::future::ready(Ok(())).await
+    }
+    let sizes = [
+        size_of_val(&without(&QUICK)),
+        size_of_val(&constant(&QUICK)),
+        size_of_val(&at_the_call(&QUICK, LONG)),
+        size_of_val(&beside_a_constant()),
+    ];
+    assert_eq!(sizes, [0; 4]);
+}
