@@ -18,44 +18,36 @@ use pin_project_lite::pin_project;
 
 pin_project! {
     /// One attempt, cut after a limit or when the deadline is over.
-    pub struct Cut<'a, A, C: Sleep, F> {
-        runtime: &'a C,
-        // The rest of the deadline. A closure, because it takes less room than the context.
-        remaining: F,
+    pub struct Cut<A, S, F> {
+        // Makes the timer from the limit. A closure takes less room than the context.
+        made: F,
         // Dropped when it is cut.
         #[pin]
         attempt: Option<A>,
         #[pin]
-        timer: Timer<C::Sleep>,
+        timer: Timer<S>,
     }
 }
 
-/// One attempt, cut after `limit` or when the deadline is over.
+/// One attempt, cut after `limit` or when the deadline is over: when `made` says, see [`timer`].
 #[inline]
-pub const fn cut<A, C, F>(
-    runtime: &C,
-    limit: Duration,
-    remaining: F,
-    attempt: A,
-) -> Cut<'_, A, C, F>
+pub const fn cut<A, S, F>(limit: Duration, made: F, attempt: A) -> Cut<A, S, F>
 where
     A: Future,
-    C: Sleep,
-    F: Fn() -> Duration,
+    F: Fn(Duration) -> (Duration, Option<S>),
 {
     Cut {
-        runtime,
-        remaining,
+        made,
         attempt: Some(attempt),
         timer: Timer::new(limit),
     }
 }
 
-impl<A, C, F> Future for Cut<'_, A, C, F>
+impl<A, S, F> Future for Cut<A, S, F>
 where
     A: Future,
-    C: Sleep,
-    F: Fn() -> Duration,
+    S: Future<Output = ()>,
+    F: Fn(Duration) -> (Duration, Option<S>),
 {
     type Output = Result<A::Output, TimedOut>;
 
@@ -66,9 +58,8 @@ where
             return Poll::Ready(expired());
         };
         let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
-        let (timer, stage) = (this.timer, Stage::Whole);
-        let polled = timer.poll_attempt(attempt, *this.runtime, this.remaining, cx, stage, poll);
-        let outcome = ready!(polled);
+        let (timer, made) = (this.timer, &*this.made);
+        let outcome = ready!(timer.poll_attempt(attempt, made, cx, Stage::Whole, poll));
         if outcome.is_err() {
             cut_flag::cutting(|| this.attempt.set(None));
         }
@@ -76,15 +67,21 @@ where
     }
 }
 
-/// The rest of the deadline.
+/// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less, and
+/// its time.
 #[inline]
-pub fn remaining<C: Clock>(context: &Context<'_>, runtime: &C, state: &CallState) -> Duration {
-    Run {
+pub fn timer<C: Clock + Sleep>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &CallState,
+    limit: Duration,
+) -> (Duration, Option<C::Sleep>) {
+    let run = Run {
         context,
         state,
         runtime,
-    }
-    .remaining()
+    };
+    run.timer(limit)
 }
 
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.

@@ -4,7 +4,7 @@ use super::operation::Run;
 use crate::{
     facts::fault::TimedOut,
     judge::Stage,
-    runtime::{Clock, Sleep},
+    runtime::{Clock, Sleep, nanos},
     state::Overrides,
 };
 use core::{
@@ -163,7 +163,7 @@ impl Limit for Limited {
         run: &Run<'_, R>,
         cx: &mut Context<'_>,
     ) -> Option<TimedOut> {
-        timer.expired(is_over, run.runtime, || run.remaining(), cx)
+        timer.expired(is_over, |limit| run.timer(limit), cx)
     }
 }
 
@@ -181,7 +181,8 @@ pin_project! {
     pub struct Timer<S> {
         #[pin]
         sleep: Option<S>,
-        limit: Duration,
+        // In nanoseconds, which take half of the room.
+        limit: u64,
     }
 }
 
@@ -189,37 +190,35 @@ impl<S> Timer<S> {
     /// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less.
     #[inline]
     pub(crate) const fn new(limit: Duration) -> Self {
-        Timer { sleep: None, limit }
+        Timer {
+            sleep: None,
+            limit: nanos(limit),
+        }
     }
 
     /// The attempt is pending. Makes the timer, unless there is one. Returns the limit, if the time is over.
     #[inline]
-    fn expired<R>(
+    fn expired(
         self: Pin<&mut Self>,
         is_over: bool,
-        runtime: &R,
-        remaining: impl FnOnce() -> Duration,
+        made: impl FnOnce(Duration) -> (Duration, Option<S>),
         cx: &mut Context<'_>,
     ) -> Option<TimedOut>
     where
-        R: Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
         let mut this = self.project();
         let is_over = match this.sleep.as_mut().as_pin_mut() {
             Some(_) => is_over,
             None => {
-                *this.limit = (*this.limit).min(remaining());
-                if this.limit.is_zero() {
-                    // No timer is needed.
-                    return Some(TimedOut::new(Duration::ZERO));
-                }
-                this.sleep.set(Some(runtime.sleep(*this.limit)));
+                let (limit, sleep) = made(Duration::from_nanos(*this.limit));
+                *this.limit = nanos(limit);
+                this.sleep.set(sleep);
                 let sleep = this.sleep.as_mut().as_pin_mut();
-                sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
+                sleep.is_none_or(|sleep| sleep.poll(cx).is_ready())
             }
         };
-        is_over.then(|| TimedOut::new(*this.limit))
+        is_over.then(|| TimedOut::new(Duration::from_nanos(*this.limit)))
     }
 
     /// Drives the attempt until it is ready or its time is over.
@@ -227,17 +226,15 @@ impl<S> Timer<S> {
     /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
     /// done during a read, because then a write would begin after its time.
     #[inline]
-    pub(crate) fn poll_attempt<A, R, T>(
+    pub(crate) fn poll_attempt<A, T>(
         mut self: Pin<&mut Self>,
         attempt: Pin<&mut A>,
-        runtime: &R,
-        remaining: impl FnOnce() -> Duration,
+        made: impl FnOnce(Duration) -> (Duration, Option<S>),
         cx: &mut Context<'_>,
         stage: Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
     ) -> Poll<Result<T, TimedOut>>
     where
-        R: Sleep<Sleep = S>,
         S: Future<Output = ()>,
     {
         let is_over = self.as_mut().is_over(cx);
@@ -246,7 +243,7 @@ impl<S> Timer<S> {
         {
             return Poll::Ready(Ok(outcome));
         }
-        match self.expired(is_over, runtime, remaining, cx) {
+        match self.expired(is_over, made, cx) {
             Some(late) => Poll::Ready(Err(late)),
             None => Poll::Pending,
         }

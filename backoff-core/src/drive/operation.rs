@@ -8,7 +8,7 @@ use crate::{
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
-    runtime::{Clock, Random},
+    runtime::{Clock, Random, Sleep},
     state::{Attempt, Overrides, RequestId},
 };
 use core::{
@@ -46,6 +46,18 @@ impl<R: Clock> Run<'_, R> {
     #[inline]
     pub(crate) fn remaining(&self) -> Duration {
         self.state.remaining(self.context, self.runtime)
+    }
+
+    /// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less, and
+    /// its time. No time needs no timer.
+    #[inline]
+    pub(crate) fn timer(&self, limit: Duration) -> (Duration, Option<R::Sleep>)
+    where
+        R: Sleep,
+    {
+        let limit = limit.min(self.remaining());
+        let sleep = (!limit.is_zero()).then(|| self.runtime.sleep(limit));
+        (limit, sleep)
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.

@@ -362,10 +362,15 @@ impl Loop<'_> {
         };
         let key_at = at(key.span());
         let k = self.library.at(key_at);
-        let runtime = &self.values.runtime;
+        // One reference takes less room than one to each part of the guard.
         let limited = quote_spanned! {key_at=>
             #k::__private::cut(
-                #runtime, #limit, || #k::__private::remaining(#with, &__guard.state), #attempt
+                #limit,
+                |__limit| {
+                    let __guard = &__guard;
+                    #k::__private::timer(#with, &__guard.state, __limit)
+                },
+                #attempt
             )
         };
         self.stoppable("limited_cut_on", &limited)

@@ -313,9 +313,12 @@ async fn within<R: Sleep, T>(
 ) -> Option<T> {
     let outcome = poll_fn(|cx| match timer.as_mut().as_pin_mut() {
         Some(timer) => {
-            let (step, never) = (Pin::new(&mut step), || Duration::MAX);
+            let made = |limit: Duration| {
+                let sleep = (!limit.is_zero()).then(|| runtime.sleep(limit));
+                (limit, sleep)
+            };
             let poll = |step: Pin<&mut Step<T>>, cx: &mut task::Context<'_>| step.poll(cx);
-            let polled = timer.poll_attempt(step, runtime, never, cx, stage, poll);
+            let polled = timer.poll_attempt(Pin::new(&mut step), made, cx, stage, poll);
             polled.map(Result::ok)
         }
         None => step.as_mut().poll(cx).map(Some),
