@@ -4,12 +4,12 @@ mod case;
 mod says;
 mod write;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
 use syn::DeriveInput;
 
 use crate::errors::Errors;
-use crate::manifest;
+use crate::rewrite::path_of;
 use case::cases;
 use says::Says;
 
@@ -23,13 +23,7 @@ pub(crate) fn derive(default_crate: &str, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let (of_type, krate) = Says::of_type(&input.attrs, &mut errors);
     let cases = cases(&input, of_type, &mut errors);
-    let write = "#[fault(crate = ..)]";
-    let name = manifest::name_of(default_crate, krate.is_some(), write, &mut errors);
-    let name = Ident::new(&name, Span::mixed_site());
-    let library = krate.map_or_else(
-        || quote_spanned!(name.span()=> ::#name),
-        ToTokens::into_token_stream,
-    );
+    let library = krate.map_or_else(|| path_of(default_crate), ToTokens::into_token_stream);
     match errors.into_compile_errors() {
         None => write::implementation(&library, &input, &cases),
         Some(errors) => {

@@ -17,7 +17,6 @@ mod expand;
 mod fault;
 mod groups;
 mod hints;
-mod manifest;
 mod place;
 mod rewrite;
 mod shape;

@@ -3,7 +3,7 @@
 use crate::{
     args::{self, block::AroundBlock, this::with_self},
     check::{self, signature::signature},
-    errors, expand, groups, hints, manifest,
+    errors, expand, groups, hints,
     shape::async_trait::renamed_self,
 };
 use proc_macro2::{Ident, Span, TokenStream};
@@ -26,14 +26,7 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
     if let Some(function) = &function {
         signature(function, &args, &mut errors);
     }
-    let name = manifest::name_of(
-        default_crate,
-        args.krate.is_some(),
-        "crate = ..",
-        &mut errors,
-    );
-    let name = Ident::new(&name, Span::mixed_site());
-    let library = quote_spanned!(name.span()=> ::#name);
+    let library = path_of(default_crate);
     let errors = errors.into_compile_errors();
     let written = match function {
         Some(function) => expand::function(library.clone(), &args, &given, function, errors),
@@ -43,6 +36,12 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
         .krate
         .map_or(library, |path| path.value.into_token_stream());
     hints::in_body(&library, given, written)
+}
+
+/// The path of the library, unless the user gives another.
+pub(crate) fn path_of(default_crate: &str) -> TokenStream {
+    let name = Ident::new(default_crate, Span::mixed_site());
+    quote_spanned!(name.span()=> ::#name)
 }
 
 /// The same for a block: the block is written even if its arguments are wrong.

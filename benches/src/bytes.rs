@@ -129,6 +129,9 @@ pub(crate) fn measure() -> Vec<Figure> {
     );
     let bounded = ours_rules::timeout_attribute(0);
     put("ours, attribute", "timeout", size_of_val(&bounded));
+    let bounded = ours_rules::timeout_by(&policy, 0);
+    let made_at_the_call = "timeout and policy at run time";
+    put("ours, attribute", made_at_the_call, size_of_val(&bounded));
     let bounded = ours_rules::timeout(0);
     put("ours, function form", "timeout", size_of_val(&bounded));
     let cut = ours_rules::attempt_timeout_attribute(0);

@@ -140,10 +140,11 @@ fn each_form_and_each_key_in_the_written_code() {
                                         &__guard.state,
                                         &mut __cut,
                                         p::cut(
-                                            p::known(&__guard),
-                                            &p::ASYNC,
-                                            &__guard.state,
                                             p::Duration::new(10u64, 0u32),
+                                            |__limit| {
+                                                let __guard = &__guard;
+                                                p::timer(p::known(&__guard), &p::ASYNC, &__guard.state, __limit)
+                                            },
                                             async {
                                                 if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
                                                     return __returns;
@@ -281,10 +282,11 @@ fn each_form_and_each_key_in_the_written_code() {
                                     {
                                         let __copy_of_body = ::core::clone::Clone::clone(&body);
                                         let __attempted = p::cut(
-                                                __BACKOFF,
-                                                &__timer,
-                                                &__guard.state,
                                                 LIMIT,
+                                                |__limit| {
+                                                    let __guard = &__guard;
+                                                    p::timer(__BACKOFF, &__timer, &__guard.state, __limit)
+                                                },
                                                 async {
                                                     if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
                                                         return __returns;

@@ -79,7 +79,7 @@ impl Values {
             None => quote_spanned!(here=> #k::__private::Option::None),
         };
         let limit = args.cuts().map(|(key, limit)| match limit {
-            Some(limit) => kept_time("__limit", limit),
+            Some(limit) => kept_time("__attempt_timeout", limit),
             None => quote_spanned!(at(key.span())=> #k::__private::Duration::MAX),
         });
         let overrides = match limit {

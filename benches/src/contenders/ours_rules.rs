@@ -46,6 +46,16 @@ pub async fn timeout_attribute(n: u64) -> Result<u64, ApiError> {
     succeed(n)
 }
 
+/// A policy and a limit that are known only at the call.
+#[retry(policy = *policy, timeout = minute())]
+pub async fn timeout_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
+    succeed(n)
+}
+
+fn minute() -> Duration {
+    MINUTE
+}
+
 /// A bucket that stays full, because no attempt fails.
 static FULL: Budget = Budget::aws();
 const BUDGET_FULL: Policy = POLICY.budget(&FULL);
