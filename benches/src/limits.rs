@@ -83,8 +83,15 @@ const WITHOUT_LOG: &[Limit] = &[
     limit("bytes", FUNCTION, "const policy", 144.0),
     limit("bytes", ATTRIBUTE, "run time", 160.0),
     limit("bytes", "ours, layer of tower", "http::Request", 496.0),
-    limit("bytes, with a rule", "timeout", ATTRIBUTE, 248.0),
-    limit("bytes, with a rule", "timeout", FUNCTION, 208.0),
+    limit("bytes, with a rule", "timeout", ATTRIBUTE, 184.0),
+    limit("bytes, with a rule", "timeout", FUNCTION, 200.0),
+    // Goal: 168. The attempt and its timer live at the same time: 40 bytes more than a wait.
+    limit(
+        "bytes, with a rule",
+        "timeout and policy at run time",
+        ATTRIBUTE,
+        216.0,
+    ),
     limit("bytes, the policy's name", ATTRIBUTE, "policy = P", 144.0),
     limit(
         "bytes, the policy's name",
