@@ -63,8 +63,8 @@ pub(crate) fn function(
     };
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
-    let scope = Scope::of(&function.sig);
     let bound = bindings::of(&function);
+    let scope = Scope::of(&function.sig, &bound);
     let copies = Copies::of(&bound, args);
     let consumable = consumed::candidates(&mut function, &bound, args);
     let hides = hides(&bound, args);

@@ -1,12 +1,12 @@
 //! Decides from the names in a policy, or in an expression, where it can be made.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::punctuated::Punctuated;
-use syn::{Expr, ExprGroup, ExprParen, FnArg, GenericParam, PathSegment, Signature, Token, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, GenericParam, PathSegment, Signature, UnOp};
 
 use crate::args::Args;
-use crate::groups::flat;
+use crate::bindings::Binding;
+use crate::groups::is_punct;
 
 /// The place where a value is made: the later one for a value that has parts of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,35 +31,30 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) fn of(sig: &Signature) -> Self {
-        let mut variables = Vec::new();
-        for input in &sig.inputs {
-            match input {
-                FnArg::Receiver(_) => variables.extend(["self", "__self"].map(str::to_owned)),
-                FnArg::Typed(typed) => {
-                    let names = named(flat(typed.pat.to_token_stream()));
-                    variables.extend(names.into_iter().map(|named| named.name));
-                }
-            }
+    pub(crate) fn of(sig: &Signature, bound: &[Binding]) -> Self {
+        let mut variables: Vec<String> = bound.iter().map(|it| it.name.to_string()).collect();
+        if sig.receiver().is_some() {
+            variables.extend(["self", "__self"].map(str::to_owned));
         }
-        let mut generics = Vec::new();
-        for parameter in &sig.generics.params {
-            match parameter {
-                GenericParam::Type(parameter) => generics.push(parameter.ident.to_string()),
-                GenericParam::Const(parameter) => generics.push(parameter.ident.to_string()),
-                GenericParam::Lifetime(_) => {}
-            }
-        }
+        let generics = sig
+            .generics
+            .params
+            .iter()
+            .filter_map(|parameter| match parameter {
+                GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
+                GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
+                GenericParam::Lifetime(_) => None,
+            });
         Scope::Function {
             variables,
-            generics,
+            generics: generics.collect(),
         }
     }
 
     /// The place of the policy with all its rules.
     pub(crate) fn of_policy(&self, args: &Args) -> Place {
         let rules = args.rules().into_iter();
-        let rules = rules.flat_map(|(_, rule)| rule.tokens());
+        let rules = rules.flat_map(|(_, rule)| rule.exprs());
         let rules = rules.map(|rule| self.place(rule)).max();
         let policy = args.policy.as_ref().map(|policy| match &policy.value {
             Expr::Reference(_) => Place::Call,
@@ -69,40 +64,90 @@ impl Scope {
         rules.max(policy).unwrap_or(Place::Item)
     }
 
-    /// The place of an expression.
-    pub(crate) fn place(&self, value: impl ToTokens) -> Place {
-        let tokens = flat(value.into_token_stream());
-        let is_evaluated = !is_plain(&tokens)
-            && syn::parse2::<Expr>(tokens.clone()).is_ok_and(|expr| !is_constant(&expr));
-        let named = named(tokens);
-        if is_evaluated || named.iter().any(|named| self.is_variable(named)) {
-            Place::Call
-        } else if named.iter().any(|named| self.is_generic(named)) {
+    /// The place of an expression. A macro cannot see whether an expression is a constant, so its form
+    /// decides: paths, literals, constructors and setters of a policy, `codes![]`, and any expression in
+    /// `const { .. }` are constants.
+    pub(crate) fn place(&self, value: &Expr) -> Place {
+        let mut parts: Vec<&Expr> = Vec::new();
+        match value {
+            Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => {}
+            Expr::Path(path) => {
+                if path
+                    .path
+                    .get_ident()
+                    .is_some_and(|it| self.is_variable(&it.to_string()))
+                {
+                    return Place::Call;
+                }
+                return self.among(path.to_token_stream());
+            }
+            Expr::Macro(it)
+                if it
+                    .mac
+                    .path
+                    .segments
+                    .last()
+                    .is_some_and(|it| it.ident == "codes") =>
+            {
+                return self.among(it.mac.tokens.clone());
+            }
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+                parts.push(expr)
+            }
+            Expr::Field(field) => parts.push(&field.base),
+            Expr::Reference(reference) => parts.push(&reference.expr),
+            Expr::Cast(cast) => parts.push(&cast.expr),
+            Expr::Unary(unary) if !matches!(unary.op, UnOp::Deref(_)) => parts.push(&unary.expr),
+            Expr::Binary(binary) => parts.extend([&*binary.left, &*binary.right]),
+            Expr::Range(range) => {
+                parts.extend(range.start.iter().chain(&range.end).map(|end| &**end))
+            }
+            Expr::MethodCall(call) => {
+                parts.push(&call.receiver);
+                parts.extend(&call.args);
+            }
+            Expr::Call(call) if is_constructor(&call.func) => parts.extend(&call.args),
+            _ => return Place::Call,
+        }
+        parts
+            .into_iter()
+            .map(|part| self.place(part))
+            .max()
+            .unwrap_or(Place::Item)
+    }
+
+    fn is_variable(&self, name: &str) -> bool {
+        match self {
+            Scope::Function { variables, .. } => variables.iter().any(|it| it == name),
+            Scope::Block => name.trim_start_matches('_').starts_with(char::is_lowercase),
+        }
+    }
+
+    /// The place of a constant with these names. A single capital that begins a path counts as a parameter of
+    /// the `impl` around, which a method does not show.
+    fn among(&self, names: TokenStream) -> Place {
+        let mut after_colon = false;
+        let is_generic = |token: TokenTree| {
+            let begins = !after_colon;
+            after_colon = is_punct(Some(&token), ':');
+            match token {
+                TokenTree::Ident(word) if begins => {
+                    let word = word.to_string();
+                    let is_parameter = match self {
+                        Scope::Function { generics, .. } => generics.contains(&word),
+                        Scope::Block => false,
+                    };
+                    is_parameter || word == "Self" || matches!(word.as_bytes(), [b'A'..=b'Z'])
+                }
+                TokenTree::Group(group) => self.among(group.stream()) == Place::Inline,
+                _ => false,
+            }
+        };
+        if names.into_iter().any(is_generic) {
             Place::Inline
         } else {
             Place::Item
         }
-    }
-
-    fn is_variable(&self, named: &Named) -> bool {
-        !named.before_path
-            && match self {
-                Scope::Function { variables, .. } => variables.contains(&named.name),
-                Scope::Block => {
-                    let word = named.name.trim_start_matches('_');
-                    word.starts_with(char::is_lowercase) && !named.before_call
-                }
-            }
-    }
-
-    /// A single capital counts as a parameter of the `impl` around, which a method does not show.
-    fn is_generic(&self, named: &Named) -> bool {
-        let is_letter = matches!(named.name.as_bytes(), [b'A'..=b'Z']);
-        let is_parameter = match self {
-            Scope::Function { generics, .. } => generics.contains(&named.name),
-            Scope::Block => false,
-        };
-        is_letter || is_parameter || named.name == "Self"
     }
 }
 
@@ -115,47 +160,6 @@ fn is_of_a_type(policy: &Expr) -> bool {
     let first = path.path.segments.first();
     let is_type = |it: &PathSegment| it.ident.to_string().starts_with(char::is_uppercase);
     path.qself.is_some() || path.path.segments.len() > 1 && first.is_some_and(is_type)
-}
-
-/// Whether these tokens are a number, a text, a path or a range, without parsing them.
-fn is_plain(tokens: &TokenStream) -> bool {
-    tokens.clone().into_iter().all(|token| match token {
-        TokenTree::Literal(_) => true,
-        TokenTree::Ident(word) => word != "await" && word != "return" && word != "break",
-        TokenTree::Punct(sign) => matches!(sign.as_char(), ':' | '.' | '='),
-        TokenTree::Group(_) => false,
-    })
-}
-
-/// Whether an expression looks like a constant. A macro cannot see whether it is one, so its form
-/// decides: paths, literals, constructors and setters of a policy, `codes![]`, and any expression in
-/// `const { .. }`.
-fn is_constant(expr: &Expr) -> bool {
-    let all = |args: &Punctuated<Expr, Token![,]>| args.iter().all(is_constant);
-    match expr {
-        Expr::Path(_) | Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => true,
-        Expr::Macro(mac) => mac
-            .mac
-            .path
-            .segments
-            .last()
-            .is_some_and(|it| it.ident == "codes"),
-        Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
-            is_constant(expr)
-        }
-        Expr::Field(field) => is_constant(&field.base),
-        Expr::Reference(reference) => is_constant(&reference.expr),
-        Expr::Cast(cast) => is_constant(&cast.expr),
-        Expr::Unary(unary) => !matches!(unary.op, UnOp::Deref(_)) && is_constant(&unary.expr),
-        Expr::Binary(binary) => is_constant(&binary.left) && is_constant(&binary.right),
-        Expr::Range(range) => [&range.start, &range.end]
-            .into_iter()
-            .flatten()
-            .all(|end| is_constant(end)),
-        Expr::MethodCall(call) => is_constant(&call.receiver) && all(&call.args),
-        Expr::Call(call) => is_constructor(&call.func) && all(&call.args),
-        _ => false,
-    }
 }
 
 /// Whether the expression makes a value of a type with constant functions: `Policy::exponential`.
@@ -196,53 +200,6 @@ pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
     is_reference && args.rules().is_empty()
 }
 
-/// An identifier that may name a variable or a type.
-struct Named {
-    name: String,
-    /// The identifier is the first segment of a path: `name::`.
-    before_path: bool,
-    /// The identifier is called: `name(`.
-    before_call: bool,
-}
-
-/// The names in the tokens, without fields, methods, later segments of a path and macros.
-fn named(tokens: TokenStream) -> Vec<Named> {
-    let mut found = Vec::new();
-    let mut before = ' ';
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let mut now = ' ';
-        match token {
-            // Code in `const { .. }` names no variable.
-            TokenTree::Ident(ident) if ident == "const" => {
-                tokens.next();
-            }
-            TokenTree::Ident(ident) => {
-                let next = match tokens.peek() {
-                    Some(TokenTree::Punct(punct)) => punct.as_char(),
-                    Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Parenthesis => '(',
-                    _ => ' ',
-                };
-                if !matches!(before, '.' | ':') && next != '!' {
-                    found.push(Named {
-                        name: ident.to_string(),
-                        before_path: next == ':',
-                        before_call: next == '(',
-                    });
-                }
-            }
-            // Two dots make a range, and the token after a range is a name of its own.
-            TokenTree::Punct(punct) if (before, punct.as_char()) != ('.', '.') => {
-                now = punct.as_char();
-            }
-            TokenTree::Group(group) => found.extend(named(group.stream())),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-        before = now;
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::Place::{Call, Inline, Item};
@@ -278,7 +235,7 @@ mod tests {
             ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
         ];
         for (keys, expected) in rows {
-            let scope = Scope::of(&function.sig);
+            let scope = Scope::of(&function.sig, &crate::bindings::of(&function));
             assert_eq!(scope.of_policy(&args(keys)), expected, "{keys}");
         }
     }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, Ident, Type};
 
@@ -99,10 +98,10 @@ pub(crate) enum Rule<'a> {
     Static(&'a Expr),
 }
 
-impl Rule<'_> {
+impl<'a> Rule<'a> {
     /// The user's expressions in the value.
-    pub(crate) fn tokens(&self) -> Vec<TokenStream> {
-        let exprs: Vec<&Expr> = match *self {
+    pub(crate) fn exprs(self) -> Vec<&'a Expr> {
+        match self {
             Rule::Jitter(Jitter::Named(..)) | Rule::Level(Level::Named(..)) => Vec::new(),
             Rule::Time(Time { expr, .. })
             | Rule::Jitter(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr))
@@ -112,7 +111,6 @@ impl Rule<'_> {
             | Rule::Static(expr) => vec![expr],
             Rule::Codes(on) => on.codes.iter().collect(),
             Rule::Flag(flag) => flag.iter().collect(),
-        };
-        exprs.into_iter().map(ToTokens::to_token_stream).collect()
+        }
     }
 }
