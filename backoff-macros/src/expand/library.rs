@@ -28,6 +28,18 @@ impl Library {
             })
             .collect()
     }
+
+    /// The macro's own place, and the path there.
+    pub(super) fn here(&self) -> (Span, TokenStream) {
+        let here = Span::mixed_site();
+        (here, self.at(here))
+    }
+
+    /// The place of messages about the user's code at `span`, and the path there.
+    pub(super) fn near(&self, span: Span) -> (Span, TokenStream) {
+        let near = at(span);
+        (near, self.at(near))
+    }
 }
 
 /// A span where the macro's own names stay the macro's, and errors point at the user's code.

@@ -44,8 +44,7 @@ struct Bound {
 
 impl Loop<'_> {
     pub(super) fn statements(&self) -> TokenStream {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
+        let (here, k) = self.library.here();
         let timed = self.args.attempt.is_some();
         let (binds, runtime) = (&self.values.binds, &self.values.runtime);
         let Bound {
@@ -198,8 +197,7 @@ impl Loop<'_> {
         if self.cut_on().is_none() {
             return (None, None);
         }
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
+        let (here, k) = self.library.here();
         let bind = quote_spanned!(here=> let mut __cut = #k::__private::Option::None;);
         let end = quote_spanned! {here=>
             if #k::__private::is_cut(
@@ -219,8 +217,7 @@ impl Loop<'_> {
 
     /// Makes the context, which is the same for all attempts.
     fn context(&self, timed: bool) -> Bound {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
+        let (here, k) = self.library.here();
         let policy = policy(self.library, self.args);
         let Values {
             runtime,
@@ -323,8 +320,7 @@ impl Loop<'_> {
         with: &TokenStream,
         context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
-        let here = Span::mixed_site();
-        let k = self.library.at(here);
+        let (here, k) = self.library.here();
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
         let Some(key) = cut else {
@@ -360,8 +356,7 @@ impl Loop<'_> {
         let (Some(key), Some(limit)) = (cut, &self.values.limit) else {
             return self.stoppable("cut_on", &attempt);
         };
-        let key_at = at(key.span());
-        let k = self.library.at(key_at);
+        let (key_at, k) = self.library.near(key.span());
         // One reference takes less room than one to each part of the guard.
         let limited = quote_spanned! {key_at=>
             #k::__private::cut(
@@ -435,8 +430,7 @@ impl Loop<'_> {
         else {
             return (None, stage);
         };
-        let key_at = at(key.span());
-        let k = self.library.at(key_at);
+        let (key_at, k) = self.library.near(key.span());
         let bind = match self.row() {
             (_, None) => quote_spanned! {key_at=>
                 let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
@@ -459,8 +453,7 @@ impl Loop<'_> {
         let Some(Given { key, value }) = &self.args.consecutive else {
             return (None, None);
         };
-        let key_at = at(key.span());
-        let k = self.library.at(key_at);
+        let (key_at, k) = self.library.near(key.span());
         let row = quote_spanned!(Span::mixed_site()=> __row);
         let bind = quote_spanned!(key_at=> let mut #row = #k::__private::count(#value););
         (Some(bind), Some(row))
@@ -471,8 +464,7 @@ impl Loop<'_> {
         let (Some(Given { key, .. }), Some(hook)) = (&self.args.notify, &self.values.notify) else {
             return judge;
         };
-        let key_at = at(key.span());
-        let k = self.library.at(key_at);
+        let (key_at, k) = self.library.near(key.span());
         quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
     }
 
@@ -525,8 +517,7 @@ impl Loop<'_> {
     /// The block that searches the sources of `__error` for the types of `faults(..)`.
     fn found(&self) -> Option<TokenStream> {
         let faults = self.args.faults.as_ref()?;
-        let key_at = at(faults.key.span());
-        let k = self.library.at(key_at);
+        let (key_at, k) = self.library.near(faults.key.span());
         let types = faults.value.iter().map(|ty| {
             let ty_at = at(syn::spanned::Spanned::span(ty));
             let k = self.library.at(ty_at);

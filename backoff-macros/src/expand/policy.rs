@@ -1,6 +1,6 @@
 //! The policy as an expression.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned;
@@ -13,8 +13,7 @@ use crate::check::numbers::number;
 /// The policy as an expression: the user's or the default policy, with a call of the setter for each
 /// key.
 pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
-    let here = Span::mixed_site();
-    let k = library.at(here);
+    let (here, k) = library.here();
     let mut made = match &args.policy {
         // The policy is named, or is a reference to a named policy.
         Some(Given {
@@ -25,8 +24,7 @@ pub(super) fn policy(library: &Library, args: &Args) -> TokenStream {
         None => quote_spanned!(here=> #k::Policy::exponential()),
     };
     for (key, rule) in args.rules() {
-        let key_at = at(key.span());
-        let k = library.at(key_at);
+        let (key_at, k) = library.near(key.span());
         let setter = Ident::new(&key.to_string(), key_at);
         let value = match rule {
             Rule::Time(value) => time(library, value),
@@ -57,8 +55,7 @@ pub(super) fn time(library: &Library, time: &Time) -> TokenStream {
     let Some(duration) = time.literal else {
         return time.expr.to_token_stream();
     };
-    let literal_at = at(time.expr.span());
-    let k = library.at(literal_at);
+    let (literal_at, k) = library.near(time.expr.span());
     let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
     quote_spanned!(literal_at=> #k::__private::Duration::new(#seconds, #nanos))
 }
@@ -78,8 +75,7 @@ fn factor(value: &Expr) -> TokenStream {
 fn level(library: &Library, level: &Level) -> TokenStream {
     match level {
         Level::Named(name, variant) => {
-            let name_at = at(name.span());
-            let k = library.at(name_at);
+            let (name_at, k) = library.near(name.span());
             let variant = Ident::new(variant, name_at);
             quote_spanned!(name_at=> #k::LogLevel::#variant)
         }
@@ -90,14 +86,12 @@ fn level(library: &Library, level: &Level) -> TokenStream {
 fn jitter(library: &Library, jitter: &Jitter) -> TokenStream {
     match jitter {
         Jitter::Named(name, variant) => {
-            let name_at = at(name.span());
-            let k = library.at(name_at);
+            let (name_at, k) = library.near(name.span());
             let variant = Ident::new(variant, name_at);
             quote_spanned!(name_at=> #k::Jitter::#variant)
         }
         Jitter::Additive(up_to) => {
-            let up_to_at = at(up_to.expr.span());
-            let k = library.at(up_to_at);
+            let (up_to_at, k) = library.near(up_to.expr.span());
             let up_to = time(library, up_to);
             quote_spanned!(up_to_at=> #k::Jitter::Additive(#up_to))
         }

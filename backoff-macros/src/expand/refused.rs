@@ -4,7 +4,7 @@
 //! count as unused and an editor knows the types of closures. The errors are in the body, as a value
 //! without a type: then the compiler does not check borrows, which the refused keys may have changed.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote_spanned;
 use syn::Expr;
 
@@ -16,8 +16,7 @@ use crate::check::numbers::signed;
 
 /// The name of the attempt, with its type.
 pub(super) fn attempt(library: &Library, args: &Args) -> Option<TokenStream> {
-    let here = Span::mixed_site();
-    let k = library.at(here);
+    let (here, k) = library.here();
     let name = &args.attempt.as_ref()?.value;
     Some(quote_spanned!(here=> let #name: #k::Attempt = #k::__private::placeholder();))
 }
@@ -30,8 +29,7 @@ pub(super) fn statements(
     returns: Option<&TokenStream>,
     is_async: bool,
 ) -> TokenStream {
-    let here = Span::mixed_site();
-    let k = library.at(here);
+    let (here, k) = library.here();
     let of_type = |ty: &str, value: &Expr| {
         let ty = Ident::new(ty, here);
         is_told(value).then(|| quote_spanned!(here=> let _: #k::#ty = #value;))
@@ -96,8 +94,7 @@ pub(super) fn statements(
 
 /// The functions that take the error or the value, typed by the outcome, and the timer.
 fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
-    let here = Span::mixed_site();
-    let k = library.at(here);
+    let (here, k) = library.here();
     let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, here);
     let patterns = args.on.as_ref().map(|on| on.value.patterns.as_slice());
     let matched = patterns

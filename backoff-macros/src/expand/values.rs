@@ -43,8 +43,7 @@ impl Values {
         around: &Around,
         operation: &TokenStream,
     ) -> Self {
-        let here = Span::mixed_site();
-        let k = library.at(here);
+        let (here, k) = library.here();
         let mut binds = Vec::new();
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
             binds.push(quote_spanned!(here=> let #name = #value;));
@@ -140,8 +139,7 @@ fn timer(library: &Library, args: &Args, is_async: bool) -> Option<TokenStream> 
         return Some(runtime.value.to_token_stream());
     }
     let sleep = args.sleep.as_ref()?;
-    let key_at = at(sleep.key.span());
-    let k = library.at(key_at);
+    let (key_at, k) = library.near(sleep.key.span());
     let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, key_at);
     let timer = &sleep.value;
     Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
