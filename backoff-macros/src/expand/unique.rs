@@ -8,7 +8,7 @@ use syn::{Attribute, FnArg, ItemFn, Pat, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
-use crate::groups::flat;
+use crate::groups::inside;
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
 use crate::shape::ending::last_async;
@@ -117,16 +117,21 @@ fn plain(pat: &Pat) -> Option<&Ident> {
     }
 }
 
-/// Whether the type is a reference, which can have other borrowers, or has a name in small letters, as the
-/// primitive types, which are `Sync`. For any other type that is `Sync` the only cost is a statement that
-/// never runs.
+/// Whether the type is a reference, which can have other borrowers, or is made of names in small letters, as
+/// the primitive types and the modules, and of these names, which nobody gives to a type of their own: such
+/// a value is `Sync`. For any other type that is `Sync` the only cost is a statement that never runs.
 fn is_sync(ty: &Type) -> bool {
-    let mut tokens = flat(ty.to_token_stream()).into_iter();
-    match (tokens.next(), tokens.next()) {
-        (Some(TokenTree::Punct(sign)), _) => sign.as_char() == '&',
-        (Some(TokenTree::Ident(word)), None) => word.to_string().starts_with(char::is_lowercase),
-        _ => false,
+    const SYNC: [&str; 4] = ["String", "Vec", "Option", "Box"];
+    fn all(tokens: TokenStream) -> bool {
+        tokens.into_iter().all(|token| match token {
+            TokenTree::Ident(word) => {
+                word.to_string().starts_with(char::is_lowercase) || SYNC.iter().any(|it| word == it)
+            }
+            TokenTree::Group(group) => all(group.stream()),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => true,
+        })
     }
+    matches!(inside(ty), Type::Reference(_)) || all(ty.to_token_stream())
 }
 
 /// Whether the tokens name a variable. A string literal may name one between braces.
@@ -182,12 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn references_and_primitive_types_need_no_statement() {
+    fn references_and_types_of_well_known_names_need_no_statement() {
         let cases = [
             ("u64", true),
             ("&Cell<u8>", true),
-            ("Vec<u8>", false),
+            ("Vec<Option<[std::string::String; 4]>>", true),
+            ("Vec<T>", false),
             ("std::cell::Cell<u8>", false),
+            ("Box<dyn Fn()>", false),
             ("Uuid", false),
         ];
         for (ty, expected) in cases {
