@@ -203,14 +203,6 @@ fn judges(args: &Args, errors: &mut Errors) {
              `responses`",
         );
     }
-    for Given { key, value } in [&args.responses, &args.attempt_spans].into_iter().flatten() {
-        if value.as_ref().is_some_and(|value| !is_bool(value)) {
-            errors.at(
-                key,
-                format_args!("`{key}` decides what is written here, so it is `true` or `false`"),
-            );
-        }
-    }
     if let (Some(_), Some(runtime)) = (&args.sleep, &args.runtime) {
         errors.at(
             &runtime.key,
@@ -235,102 +227,54 @@ fn judges(args: &Args, errors: &mut Errors) {
     }
 }
 
-fn is_bool(value: &Expr) -> bool {
-    matches!(value, Expr::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
-}
+/// The longest wait of `Policy::exponential()`.
+const DEFAULT_MAX_BACKOFF: (Duration, &str) = (Duration::from_secs(64), "64s by default");
 
-/// The base of `Policy::exponential()`.
-const DEFAULT_MAX_BACKOFF: Duration = Duration::from_secs(64);
-
+/// Compares durations that are literals in the attribute.
 fn times(args: &Args, errors: &mut Errors) {
-    if let (Some((base, shown)), Some((cap, cap_shown))) =
-        (literal(&args.base), literal(&args.max_backoff))
-        && base.1 > cap.1
-    {
-        errors.at(
-            base.0,
-            format_args!(
-                "`base` ({shown}) is longer than `max_backoff` ({cap_shown}): write a `base` of at \
-                 most {cap_shown}, or a longer `max_backoff`"
-            ),
-        );
+    let is_default = args.policy.is_none() && args.max_backoff.is_none();
+    let default = (DEFAULT_MAX_BACKOFF.0, DEFAULT_MAX_BACKOFF.1.to_owned());
+    let longest = literal(&args.max_backoff).or_else(|| is_default.then_some(default));
+    let max_backoff = ("max_backoff", longest);
+    let deadline = ("deadline", literal(&args.deadline));
+    let timeout = ("timeout", literal(&args.timeout));
+    for (part, wholes) in [
+        (&args.base, [&max_backoff, &deadline, &timeout].as_slice()),
+        (&args.throttled_base, &[&max_backoff]),
+        (&args.attempt_timeout, &[&deadline, &timeout]),
+    ] {
+        let (Some(Given { key, value }), Some((time, shown))) = (part, literal(part)) else {
+            continue;
+        };
+        for (whole, limit) in wholes {
+            if let Some((limit, limit_shown)) = limit
+                && time > *limit
+            {
+                errors.at(
+                    &value.expr,
+                    format_args!(
+                        "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a \
+                         shorter `{key}`, or a longer `{whole}`"
+                    ),
+                );
+            }
+        }
     }
-    if let (Some((deadline, shown)), Some((base, base_shown))) =
-        (literal(&args.deadline), literal(&args.base))
-        && deadline.1 < base.1
-    {
-        errors.at(
-            deadline.0,
-            format_args!(
-                "`deadline` ({shown}) is shorter than `base` ({base_shown}), the first wait: write \
-                 a `deadline` above {base_shown}, or a shorter `base`"
-            ),
-        );
-    }
-    if let Some((base, shown)) = literal(&args.base)
-        && args.policy.is_none()
-        && args.max_backoff.is_none()
-        && base.1 > DEFAULT_MAX_BACKOFF
-    {
-        errors.at(
-            base.0,
-            format_args!(
-                "`base` ({shown}) is longer than the default `max_backoff` of 64s: write a \
-                 `max_backoff` too"
-            ),
-        );
-    }
-    if let (Some((timeout, shown)), Some((deadline, deadline_shown))) =
-        (literal(&args.attempt_timeout), literal(&args.deadline))
-        && timeout.1 > deadline.1
-    {
-        errors.at(
-            timeout.0,
-            format_args!(
-                "`attempt_timeout` ({shown}) is longer than `deadline` ({deadline_shown}), which \
-                 cuts attempts too: write a shorter `attempt_timeout`, or a longer `deadline`"
-            ),
-        );
-    }
-    if let Some((timeout, _)) = literal(&args.attempt_timeout)
-        && timeout.1.is_zero()
-    {
-        errors.at(
-            timeout.0,
-            "an `attempt_timeout` of zero ends every attempt at once: write the time that one \
-             attempt may take, such as `10s`",
-        );
-    }
-    let Some((timeout, shown)) = literal(&args.timeout) else {
-        return;
-    };
-    if timeout.1.is_zero() {
-        errors.at(
-            timeout.0,
-            "a `timeout` of zero ends the call at once: write the time that the whole call may \
-             take, such as `60s`",
-        );
-    }
-    for given in [&args.base, &args.attempt_timeout] {
-        if let (Some(given), Some((part, part_shown))) = (given, literal(given))
-            && part.1 > timeout.1
+    for given in [&args.timeout, &args.attempt_timeout].into_iter().flatten() {
+        if given.value.literal.is_some_and(|time| time.is_zero())
+            && let Some(usage) = usage(&given.key)
         {
             let key = &given.key;
             errors.at(
-                part.0,
-                format_args!(
-                    "`{key}` ({part_shown}) is longer than `timeout` ({shown}), which ends the \
-                     whole call: write a shorter `{key}`, or a longer `timeout`"
-                ),
+                &given.value.expr,
+                format_args!("a `{key}` of zero ends everything at once: write it like `{usage}`"),
             );
         }
     }
 }
 
-type LiteralTime<'a> = (&'a Expr, Duration);
-
 /// A time that is a literal in the attribute, and its text.
-fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
+fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
     let time = &given.as_ref()?.value;
     let shown = match &time.expr {
         Expr::Lit(syn::ExprLit {
@@ -339,7 +283,7 @@ fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
         }) => text.value(),
         other => other.to_token_stream().to_string(),
     };
-    Some(((&time.expr, time.literal?), shown))
+    Some((time.literal?, shown))
 }
 
 fn factor(value: &Expr, errors: &mut Errors) {
