@@ -17,6 +17,7 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
+use crate::groups::is_comma;
 use counts::{consecutive, max_attempts};
 use numbers::{number, signed};
 
@@ -69,6 +70,18 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
+    let after: TokenStream = (block.clone().into_iter())
+        .skip_while(|token| !is_comma(token))
+        .skip(1)
+        .collect();
+    if !after.is_empty() {
+        let settings = show(&after);
+        let message = format!(
+            "the settings come first: write `retry_block!({settings}, async {{ .. }})`, or \
+             `{{ .. }}` to block this thread"
+        );
+        return Err(syn::Error::new_spanned(after, message));
+    }
     if let Some(closure) = closure(&block) {
         let message = match &*closure.body {
             Expr::Block(_) | Expr::Async(_) => {
@@ -267,7 +280,9 @@ fn times(args: &Args, errors: &mut Errors) {
             let key = &given.key;
             errors.at(
                 &given.value.expr,
-                format_args!("a `{key}` of zero ends everything at once: write it like `{usage}`"),
+                format_args!(
+                    "`{key}` is zero, which ends everything at once: write it like `{usage}`"
+                ),
             );
         }
     }
