@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, ReturnType, Stmt, TraitItemFn};
 
 use crate::args::Args;
 use crate::args::block::closure;
@@ -18,6 +18,7 @@ use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
 use crate::groups::is_comma;
+use crate::shape::cannot_fail;
 use counts::{consecutive, max_attempts};
 use numbers::{number, signed};
 
@@ -52,6 +53,22 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
         header,
         format!("`#[retry]` repeats a function: {advice}"),
     ))
+}
+
+/// Puts an error at the end of a body that ends with `?;`, because the compiler says only that the types
+/// differ. The error is an expression of any type.
+pub(crate) fn tail(function: &mut ItemFn) {
+    let ReturnType::Type(_, returns) = &function.sig.output else {
+        return;
+    };
+    let stmts = &mut function.block.stmts;
+    if let Some(last @ Stmt::Expr(Expr::Try(_), Some(_))) = stmts.last()
+        && !cannot_fail(&returns.to_token_stream())
+    {
+        let message = "the body ends here without a value: return `Ok(..)` after it";
+        let error = syn::Error::new_spanned(last, message).into_compile_error();
+        stmts.push(Stmt::Expr(Expr::Verbatim(error), None));
+    }
 }
 
 /// The block that `retry_block!` repeats.

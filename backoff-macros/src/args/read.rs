@@ -188,6 +188,18 @@ pub(super) fn without_mut(names: Names) -> syn::Result<Names> {
     }
 }
 
+/// A function of the error.
+pub(super) fn judge(value: Expr) -> syn::Result<Expr> {
+    match &value {
+        Expr::Closure(closure) if closure.inputs.len() != 1 => {
+            let body = show(&closure.body);
+            let message = format!("`when` takes the error alone: write `when = |error| {body}`");
+            Err(syn::Error::new_spanned(value, message))
+        }
+        _ => Ok(value),
+    }
+}
+
 /// A flag that decides what is written.
 pub(super) fn written(flag: Flag) -> syn::Result<Flag> {
     match &flag {

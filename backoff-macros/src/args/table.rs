@@ -8,7 +8,7 @@ use syn::{Expr, Ident, Path, Type};
 
 use super::given::{Flag, Form, Given, Jitter, Level, Names, Rule, Time, Value};
 use super::on::On;
-use super::read::{jitter, level, name, path, time, without_mut, written};
+use super::read::{jitter, judge, level, name, path, time, without_mut, written};
 
 /// The description of a key.
 pub(super) struct Key {
@@ -213,7 +213,7 @@ keys! {
             takes: "codes in addition to the policy's codes",
             without: "none",
         }
-        when: Expr = Expr(Ok) {
+        when: Expr = Expr(judge) {
             usage: "when = |error| error.is_busy()",
             no_literal: "a function or a closure",
             takes: "a function or closure of `&E` that decides instead of the codes and returns a \

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
 
 use super::copies::Copies;
 use super::lent::Around;
@@ -528,12 +529,18 @@ impl Loop<'_> {
             let name = Ident::new(name, judged_at);
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
-        if let Some(when) = &self.args.when {
-            return judge("when", &[self.around.read(&when.value), find]);
+        let by_function = |when_at: Span, when: TokenStream| {
+            let error = quote_spanned!(judged_at=> #k::__private::error_of(&__outcome));
+            let k = self.library.at(when_at);
+            quote_spanned!(when_at=> #k::__private::when(#error, #when, #find))
+        };
+        if let Some(Given { value, .. }) = &self.args.when {
+            // A message about the function points at it.
+            return by_function(at(value.span()), self.around.read(value));
         }
         match patterns {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
-            Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
+            Some(patterns @ [_, ..]) => by_function(judged_at, matches(patterns)),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
             _ if asks_codes => quote_spanned!(judged_at=> #k::__private::BY_CODES),
             _ => judge("every", &[find]),

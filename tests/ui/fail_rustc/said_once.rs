@@ -22,8 +22,9 @@ async fn judge_of_a_number() -> Result<(), ApiError> {
     Ok(())
 }
 
-#[retry(crate = nope)]
+#[retry(crate = nope, on = [503], base = "1s", attempt = n)]
 async fn of_no_library() -> Result<(), ApiError> {
+    let _ = n;
     Ok(())
 }
 
@@ -34,7 +35,17 @@ async fn without_a_tail() -> Result<(), ApiError> {
 
 #[retry]
 fn without_a_tail_in_a_thread() -> Result<(), ApiError> {
-    ApiError::refused()?;
+    refuse()?;
+}
+
+fn refuse() -> Result<u32, ApiError> {
+    Err(ApiError(503))
+}
+
+#[retry]
+async fn with_statements_before() -> Result<u32, ApiError> {
+    let number = io(1).await?;
+    io(number).await?;
 }
 
 #[retry(on = [503])]
@@ -49,6 +60,6 @@ fn of_text_in_a_thread() -> Result<u32, String> {
 
 fn main() {
     const POLICY: Policy = Policy::exponential();
-    let _ = POLICY.retry(|| io(1)).when(|error: &ApiError| error.0 == 503);
-    let _ = POLICY.blocking(|| Err::<(), _>(ApiError(503))).when(|error: &ApiError| error.0 == 503);
+    drop(async { POLICY.retry(|| io(1)).notify(|_| {}).when(|error| error.0 == 503).await });
+    drop(POLICY.blocking(refuse).when(|error| error.0 == 503).call());
 }
