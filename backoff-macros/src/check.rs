@@ -19,7 +19,6 @@ use crate::args::on::On;
 use crate::errors::{Errors, show};
 use crate::groups::is_comma;
 use crate::shape::cannot_fail;
-use counts::{consecutive, max_attempts};
 use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about the item that has the attribute instead.
@@ -100,17 +99,8 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new_spanned(after, message));
     }
     if let Some(closure) = closure(&block) {
-        let message = match &*closure.body {
-            Expr::Block(_) | Expr::Async(_) => {
-                "`retry_block!` repeats a block and no closure: remove the `||` before the braces"
-                    .to_owned()
-            }
-            body if closure.asyncness.is_some() => {
-                let body = show(body);
-                format!("`retry_block!` repeats a block and no closure: write `async {{ {body} }}`")
-            }
-            body => no_block(body),
-        };
+        let message = "`retry_block!` repeats a block and no closure: remove the `||`, and write \
+                       braces with the code, after `async` if it awaits";
         return Err(syn::Error::new_spanned(closure, message));
     }
     if !matches!(&first, TokenTree::Group(_))
@@ -120,24 +110,32 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new_spanned(block, no_block(&expr)));
     }
     if matches!(&first, TokenTree::Group(_)) {
-        if let Some((key, _)) = args.cuts() {
-            let message = format!(
-                "`{key}` cannot cut short a blocking attempt: write `async` before the block, or \
-                 remove the key and give the client a timeout"
-            );
-            return Err(syn::Error::new_spanned(key, message));
-        }
-        if let Some(Given { key, .. }) = args.signal() {
-            let message = format!(
-                "`{key}` takes a future, which a blocking block cannot await: write `async` before \
-                 the block, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
-                 `backoff_core::Stop`"
-            );
-            return Err(syn::Error::new_spanned(key, message));
-        }
+        not_blocking("block", args)?;
         return syn::parse2(block).map(Repeated::Blocking);
     }
     syn::parse2(block).map(Repeated::Async)
+}
+
+/// Refuses keys that need an await.
+pub(crate) fn not_blocking(what: &str, args: &Args) -> syn::Result<()> {
+    let (key, message) = match (args.cuts(), args.signal()) {
+        (Some((key, _)), _) => (
+            key,
+            format!(
+                "`{key}` cannot cut short a blocking attempt: make the {what} `async`, or remove \
+                 the key and give the client a timeout"
+            ),
+        ),
+        (None, Some(Given { key, .. })) => (
+            key,
+            format!(
+                "`{key}` takes a future, which a blocking {what} cannot await: make it `async`, or \
+                 call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a `backoff_core::Stop`"
+            ),
+        ),
+        (None, None) => return Ok(()),
+    };
+    Err(syn::Error::new_spanned(key, message))
 }
 
 /// The message about an expression without a block around it.
@@ -160,10 +158,7 @@ fn no_block(expr: &Expr) -> String {
 
 /// Checks the arguments, each alone and all together.
 pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
-    if let Some(attempts) = &args.max_attempts {
-        max_attempts(&attempts.value, errors);
-    }
-    consecutive(args, errors);
+    counts::check(args, errors);
     if let Some(given) = &args.factor {
         factor(&given.value, errors);
     }
@@ -211,16 +206,10 @@ fn judges(args: &Args, errors: &mut Errors) {
     if let Some(Given { key, .. }) = &args.retry_conflicts
         && (args.when.is_some() || !args.asks_codes() && args.on.is_some())
     {
-        let instead = if args.when.is_some() {
-            "`when` decides"
-        } else {
-            "patterns decide"
-        };
         errors.at(
             key,
             format_args!(
-                "{instead} instead of the policy, so `{key}` changes nothing: name codes, or \
-                 remove it"
+                "no codes decide here, so `{key}` changes nothing: name codes, or remove it"
             ),
         );
     }
@@ -321,18 +310,13 @@ fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
 fn factor(value: &Expr, errors: &mut Errors) {
     let is_nan = matches!(value, Expr::Path(path)
         if path.path.segments.last().is_some_and(|last| last.ident == "NAN"));
-    match number(value) {
-        Some(factor) if factor < 1.0 => errors.at(
-            value,
-            "a `factor` below 1 makes each wait shorter than the one before: write 1 or more, \
-             such as `factor = 2.0`",
-        ),
-        Some(factor) if factor.is_finite() => {}
-        None if signed(value).is_none() && !is_nan => {}
-        _ => errors.at(
+    let is_wrong = signed(value).is_some()
+        && !number(value).is_some_and(|factor| (1.0..f64::MAX).contains(&factor));
+    if is_nan || is_wrong {
+        errors.at(
             value,
             "`factor` multiplies each wait: write a number of 1 or more, such as `factor = 2.0`",
-        ),
+        );
     }
 }
 

@@ -5,152 +5,126 @@ use quote::quote;
 use syn::parse::Parser;
 use syn::{Expr, Lit};
 
-use super::table::{Args, named};
+use super::given::Form;
+use super::table::{Args, Key, named};
 use super::value::key_and_value;
 use crate::errors::show;
-
-/// The meaning here of another library's name.
-#[derive(Clone, Copy)]
-enum Meant {
-    /// The key of this name, with the same value.
-    Key(&'static str),
-    /// The number of calls after the first one: `max_attempts` is one more.
-    Retries,
-    /// This sentence says what to write.
-    Sentence(&'static str),
-}
-
-use Meant::{Key, Retries, Sentence};
 
 /// A longer value is left out of a message.
 const LONGEST: usize = 40;
 
-/// The names, by their meaning. They come from backon, tokio-retry, tryhard, backoff, retry, tenacity,
+/// The names, each with the key that it means here, or with the sentence that says what to write. They come from backon, tokio-retry, tryhard, backoff, retry, tenacity,
 /// resilience4j, Polly, Spring Retry and their relatives.
-const NAMES: &[(&str, Meant)] = &[
+const NAMES: &[(&str, &str)] = &[
     (
         "attempts tries max_tries max_calls max_attempt_number stop_after_attempt",
-        Key("max_attempts"),
+        "max_attempts",
     ),
     (
         "retry retries max_retry max_retries max_retry_attempts max_times num_retries retry_count \
          retry_attempts retry_limit times count limit take",
-        Retries,
+        RETRIES,
     ),
     (
         "delay min wait interval initial base_delay initial_backoff initial_delay initial_interval \
          initial_wait min_backoff min_delay min_wait retry_delay retry_interval wait_initial \
          wait_min wait_duration",
-        Key("base"),
+        "base",
     ),
     (
         "cap max_delay max_interval max_retry_delay max_wait max_wait_duration wait_max",
-        Key("max_backoff"),
+        "max_backoff",
     ),
     (
         "max_duration max_elapsed max_elapsed_time stop_after_delay total_delay",
-        Key("deadline"),
+        "deadline",
     ),
-    ("overall_timeout total_timeout", Key("timeout")),
+    ("overall_timeout total_timeout", "timeout"),
     (
         "call_timeout operation_timeout per_attempt_timeout per_try_timeout try_timeout",
-        Key("attempt_timeout"),
+        "attempt_timeout",
     ),
     (
         "backoff_factor backoff_multiplier exp_base exponent multiplier",
-        Key("factor"),
+        "factor",
     ),
     (
         "fixed constant fixed_delay fixed_interval wait_fixed",
-        Sentence(
-            "write `base = \"1s\", factor = 1, jitter = none` with your duration for waits that \
+        "write `base = \"1s\", factor = 1, jitter = none` with your duration for waits that \
              are all alike",
-        ),
     ),
     (
         "backoff exponential exponential_backoff strategy wait_exponential",
-        Sentence(
-            "remove it, because waits grow exponentially: `base` is the first wait, `factor` the \
+        "remove it, because waits grow exponentially: `base` is the first wait, `factor` the \
              growth, and `max_backoff` the longest wait",
-        ),
     ),
     (
         "adjust fibonacci linear delay_generator",
-        Sentence(
-            "waits of another algorithm need the function form: write `POLICY.retry(|| \
+        "waits of another algorithm need the function form: write `POLICY.retry(|| \
              ..).delays(..)`",
-        ),
     ),
     (
         "jitter_factor random randomization_factor max_jitter",
-        Key("jitter"),
+        "jitter",
     ),
-    ("full_jitter use_jitter", Sentence("write `jitter = full`")),
-    (
-        "no_jitter without_jitter",
-        Sentence("write `jitter = none`"),
-    ),
+    ("full_jitter use_jitter", "write `jitter = full`"),
+    ("no_jitter without_jitter", "write `jitter = none`"),
     (
         "non_idempotent not_idempotent",
-        Sentence("write `idempotent = false`"),
+        "write `idempotent = false`",
     ),
-    ("name", Key("operation")),
-    ("in_a_row success_threshold", Key("consecutive")),
+    ("name", "operation"),
+    ("in_a_row success_threshold", "consecutive"),
     (
         "codes error errors include retry_for retry_on status status_codes statuses",
-        Key("on"),
+        "on",
     ),
     (
         "condition filter if predicate retry_if retry_when should_handle should_retry",
-        Key("when"),
+        "when",
     ),
     (
         "abort_on exclude give_up ignore no_retry_for",
-        Sentence(
-            "name the errors to retry in `on`, or write `when = |error| ..`, which returns \
+        "name the errors to retry in `on`, or write `when = |error| ..`, which returns \
              `false` for errors that are not retried",
-        ),
     ),
     (
         "retry_if_result retry_on_result",
-        Sentence(
-            "write `until = |value| ..`, which is the opposite: `true` for a value that is not \
+        "write `until = |value| ..`, which is the opposite: `true` for a value that is not \
              asked for again",
-        ),
     ),
     (
         "context",
-        Sentence(
-            "name the arguments that an attempt consumes in `clone(..)`; it borrows the others",
-        ),
+        "name the arguments that an attempt consumes in `clone(..)`; it borrows the others",
     ),
     (
         "after before_sleep listener on_error on_failure on_retry",
-        Key("notify"),
+        "notify",
     ),
     (
         "retry_after",
-        Sentence(
-            "remove it, because the `Retry-After` of a server is obeyed: `max_retry_after` says \
+        "remove it, because the `Retry-After` of a server is obeyed: `max_retry_after` says \
              up to which length",
-        ),
     ),
-    ("executor", Key("runtime")),
-    ("krate", Key("crate")),
+    ("executor", "runtime"),
+    ("krate", "crate"),
     (
         "retry_after_slack scaled without_budget",
-        Sentence("it is a method of a policy: call it there, as in `policy = POLICY.scaled(0.1)`"),
+        "it is a method of a policy: call it there, as in `policy = POLICY.scaled(0.1)`",
     ),
 ];
+
+/// The meaning of a number of calls after the first one: `max_attempts` is one more.
+const RETRIES: &str = "retries";
 
 /// The end of the sentence that says what to write instead of the unknown key `word`.
 pub(super) fn instead(word: &str, value: Option<TokenStream>) -> Option<String> {
     let name = snake(word);
     if let Some(meant) = meaning(&name) {
-        return Some(match meant {
-            Key(key) => renamed(key, value),
-            Retries => one_more(value),
-            Sentence(sentence) => sentence.to_owned(),
+        return Some(match named(meant) {
+            Some(key) => renamed(key, value),
+            None if meant == RETRIES => one_more(value),
+            None => meant.to_owned(),
         });
     }
     let (stem, unit) = name.rsplit_once('_')?;
@@ -159,22 +133,18 @@ pub(super) fn instead(word: &str, value: Option<TokenStream>) -> Option<String> 
         "s" | "sec" | "secs" | "seconds" => "s",
         _ => return None,
     };
-    match meaning(stem)? {
-        Key(key) if named(key)?.takes_time() => {
-            let value = Literal::string(&format!("{}{unit}", value?));
-            Some(renamed(key, Some(quote!(#value))))
-        }
-        _ => None,
-    }
+    let key = named(meaning(stem)?).filter(|key| key.takes_time())?;
+    let value = Literal::string(&format!("{}{unit}", value?));
+    Some(renamed(key, Some(quote!(#value))))
 }
 
-fn meaning(name: &str) -> Option<Meant> {
+fn meaning(name: &str) -> Option<&str> {
     let other = NAMES
         .iter()
         .find(|(names, _)| names.split(' ').any(|other| other == name));
     other
         .map(|&(_, meant)| meant)
-        .or_else(|| named(name).map(|known| Key(known.name)))
+        .or(named(name).map(|own| own.name))
 }
 
 /// `maxAttempts` and `MaxAttempts` as `max_attempts`.
@@ -190,10 +160,9 @@ pub(super) fn snake(word: &str) -> String {
 }
 
 /// The key with the value, if the key can take it, and what is wrong with the value otherwise.
-fn renamed(key: &str, value: Option<TokenStream>) -> String {
+fn renamed(key: &Key, value: Option<TokenStream>) -> String {
     let Some(value) = value else {
-        let usage = named(key).map_or(key, |known| known.usage);
-        return format!("write it like `{usage}`");
+        return format!("write it like `{}`", key.usage);
     };
     // A name in small letters is a function, which judges errors.
     let is_judge = match syn::parse2(value.clone()) {
@@ -205,7 +174,11 @@ fn renamed(key: &str, value: Option<TokenStream>) -> String {
         }),
         _ => false,
     };
-    let key = if key == "on" && is_judge { "when" } else { key };
+    let key = if key.form == Form::On && is_judge {
+        "when"
+    } else {
+        key.name
+    };
     let ident = Ident::new(key, Span::call_site());
     let read = key_and_value
         .parse2(quote!(#ident = #value))
@@ -244,9 +217,8 @@ mod tests {
                 assert!(seen.insert(name), "`{name}` stands here twice");
                 assert!(named(name).is_none(), "`{name}` is a key");
             }
-            if let Key(key) = meant {
-                assert!(named(key).is_some(), "`{key}` is no key");
-            }
+            let is_sentence = meant.contains(' ') || meant == RETRIES;
+            assert!(is_sentence || named(meant).is_some(), "`{meant}` is no key");
         }
     }
 

@@ -30,17 +30,9 @@ pub(super) fn check(items: &[Expr], errors: &mut Errors) {
         {
             Some(earlier) => {
                 let (this, that) = (show(item), show(earlier.item));
-                errors.at(
-                    item,
-                    if this == that {
-                        format!("`{this}` stands here twice: remove one of them")
-                    } else if earlier.first <= first && last <= earlier.last {
-                        format!("`{this}` is in `{that}` already: remove it")
-                    } else {
-                        let (first, last) = (first.min(earlier.first), last.max(earlier.last));
-                        format!("`{this}` overlaps `{that}`: write `{first}..={last}` for both")
-                    },
-                );
+                let message =
+                    format!("`{this}` names codes of `{that}` again: write each code once");
+                errors.at(item, message);
             }
             None => seen.push(Seen { first, last, item }),
         }

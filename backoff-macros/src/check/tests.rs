@@ -83,7 +83,7 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("max_attempts = 5s", "a whole number"),
         (r#"max_attempts = "5""#, "a whole number"),
         ("max_attempts = 4294967296", "a whole number"),
-        ("factor = -2", "write 1 or more"),
+        ("factor = -2", "a number of 1 or more"),
         ("factor = f64::NAN", "a number of 1 or more"),
         (r#"factor = "2""#, "a number of 1 or more"),
         ("factor = 2s", "a number of 1 or more"),
