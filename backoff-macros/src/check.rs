@@ -203,37 +203,26 @@ fn judges(args: &Args, errors: &mut Errors) {
             "`also_on` adds codes to those of the policy: write patterns of the error in `on`",
         );
     }
-    if let Some(Given { key, .. }) = &args.retry_conflicts
-        && (args.when.is_some() || !args.asks_codes() && args.on.is_some())
-    {
-        errors.at(
-            key,
-            format_args!(
-                "no codes decide here, so `{key}` changes nothing: name codes, or remove it"
-            ),
-        );
+    let is_judged = args.when.is_some() || args.on.is_some();
+    let of_conflicts = args.retry_conflicts.as_ref().filter(|_| is_judged);
+    for Given { key, .. } in of_conflicts.into_iter().chain(&args.responses) {
+        if !args.asks_codes() {
+            errors.at(
+                key,
+                format_args!(
+                    "no codes decide here, so `{key}` changes nothing: name codes in `on`, or a \
+                     `policy`, or remove it"
+                ),
+            );
+        }
     }
-    if let Some(Given { key, .. }) = &args.responses
-        && !args.asks_codes()
-    {
-        errors.at(
-            key,
-            "values are judged by codes: name them in `on`, or a `policy`, or remove \
-             `responses`",
-        );
-    }
-    if let (Some(_), Some(runtime)) = (&args.sleep, &args.runtime) {
-        errors.at(
-            &runtime.key,
-            "`runtime` brings a timer too: remove `sleep`, or remove `runtime`",
-        );
-    }
-    if let (Some(_), Some(cut_on)) = (&args.stop_on, &args.cut_on) {
-        errors.at(
-            &cut_on.key,
-            "`cut_on` ends the waits, too: remove `stop_on`, or remove `cut_on` if the attempt \
-             that is running shall be finished",
-        );
+    for (part, whole) in [(&args.sleep, &args.runtime), (&args.stop_on, &args.cut_on)] {
+        if let (Some(Given { key: part, .. }), Some(Given { key, .. })) = (part, whole) {
+            errors.at(
+                key,
+                format_args!("`{key}` does what `{part}` does, and more: remove one of them"),
+            );
+        }
     }
     if let (Some(faults), Some(on)) = (&args.faults, &args.on)
         && !on.value.patterns.is_empty()

@@ -19,19 +19,16 @@ pub(super) type Argument = (&'static Key, Given<Value>);
 
 /// Reads `key = value` or `key(names)`, or says how to correct the argument.
 pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
-    let argument: TokenStream = input.fork().parse()?;
-    let fork = input.fork();
+    let (start, fork) = (input.fork(), input.fork());
     let key = match fork.call(Ident::parse_any) {
         Ok(key) if !fork.peek(Token![::]) => key,
-        _ => {
-            input.parse::<TokenStream>()?;
-            return Err(without_key(argument));
-        }
+        _ => return Err(without_key(input.parse()?)),
     };
     input.call(Ident::parse_any)?;
     let rest: TokenStream = input.parse()?;
     let Some(known) = keys::find(&key) else {
-        let given = after_equals(&rest).or_else(|| in_brackets(&rest));
+        let (argument, given) = (start.parse()?, after_equals(&rest));
+        let given = given.or_else(|| in_brackets(&rest));
         return Err(match guessed(&argument) {
             Some(_) if given.is_none() => without_key(argument),
             _ => keys::unknown(&key, given),
@@ -144,7 +141,7 @@ fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
 }
 
 /// The tokens after a single `=`.
-fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
+pub(super) fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
     let mut rest = tokens.clone().into_iter();
     let TokenTree::Punct(equals) = rest.next()? else {
         return None;

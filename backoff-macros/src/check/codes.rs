@@ -47,11 +47,9 @@ fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
                 .into(),
         ),
         Expr::Range(range) => {
-            let (Some(start), Some(end)) = (&range.start, &range.end) else {
-                return Err("a range needs both its ends: write it like `500..=504`".into());
-            };
-            let (Some(first), Some(last)) = (code(start)?, code(end)?) else {
-                return Err("the ends of a range are numbers: write it like `500..=504`".into());
+            let end = |end: &Option<Box<Expr>>| end.as_deref().map_or(Ok(None), code);
+            let (Some(first), Some(last)) = (end(&range.start)?, end(&range.end)?) else {
+                return Err("a range has numbers at both ends: write it like `500..=504`".into());
             };
             if matches!(range.limits, RangeLimits::HalfOpen(_)) {
                 let last = if last > first { last - 1 } else { last };

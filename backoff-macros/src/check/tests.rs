@@ -99,8 +99,8 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("when = |a, b| a, max_attempts = 2", "the error alone"),
         ("stop_on = 5", "write `stop_on = token.cancelled()`"),
         ("on = []", "an empty `on`"),
-        ("on = [500..]", "both its ends"),
-        ("on = [A..=B]", "the ends of a range are numbers"),
+        ("on = [500..]", "at both ends"),
+        ("on = [A..=B]", "at both ends"),
         ("on = [302..=599]", "302 is not the status of a failure"),
         ("on = [-429]", "codes from 400 to 599"),
         (
