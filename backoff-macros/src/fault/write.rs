@@ -115,10 +115,13 @@ fn value_arm(
 ) -> TokenStream {
     let key_at = Span::mixed_site().located_at(key.span());
     let mut used = Vec::new();
+    let value_at = value.clone().into_iter().last().map(|token| token.span());
+    let value_at = Span::mixed_site().located_at(value_at.unwrap_or(key_at));
     let value = match literal_status(value) {
         Some(literal) => literal.into_token_stream(),
         None => with_fields(of_self(value, &case.fields), &case.fields, &mut used),
     };
+    let value = quote_spanned!(value_at=> &#value);
     used.sort_unstable();
     used.dedup();
     let path = &case.path;
@@ -127,7 +130,7 @@ fn value_arm(
         quote_spanned!(key_at=> #member: #bound,)
     });
     quote_spanned! {key_at=>
-        #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(&#value),
+        #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
     }
 }
 
