@@ -13,8 +13,9 @@ use crate::errors::show;
 /// A longer value is left out of a message.
 const LONGEST: usize = 40;
 
-/// The names, each with the key that it means here, or with the sentence that says what to write. They come from backon, tokio-retry, tryhard, backoff, retry, tenacity,
-/// resilience4j, Polly, Spring Retry and their relatives.
+/// The names, each with the key that it means here, or with the sentence that says what to write. They
+/// come from backon, tokio-retry, tryhard, backoff, retry, tenacity, resilience4j, Polly, Spring Retry and
+/// their relatives.
 const NAMES: &[(&str, &str)] = &[
     (
         "attempts tries max_tries max_calls max_attempt_number stop_after_attempt",
@@ -51,17 +52,17 @@ const NAMES: &[(&str, &str)] = &[
     (
         "fixed constant fixed_delay fixed_interval wait_fixed",
         "write `base = \"1s\", factor = 1, jitter = none` with your duration for waits that \
-             are all alike",
+         are all alike",
     ),
     (
         "backoff exponential exponential_backoff strategy wait_exponential",
         "remove it, because waits grow exponentially: `base` is the first wait, `factor` the \
-             growth, and `max_backoff` the longest wait",
+         growth, and `max_backoff` the longest wait",
     ),
     (
         "adjust fibonacci linear delay_generator",
         "waits of another algorithm need the function form: write `POLICY.retry(|| \
-             ..).delays(..)`",
+         ..).delays(..)`",
     ),
     (
         "jitter_factor random randomization_factor max_jitter",
@@ -86,12 +87,12 @@ const NAMES: &[(&str, &str)] = &[
     (
         "abort_on exclude give_up ignore no_retry_for",
         "name the errors to retry in `on`, or write `when = |error| ..`, which returns \
-             `false` for errors that are not retried",
+         `false` for errors that are not retried",
     ),
     (
         "retry_if_result retry_on_result",
         "write `until = |value| ..`, which is the opposite: `true` for a value that is not \
-             asked for again",
+         asked for again",
     ),
     (
         "context",
@@ -104,7 +105,7 @@ const NAMES: &[(&str, &str)] = &[
     (
         "retry_after",
         "remove it, because the `Retry-After` of a server is obeyed: `max_retry_after` says \
-             up to which length",
+         up to which length",
     ),
     ("executor", "runtime"),
     ("krate", "crate"),

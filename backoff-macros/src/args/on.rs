@@ -40,13 +40,18 @@ pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
             _ => {}
         }
     }
-    let shown = match (corrected(&value), syn::parse2::<LitStr>(value.clone())) {
+    Err(no_list(key, &value))
+}
+
+/// The message about a value that is no list.
+pub(super) fn no_list(key: &str, value: &TokenStream) -> syn::Error {
+    let shown = match (corrected(value), syn::parse2::<LitStr>(value.clone())) {
         (Some(codes), _) => codes,
         (None, Ok(_)) => "429, 500..=504".to_owned(),
-        (None, Err(_)) => show(&value),
+        (None, Err(_)) => show(value),
     };
     let message = format!("`{key}` takes a list: write `{key} = [{shown}]`");
-    Err(syn::Error::new_spanned(value, message))
+    syn::Error::new_spanned(value, message)
 }
 
 fn items(input: ParseStream<'_>) -> syn::Result<On> {

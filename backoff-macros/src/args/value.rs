@@ -1,6 +1,6 @@
 //! One argument: a key and its value.
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
@@ -76,8 +76,11 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
             .map_err(|error| missing_comma(&value, false).unwrap_or_else(|| unreadable(error)))
     };
     let inside = || {
-        in_brackets(&rest)
-            .filter(|inside| !inside.is_empty())
+        let inside = in_brackets(&rest).filter(|inside| !inside.is_empty());
+        let first = rest.clone().into_iter().next();
+        let is_open = matches!(first, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis);
+        inside
+            .filter(|_| is_open)
             .ok_or_else(|| write(rest.clone().into_iter().skip(1).collect()))
     };
     match known.form {
@@ -86,7 +89,10 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
         Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
         Form::Flag => expr().map(|value| Value::Flag(Some(value))),
         Form::On => {
-            let value = in_brackets(&rest).map_or_else(after_equals, |_| Ok(rest.clone()))?;
+            if in_brackets(&rest).is_some() {
+                return Err(on::no_list(known.name, &rest));
+            }
+            let value = after_equals()?;
             on::list(known.name, value.clone())
                 .map(Value::On)
                 .map_err(|error| missing_comma(&value, false).unwrap_or(error))
