@@ -30,6 +30,7 @@ fn sensible_arguments_pass() {
         "jitter = equal",
         "attempt_spans = true",
         "attempt_spans = false",
+        "until = f, consecutive = 5",
     ];
     for keys in rows {
         assert_eq!(messages(keys), [""; 0], "{keys}");
@@ -99,6 +100,7 @@ fn each_mistake_is_told_once_with_what_to_write() {
         (r#"base = "1s",,"#, "this comma"),
         (",", "this comma"),
         ("max_attempts = -1", "a whole number"),
+        ("max_attempts = 0", "a whole number from 1"),
         ("max_attempts = 5s", "a whole number"),
         (r#"max_attempts = "5""#, "a whole number"),
         ("max_attempts = 4294967296", "a whole number"),
