@@ -5,8 +5,6 @@ pub(crate) mod bare;
 pub(crate) mod block;
 pub(crate) mod given;
 pub(crate) mod keys;
-mod level;
-mod misread;
 pub(crate) mod on;
 #[cfg(test)]
 mod pages;
@@ -14,7 +12,6 @@ mod read;
 pub(crate) mod split;
 mod table;
 pub(crate) mod this;
-mod unused_names;
 mod value;
 
 use proc_macro2::TokenStream;
@@ -25,21 +22,19 @@ use crate::errors::Errors;
 use given::{Given, Time};
 use split::arguments;
 pub(crate) use table::Args;
-use unused_names::unused_names;
-use value::{check_literal, key_and_value};
+use value::{key_and_value, of_unknown_key};
 
 /// Reads all arguments. Arguments that cannot be read are reported and left out.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     let mut args = Args::default();
     let mut seen: Vec<Ident> = Vec::new();
-    // Reported last: arguments that cannot be read at all come first.
-    let mut wrong_literals = Vec::new();
     for argument in arguments(tokens, errors) {
         let (known, given) = match key_and_value.parse2(argument.clone()) {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
-                args.unused_names.extend(unused_names(argument));
+                args.unused_names
+                    .extend(of_unknown_key(argument).filter(names_something));
                 continue;
             }
         };
@@ -52,17 +47,24 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
             continue;
         }
         seen.push(key.clone());
-        if let Err(error) = check_literal(known, &given.value) {
-            wrong_literals.push(error);
-        }
         if let Err(error) = (known.put)(&mut args, given) {
             errors.push(error);
         }
     }
-    for error in wrong_literals {
-        errors.push(error);
-    }
     args
+}
+
+/// Whether a value of an unknown key names something that then counts as used.
+fn names_something(value: &Expr) -> bool {
+    matches!(
+        value,
+        Expr::Path(_)
+            | Expr::Closure(_)
+            | Expr::Call(_)
+            | Expr::MethodCall(_)
+            | Expr::Reference(_)
+            | Expr::Field(_)
+    )
 }
 
 impl Args {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, TraitItemFn};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, ReturnType, Stmt, TraitItemFn};
 
 use crate::args::Args;
 use crate::args::block::closure;
@@ -17,7 +17,8 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use counts::{consecutive, max_attempts};
+use crate::groups::is_comma;
+use crate::shape::cannot_fail;
 use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about the item that has the attribute instead.
@@ -53,6 +54,22 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     ))
 }
 
+/// Puts an error at the end of a body that ends with `?;`, because the compiler says only that the types
+/// differ. The error is an expression of any type.
+pub(crate) fn tail(function: &mut ItemFn) {
+    let ReturnType::Type(_, returns) = &function.sig.output else {
+        return;
+    };
+    let stmts = &mut function.block.stmts;
+    if let Some(last @ Stmt::Expr(Expr::Try(_), Some(_))) = stmts.last()
+        && !cannot_fail(&returns.to_token_stream())
+    {
+        let message = "the body ends here without a value: return `Ok(..)` after it";
+        let error = syn::Error::new_spanned(last, message).into_compile_error();
+        stmts.push(Stmt::Expr(Expr::Verbatim(error), None));
+    }
+}
+
 /// The block that `retry_block!` repeats.
 pub(crate) enum Repeated {
     /// `async { .. }`
@@ -69,18 +86,21 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
+    let after: TokenStream = (block.clone().into_iter())
+        .skip_while(|token| !is_comma(token))
+        .skip(1)
+        .collect();
+    if !after.is_empty() {
+        let settings = show(&after);
+        let message = format!(
+            "the settings come first: write `retry_block!({settings}, async {{ .. }})`, or \
+             `{{ .. }}` to block this thread"
+        );
+        return Err(syn::Error::new_spanned(after, message));
+    }
     if let Some(closure) = closure(&block) {
-        let message = match &*closure.body {
-            Expr::Block(_) | Expr::Async(_) => {
-                "`retry_block!` repeats a block and no closure: remove the `||` before the braces"
-                    .to_owned()
-            }
-            body if closure.asyncness.is_some() => {
-                let body = show(body);
-                format!("`retry_block!` repeats a block and no closure: write `async {{ {body} }}`")
-            }
-            body => no_block(body),
-        };
+        let message = "`retry_block!` repeats a block and no closure: remove the `||`, and write \
+                       braces with the code, after `async` if it awaits";
         return Err(syn::Error::new_spanned(closure, message));
     }
     if !matches!(&first, TokenTree::Group(_))
@@ -90,24 +110,32 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new_spanned(block, no_block(&expr)));
     }
     if matches!(&first, TokenTree::Group(_)) {
-        if let Some((key, _)) = args.cuts() {
-            let message = format!(
-                "`{key}` cannot cut short a blocking attempt: write `async` before the block, or \
-                 remove the key and give the client a timeout"
-            );
-            return Err(syn::Error::new_spanned(key, message));
-        }
-        if let Some(Given { key, .. }) = args.signal() {
-            let message = format!(
-                "`{key}` takes a future, which a blocking block cannot await: write `async` before \
-                 the block, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
-                 `backoff_core::Stop`"
-            );
-            return Err(syn::Error::new_spanned(key, message));
-        }
+        not_blocking("block", args)?;
         return syn::parse2(block).map(Repeated::Blocking);
     }
     syn::parse2(block).map(Repeated::Async)
+}
+
+/// Refuses keys that need an await.
+pub(crate) fn not_blocking(what: &str, args: &Args) -> syn::Result<()> {
+    let (key, message) = match (args.cuts(), args.signal()) {
+        (Some((key, _)), _) => (
+            key,
+            format!(
+                "`{key}` cannot cut short a blocking attempt: make the {what} `async`, or remove \
+                 the key and give the client a timeout"
+            ),
+        ),
+        (None, Some(Given { key, .. })) => (
+            key,
+            format!(
+                "`{key}` takes a future, which a blocking {what} cannot await: make it `async`, or \
+                 call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a `backoff_core::Stop`"
+            ),
+        ),
+        (None, None) => return Ok(()),
+    };
+    Err(syn::Error::new_spanned(key, message))
 }
 
 /// The message about an expression without a block around it.
@@ -130,10 +158,7 @@ fn no_block(expr: &Expr) -> String {
 
 /// Checks the arguments, each alone and all together.
 pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
-    if let Some(attempts) = &args.max_attempts {
-        max_attempts(&attempts.value, errors);
-    }
-    consecutive(args, errors);
+    counts::check(args, errors);
     if let Some(given) = &args.factor {
         factor(&given.value, errors);
     }
@@ -178,51 +203,26 @@ fn judges(args: &Args, errors: &mut Errors) {
             "`also_on` adds codes to those of the policy: write patterns of the error in `on`",
         );
     }
-    if let Some(Given { key, .. }) = &args.retry_conflicts
-        && (args.when.is_some() || !args.asks_codes() && args.on.is_some())
-    {
-        let instead = if args.when.is_some() {
-            "`when` decides"
-        } else {
-            "patterns decide"
-        };
-        errors.at(
-            key,
-            format_args!(
-                "{instead} instead of the policy, so `{key}` changes nothing: name codes, or \
-                 remove it"
-            ),
-        );
-    }
-    if let Some(Given { key, .. }) = &args.responses
-        && !args.asks_codes()
-    {
-        errors.at(
-            key,
-            "values are judged by codes: name them in `on`, or a `policy`, or remove \
-             `responses`",
-        );
-    }
-    for Given { key, value } in [&args.responses, &args.attempt_spans].into_iter().flatten() {
-        if value.as_ref().is_some_and(|value| !is_bool(value)) {
+    let is_judged = args.when.is_some() || args.on.is_some();
+    let of_conflicts = args.retry_conflicts.as_ref().filter(|_| is_judged);
+    for Given { key, .. } in of_conflicts.into_iter().chain(&args.responses) {
+        if !args.asks_codes() {
             errors.at(
                 key,
-                format_args!("`{key}` decides what is written here, so it is `true` or `false`"),
+                format_args!(
+                    "no codes decide here, so `{key}` changes nothing: name codes in `on`, or a \
+                     `policy`, or remove it"
+                ),
             );
         }
     }
-    if let (Some(_), Some(runtime)) = (&args.sleep, &args.runtime) {
-        errors.at(
-            &runtime.key,
-            "`runtime` brings a timer too: remove `sleep`, or remove `runtime`",
-        );
-    }
-    if let (Some(_), Some(cut_on)) = (&args.stop_on, &args.cut_on) {
-        errors.at(
-            &cut_on.key,
-            "`cut_on` ends the waits, too: remove `stop_on`, or remove `cut_on` if the attempt \
-             that is running shall be finished",
-        );
+    for (part, whole) in [(&args.sleep, &args.runtime), (&args.stop_on, &args.cut_on)] {
+        if let (Some(Given { key: part, .. }), Some(Given { key, .. })) = (part, whole) {
+            errors.at(
+                key,
+                format_args!("`{key}` does what `{part}` does, and more: remove one of them"),
+            );
+        }
     }
     if let (Some(faults), Some(on)) = (&args.faults, &args.on)
         && !on.value.patterns.is_empty()
@@ -235,102 +235,56 @@ fn judges(args: &Args, errors: &mut Errors) {
     }
 }
 
-fn is_bool(value: &Expr) -> bool {
-    matches!(value, Expr::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
-}
+/// The longest wait of `Policy::exponential()`.
+const DEFAULT_MAX_BACKOFF: (Duration, &str) = (Duration::from_secs(64), "64s by default");
 
-/// The base of `Policy::exponential()`.
-const DEFAULT_MAX_BACKOFF: Duration = Duration::from_secs(64);
-
+/// Compares durations that are literals in the attribute.
 fn times(args: &Args, errors: &mut Errors) {
-    if let (Some((base, shown)), Some((cap, cap_shown))) =
-        (literal(&args.base), literal(&args.max_backoff))
-        && base.1 > cap.1
-    {
-        errors.at(
-            base.0,
-            format_args!(
-                "`base` ({shown}) is longer than `max_backoff` ({cap_shown}): write a `base` of at \
-                 most {cap_shown}, or a longer `max_backoff`"
-            ),
-        );
+    let is_default = args.policy.is_none() && args.max_backoff.is_none();
+    let default = (DEFAULT_MAX_BACKOFF.0, DEFAULT_MAX_BACKOFF.1.to_owned());
+    let longest = literal(&args.max_backoff).or_else(|| is_default.then_some(default));
+    let max_backoff = ("max_backoff", longest);
+    let deadline = ("deadline", literal(&args.deadline));
+    let timeout = ("timeout", literal(&args.timeout));
+    for (part, wholes) in [
+        (&args.base, [&max_backoff, &deadline, &timeout].as_slice()),
+        (&args.throttled_base, &[&max_backoff]),
+        (&args.attempt_timeout, &[&deadline, &timeout]),
+    ] {
+        let (Some(Given { key, value }), Some((time, shown))) = (part, literal(part)) else {
+            continue;
+        };
+        for (whole, limit) in wholes {
+            if let Some((limit, limit_shown)) = limit
+                && time > *limit
+            {
+                errors.at(
+                    &value.expr,
+                    format_args!(
+                        "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a \
+                         shorter `{key}`, or a longer `{whole}`"
+                    ),
+                );
+            }
+        }
     }
-    if let (Some((deadline, shown)), Some((base, base_shown))) =
-        (literal(&args.deadline), literal(&args.base))
-        && deadline.1 < base.1
-    {
-        errors.at(
-            deadline.0,
-            format_args!(
-                "`deadline` ({shown}) is shorter than `base` ({base_shown}), the first wait: write \
-                 a `deadline` above {base_shown}, or a shorter `base`"
-            ),
-        );
-    }
-    if let Some((base, shown)) = literal(&args.base)
-        && args.policy.is_none()
-        && args.max_backoff.is_none()
-        && base.1 > DEFAULT_MAX_BACKOFF
-    {
-        errors.at(
-            base.0,
-            format_args!(
-                "`base` ({shown}) is longer than the default `max_backoff` of 64s: write a \
-                 `max_backoff` too"
-            ),
-        );
-    }
-    if let (Some((timeout, shown)), Some((deadline, deadline_shown))) =
-        (literal(&args.attempt_timeout), literal(&args.deadline))
-        && timeout.1 > deadline.1
-    {
-        errors.at(
-            timeout.0,
-            format_args!(
-                "`attempt_timeout` ({shown}) is longer than `deadline` ({deadline_shown}), which \
-                 cuts attempts too: write a shorter `attempt_timeout`, or a longer `deadline`"
-            ),
-        );
-    }
-    if let Some((timeout, _)) = literal(&args.attempt_timeout)
-        && timeout.1.is_zero()
-    {
-        errors.at(
-            timeout.0,
-            "an `attempt_timeout` of zero ends every attempt at once: write the time that one \
-             attempt may take, such as `10s`",
-        );
-    }
-    let Some((timeout, shown)) = literal(&args.timeout) else {
-        return;
-    };
-    if timeout.1.is_zero() {
-        errors.at(
-            timeout.0,
-            "a `timeout` of zero ends the call at once: write the time that the whole call may \
-             take, such as `60s`",
-        );
-    }
-    for given in [&args.base, &args.attempt_timeout] {
-        if let (Some(given), Some((part, part_shown))) = (given, literal(given))
-            && part.1 > timeout.1
+    for given in [&args.timeout, &args.attempt_timeout].into_iter().flatten() {
+        if given.value.literal.is_some_and(|time| time.is_zero())
+            && let Some(usage) = usage(&given.key)
         {
             let key = &given.key;
             errors.at(
-                part.0,
+                &given.value.expr,
                 format_args!(
-                    "`{key}` ({part_shown}) is longer than `timeout` ({shown}), which ends the \
-                     whole call: write a shorter `{key}`, or a longer `timeout`"
+                    "`{key}` is zero, which ends everything at once: write it like `{usage}`"
                 ),
             );
         }
     }
 }
 
-type LiteralTime<'a> = (&'a Expr, Duration);
-
 /// A time that is a literal in the attribute, and its text.
-fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
+fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
     let time = &given.as_ref()?.value;
     let shown = match &time.expr {
         Expr::Lit(syn::ExprLit {
@@ -339,24 +293,19 @@ fn literal(given: &Option<Given<Time>>) -> Option<(LiteralTime<'_>, String)> {
         }) => text.value(),
         other => other.to_token_stream().to_string(),
     };
-    Some(((&time.expr, time.literal?), shown))
+    Some((time.literal?, shown))
 }
 
 fn factor(value: &Expr, errors: &mut Errors) {
     let is_nan = matches!(value, Expr::Path(path)
         if path.path.segments.last().is_some_and(|last| last.ident == "NAN"));
-    match number(value) {
-        Some(factor) if factor < 1.0 => errors.at(
-            value,
-            "a `factor` below 1 makes each wait shorter than the one before: write 1 or more, \
-             such as `factor = 2.0`",
-        ),
-        Some(factor) if factor.is_finite() => {}
-        None if signed(value).is_none() && !is_nan => {}
-        _ => errors.at(
+    let is_wrong = signed(value).is_some()
+        && !number(value).is_some_and(|factor| (1.0..f64::MAX).contains(&factor));
+    if is_nan || is_wrong {
+        errors.at(
             value,
             "`factor` multiplies each wait: write a number of 1 or more, such as `factor = 2.0`",
-        ),
+        );
     }
 }
 

@@ -183,7 +183,8 @@ pub(crate) fn refused_block(
     let is_async = matches!(block, Some(Repeated::Async(_)));
     let attempt = refused::attempt(&library, args);
     let before = refused::statements(&library, args, errors, None, is_async);
-    let before = quote!(#attempt #before);
+    let import = &library.import;
+    let before = quote!(#import #attempt #before);
     match block {
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
@@ -221,13 +222,14 @@ impl Written<'_> {
     /// The body is the tokens between the braces at `braces_at`.
     fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
         let copies = self.copies.taken();
+        let import = &self.library.import;
         let is_known = !is_hole(&returns);
         if let Some(errors) = &self.errors {
             let returns = Some(&returns).filter(|returns| is_known && !shape::cannot_fail(returns));
             let attempt = (!self.hides).then(|| refused::attempt(&self.library, self.args));
             let before =
                 refused::statements(&self.library, self.args, errors, returns, self.is_async);
-            return quote!(#attempt #before #body);
+            return quote!(#import #attempt #before #body);
         }
         let asked = consumed::asked(&self.library, &body, &self.consumable);
         let unique = self.unique.borrowed();
@@ -280,7 +282,7 @@ impl Written<'_> {
             judged_at: self.judged_at,
         };
         let looped = looped.statements();
-        quote!(#asked #consumed #looped)
+        quote!(#import #asked #consumed #looped)
     }
 }
 

@@ -22,9 +22,10 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
     };
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
-    let function = function.map_err(|error| errors.push(error)).ok();
-    if let Some(function) = &function {
+    let mut function = function.map_err(|error| errors.push(error)).ok();
+    if let Some(function) = &mut function {
         signature(function, &args, &mut errors);
+        check::tail(function);
     }
     let library = path_of(default_crate);
     let errors = errors.into_compile_errors();

@@ -11,6 +11,8 @@ use crate::{
     policy::Policy,
 };
 
+use core::marker::PhantomData;
+
 use super::{outcome::Outcome, outcomes::Find};
 
 /// The policy's codes judge the error, which is a fault.
@@ -23,20 +25,56 @@ pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Every<F
     Settings::of(Every(find))
 }
 
-/// The user's function judges; a hint is obeyed if `find` finds a fault. The type is hidden, so that
-/// the compiler reports a function with wrong types only once.
+/// The type of the error.
 #[inline]
-pub fn when<R, F, V>(
-    _outcome: &R,
+pub fn error_of<R: Outcome>(_outcome: &R) -> PhantomData<R::Error> {
+    PhantomData
+}
+
+/// The user's function judges; a hint is obeyed if `find` finds a fault. The type of the judge depends on
+/// what the function returns, so that the compiler reports a wrong function only once.
+#[inline]
+pub fn when<E, F, V>(
+    _error: PhantomData<E>,
     judge: F,
-    find: Find<R::Error>,
-) -> Settings<impl Judge<R::Error> + use<R, F, V>>
+    find: Find<E>,
+) -> Settings<V::As<When<F, Find<E>>>>
 where
-    R: Outcome,
-    F: Fn(&R::Error) -> V,
-    V: Into<Verdict>,
+    F: Fn(&E) -> V,
+    V: Judgement,
 {
-    Settings::of(When { judge, find })
+    Settings::of(V::typed(When { judge, find }))
+}
+
+/// What a function returns that judges an error.
+#[diagnostic::on_unimplemented(
+    message = "`when` takes a function that returns a `bool` or a `Verdict`",
+    label = "this function returns `{Self}`"
+)]
+pub trait Judgement {
+    /// The same type.
+    type As<T>;
+
+    /// The same value.
+    fn typed<T>(judge: T) -> Self::As<T>;
+}
+
+impl Judgement for bool {
+    type As<T> = T;
+
+    #[inline]
+    fn typed<T>(judge: T) -> T {
+        judge
+    }
+}
+
+impl Judgement for Verdict {
+    type As<T> = T;
+
+    #[inline]
+    fn typed<T>(judge: T) -> T {
+        judge
+    }
 }
 
 /// The user's patterns judge; if no pattern matches, the policy's codes judge.
@@ -76,7 +114,7 @@ pub struct Every<K>(K);
 
 /// Made by [`when`].
 #[derive(Debug)]
-pub(super) struct When<F, K> {
+pub struct When<F, K> {
     judge: F,
     find: K,
 }

@@ -32,7 +32,7 @@ pub use crate::clients::boxed::know;
 pub use awaited::*;
 pub use cut::*;
 pub use facts::*;
-pub use judges::{BY_CODES, every, found, notified, or, when};
+pub use judges::{BY_CODES, error_of, every, found, notified, or, when};
 pub use keys::Keys;
 pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};

@@ -6,7 +6,7 @@ use super::{
     consecutive::{ConsecutiveCount, NotYet},
     context::Context,
     future,
-    judges::Judge,
+    judges::{Judge, Replaced},
     operation::{Failed, Operation, Run},
     plan::{Funded, Guard, Named, Plan},
     rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
@@ -205,6 +205,16 @@ impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
     {
         let count = ConsecutiveCount::new(values);
         self.with(|settings| settings.rules(|rules| rules.counting(count)))
+    }
+
+    /// Says that [`Policy::when`](crate::Policy::when) comes before the operation.
+    #[doc(hidden)]
+    pub fn when<F, V>(self, _judge: F) -> Self
+    where
+        F: Fn(&O::Error) -> V,
+        J: Replaced,
+    {
+        self
     }
 
     /// Treats the reply of a write as a conflict where the function returns `true`, as

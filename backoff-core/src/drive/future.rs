@@ -7,7 +7,7 @@ use super::{
     call_state::{CallEnd, CallState, rarely},
     consecutive::{ConsecutiveCount, NotYet},
     cut_flag,
-    judges::Judge,
+    judges::{Judge, Replaced},
     limit::{Expires, Limit, Limited},
     operation::{At, Failed, Operation, Run},
     plan::{Funded, Guard, Named, Plan},
@@ -506,6 +506,16 @@ where
     {
         let count = ConsecutiveCount::new(values);
         self.with(|settings| settings.rules(|rules| rules.counting(count)))
+    }
+
+    /// Says that [`Policy::when`](crate::Policy::when) comes before the operation.
+    #[doc(hidden)]
+    pub fn when<F, V>(self, _judge: F) -> Self
+    where
+        F: Fn(&O::Error) -> V,
+        J: Replaced,
+    {
+        self
     }
 
     /// Treats the reply of a write as a conflict where the function returns `true`. For example, etcd

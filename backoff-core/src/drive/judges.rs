@@ -26,6 +26,14 @@ pub trait Judge<E> {
     }
 }
 
+/// No judge implements this: a call that is begun takes no function that judges. It says where the
+/// function belongs.
+#[diagnostic::on_unimplemented(
+    message = "a call takes no function that judges: write `POLICY.when(..).retry(..)`",
+    label = "`when` is a method of the policy"
+)]
+pub trait Replaced {}
+
 /// The policy's codes judge; the error is a [`Fault`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByCodes;

@@ -26,15 +26,16 @@ impl AroundBlock {
             args.pop();
         }
         let is_async = |token: &TokenTree| is_word(token, "async");
-        let is_braced = matches!(args.last(),
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
+        let is_braced = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
         let last = args.len().saturating_sub(1);
         // The braces of a closure or of a `match` do not follow a comma.
-        let stands_alone = is_braced && (last == 0 || is_comma(args.get(last - 1)));
+        let stands_alone = is_braced(args.last()) && (last == 0 || is_comma(args.get(last - 1)));
         let piece = args.iter().rposition(is_comma);
         let piece = piece.map_or(0, |comma| comma + 1);
         let start = match args.iter().rposition(is_async) {
             _ if stands_alone => last,
+            // The message about this is that the settings come first.
+            _ if is_braced(args.first()) => 0,
             // The message about this is not that a key is missing.
             _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
             Some(start) => start,
@@ -83,6 +84,8 @@ mod tests {
             ("base = 1s, async move { a },", "async move { a }"),
             ("base = 1s, { async { a } }", "{ async { a } }"),
             ("{ a }", "{ a }"),
+            ("{ a }, base = 1s", "{ a } , base = 1s"),
+            ("async { a }, base = 1s", "async { a } , base = 1s"),
             ("when = |e| { a }", ""),
             ("base = 1s, call()", "call ()"),
             ("base = 1s, a.call().await", "a . call () . await"),

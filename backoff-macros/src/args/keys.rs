@@ -23,7 +23,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The message about an unknown key. All keys are listed only if there is no better hint.
-pub(super) fn unknown(key: &Ident, value: Option<&TokenStream>) -> syn::Error {
+pub(super) fn unknown(key: &Ident, value: Option<TokenStream>) -> syn::Error {
     let word = key.to_string();
     let hint = aliases::instead(&word, value)
         .or_else(|| did_you_mean(&word, names()).map(|meant| format!("write `{meant}`")))

@@ -3,10 +3,11 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
-use syn::{Expr, LitStr, Pat, Token};
+use syn::{Expr, LitStr, Pat, Path, Token};
 
+use super::aliases::snake;
 use super::bare::bare;
-use super::misread;
+use crate::errors::show;
 
 /// The errors that are retried.
 #[derive(Default)]
@@ -39,13 +40,18 @@ pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
             _ => {}
         }
     }
-    let shown = match (misread::codes(&value), syn::parse2::<LitStr>(value.clone())) {
+    Err(no_list(key, &value))
+}
+
+/// The message about a value that is no list.
+pub(super) fn no_list(key: &str, value: &TokenStream) -> syn::Error {
+    let shown = match (corrected(value), syn::parse2::<LitStr>(value.clone())) {
         (Some(codes), _) => codes,
         (None, Ok(_)) => "429, 500..=504".to_owned(),
-        (None, Err(_)) => crate::errors::show(&value),
+        (None, Err(_)) => show(value),
     };
     let message = format!("`{key}` takes a list: write `{key} = [{shown}]`");
-    Err(syn::Error::new_spanned(value, message))
+    syn::Error::new_spanned(value, message)
 }
 
 fn items(input: ParseStream<'_>) -> syn::Result<On> {
@@ -70,8 +76,15 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     let tokens = item_tokens(&input.fork())?;
     // A number alone is a code. Most items are numbers, so this case comes first.
     let is_number = tokens.to_string().parse::<u16>().is_ok();
-    if !is_number && let Some(codes) = misread::codes(&tokens) {
-        let message = format!("{}: write `{codes}`", misread::rule(&tokens));
+    let plain = |text: String| text.replace(' ', "");
+    if !is_number
+        && let Some(codes) = corrected(&tokens)
+        && plain(codes.clone()) != plain(tokens.to_string())
+    {
+        let message = format!(
+            "a code is a number, and a range has `..=` between its first and its last one: write \
+             `{codes}`"
+        );
         return Err(syn::Error::new_spanned(tokens, message));
     }
     let fork = input.fork();
@@ -79,10 +92,8 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
         && ends(&fork)
         && !is_pattern(&expr)
     {
-        if let Expr::Path(path) = &expr
-            && let Some(message) = misread::name(&path.path)
-        {
-            return Err(syn::Error::new_spanned(expr, message));
+        if let Expr::Path(path) = &expr {
+            no_codes(&path.path)?;
         }
         on.codes.push(bare(input.parse()?));
         return Ok(());
@@ -106,25 +117,15 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
         return Err(syn::Error::new_spanned(first(rest), message));
     }
     let pat = pat.to_token_stream();
-    if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone())
-        && let Some(message) = misread::name(&path.path).filter(|_| is_no_variant(&path.path))
-    {
-        return Err(syn::Error::new_spanned(pat, message));
+    if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone()) {
+        no_codes(&path.path)?;
     }
-    if let Some(word) = lone(&pat) {
-        let message = match (&guard, word.as_str()) {
-            (None, "_") => "`_` names no code: write codes, or leave out `on` and `policy` to \
-                            retry every error"
-                .to_owned(),
-            (Some(guard), _) => format!(
-                "`{word}` matches every error: write `when = |{0}| {1}`",
-                if word == "_" { "error" } else { &word },
-                crate::errors::show(guard),
-            ),
-            (None, _) => format!(
-                "`{word}` matches every error: write a pattern such as `Error::Busy {{ .. }}`"
-            ),
-        };
+    if let (Some(guard), Some(word)) = (&guard, lone(&pat)) {
+        let message = format!(
+            "`{word}` matches every error: write `when = |{}| {}`",
+            if word == "_" { "error" } else { &word },
+            show(guard),
+        );
         return Err(syn::Error::new_spanned(pat, message));
     }
     let is_code = pat.to_string().starts_with(|c: char| c.is_ascii_digit());
@@ -135,6 +136,53 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     }
     on.patterns.push(Pattern { pat, guard });
     Ok(())
+}
+
+/// Codes that are written as in other languages, as they are written here: `4xx`, `"429"`,
+/// `500...504`, `(429 | 503)`.
+fn corrected(tokens: &TokenStream) -> Option<String> {
+    let mut text = show(tokens).to_lowercase().replace(" ... ", "...");
+    text.retain(|letter| !"\"'()[]{}".contains(letter));
+    let text = text.replace("...", "..=").replace("..==", "..=");
+    let item = |item: &str| match item.split_once("..=") {
+        Some((first, last)) => (is_digits(first) && is_digits(last)).then(|| item.to_owned()),
+        None => match item.strip_suffix("xx") {
+            Some(class @ ("4" | "5")) => Some(format!("{class}00..={class}99")),
+            _ => is_digits(item).then(|| item.to_owned()),
+        },
+    };
+    let items = text.split([',', '|']).map(str::trim);
+    let items: Option<Vec<String>> = items.filter(|text| !text.is_empty()).map(item).collect();
+    items
+        .map(|items| items.join(", "))
+        .filter(|it| !it.is_empty())
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Refuses a path that is neither a constant of type `Codes` nor a variant of the user's error.
+fn no_codes(path: &Path) -> syn::Result<()> {
+    let mut names = path.segments.iter().rev().map(|it| it.ident.to_string());
+    let last = names.next().unwrap_or_default();
+    let is_constant = !last.contains(char::is_lowercase);
+    let message = match names.next().as_deref() {
+        Some("StatusCode") if is_constant => format!(
+            "a status is written as its number: write its number instead of `{}`",
+            show(path)
+        ),
+        Some("GrpcCode") => format!(
+            "a gRPC code is written as a constant of `Codes`: write `Codes::{}`",
+            snake(&last).to_uppercase()
+        ),
+        None if is_camel(&last) && last.len() > 1 => format!(
+            "a variant is written after its type: write `Error::{last}` with the type of your \
+             error, because a name alone is taken for a constant of type `Codes`"
+        ),
+        _ => return Ok(()),
+    };
+    Err(syn::Error::new_spanned(path, message))
 }
 
 /// The tokens before the next comma.
@@ -163,8 +211,8 @@ fn lone(pat: &TokenStream) -> Option<String> {
 /// Whether an item that parses as an expression is meant as a pattern. A path whose last name is in
 /// capitals is a constant set of codes, and so is a name alone. Other paths are variants, even a path
 /// that ends with a single letter.
-pub(super) fn is_pattern(expr: &Expr) -> bool {
-    let is_variant = |path: &syn::Path| {
+fn is_pattern(expr: &Expr) -> bool {
+    let is_variant = |path: &Path| {
         path.segments.len() > 1
             && path
                 .segments
@@ -190,16 +238,4 @@ pub(super) fn is_pattern(expr: &Expr) -> bool {
 
 fn is_camel(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && (name.len() == 1 || name.contains(char::is_lowercase))
-}
-
-/// Whether a path cannot be a variant of the user's error, because it is a constant or a code of this
-/// library.
-fn is_no_variant(path: &syn::Path) -> bool {
-    let mut segments = path.segments.iter().rev().map(|it| it.ident.to_string());
-    let is_constant = segments
-        .next()
-        .is_some_and(|last| !last.contains(char::is_lowercase));
-    segments
-        .next()
-        .is_some_and(|owner| is_constant || owner == "GrpcCode")
 }

@@ -6,9 +6,9 @@ use quote::ToTokens;
 use syn::{Expr, Ident, Lit, Path, UnOp};
 
 use super::bare::bare;
-use super::given::{Jitter, Names, Time};
+use super::given::{Flag, Jitter, Level, Names, Time};
 use crate::duration;
-use crate::errors::did_you_mean;
+use crate::errors::{did_you_mean, show};
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {
     let value = bare(value);
@@ -39,119 +39,113 @@ pub(super) fn time(value: Expr) -> syn::Result<Time> {
     })
 }
 
-pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
-    const NAMES: [(&str, &str); 6] = [
-        ("full", "Full"),
-        ("equal", "Equal"),
-        ("decorrelated", "Decorrelated"),
-        ("none", "None"),
-        ("slots", "Slots"),
-        ("whole_seconds", "WholeSeconds"),
-    ];
-    let value = bare(value);
-    if let Expr::Path(path) = &value
-        && let Some(name) = path.path.get_ident()
-    {
-        let word = name.to_string();
-        if let Some((_, variant)) = NAMES.into_iter().find(|(own, _)| *own == word) {
-            return Ok(Jitter::Named(name.clone(), variant));
-        }
-        let close = did_you_mean(&word.to_lowercase(), NAMES.into_iter().map(|(own, _)| own));
-        // A name in capitals is a constant of the user.
-        if let Some(own) = close.filter(|_| word.to_uppercase() != word) {
-            let message = format!("unknown jitter `{word}`: write `jitter = {own}`");
-            return Err(syn::Error::new_spanned(name, message));
-        }
-    }
-    let list = || {
-        let names: Vec<String> = NAMES.iter().map(|(own, _)| format!("`{own}`")).collect();
-        names.join(", ")
-    };
-    if let Some(name) = lone_name(&value)
-        && OTHER_JITTERS.contains(&name.as_str())
-    {
-        let message = format!("unknown jitter `{name}`: the names are {}", list());
-        return Err(syn::Error::new_spanned(value, message));
-    }
-    if let Expr::Lit(literal) = &value {
-        let message = match &literal.lit {
-            Lit::Str(text) if NAMES.into_iter().any(|(own, _)| own == text.value()) => {
-                Some(format!(
-                    "a named jitter has no quotes: write `jitter = {}`",
-                    text.value()
-                ))
-            }
-            Lit::Str(text) if !text.value().contains(|c: char| c.is_ascii_digit()) => {
-                Some(format!(
-                    "unknown jitter `{}`: the names, without quotes, are {}",
-                    text.value(),
-                    list()
-                ))
-            }
-            Lit::Bool(yes) if yes.value => Some(
-                "`jitter` takes a name: write `jitter = full`, which is the default".to_owned(),
-            ),
-            Lit::Bool(_) => Some("`jitter` takes a name: write `jitter = none`".to_owned()),
-            other => share(other),
-        };
-        if let Some(message) = message {
-            return Err(syn::Error::new_spanned(&value, message));
-        }
-    }
-    let is_negative = matches!(&value, Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)));
-    if is_negative || matches!(value, Expr::Lit(_)) {
-        return time(value).map(Jitter::Additive);
-    }
-    Ok(Jitter::Expr(value))
-}
-
-/// The names of jitters in other libraries, for names without a similar one here.
-const OTHER_JITTERS: [&str; 9] = [
-    "random",
-    "randomized",
-    "rand",
-    "uniform",
-    "proportional",
-    "partial",
-    "additive",
-    "auto",
-    "default",
+const JITTERS: &[(&str, &str)] = &[
+    ("full", "Full"),
+    ("equal", "Equal"),
+    ("decorrelated", "Decorrelated"),
+    ("none", "None"),
+    ("slots", "Slots"),
+    ("whole_seconds", "WholeSeconds"),
 ];
 
-fn lone_name(value: &Expr) -> Option<String> {
-    match value {
-        Expr::Path(path) => path.path.get_ident().map(Ident::to_string),
-        _ => None,
+const LEVELS: &[(&str, &str)] = &[
+    ("off", "Off"),
+    ("error", "Error"),
+    ("warn", "Warn"),
+    ("info", "Info"),
+    ("debug", "Debug"),
+    ("trace", "Trace"),
+];
+
+pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
+    let value = bare(value);
+    if let Some((name, variant)) = choice("jitter", "none", JITTERS, &value)? {
+        return Ok(Jitter::Named(name, variant));
+    }
+    match &value {
+        Expr::Lit(literal) => {
+            if let Lit::Float(share) = &literal.lit
+                && let "0." = &share.to_string()[..2]
+                && share.suffix().is_empty()
+            {
+                let message = format!(
+                    "a share of the wait is no duration: write `jitter = \
+                     Jitter::Proportional({share})`, or `jitter = \"{share}s\"` for up to {share} \
+                     seconds on top of each wait"
+                );
+                return Err(syn::Error::new_spanned(share, message));
+            }
+            time(value).map(Jitter::Additive)
+        }
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => time(value).map(Jitter::Additive),
+        _ => Ok(Jitter::Expr(value)),
     }
 }
 
-/// The message about a fraction of the wait, such as `0.2` or `"20%"`: it is no number of seconds.
-fn share(literal: &Lit) -> Option<String> {
-    let (share, shown) = match literal {
-        Lit::Str(text) => {
-            let percent: f64 = text.value().strip_suffix('%')?.trim().parse().ok()?;
-            (percent / 100.0, None)
+pub(super) fn level(value: Expr) -> syn::Result<Level> {
+    let value = bare(value);
+    match (choice("log_waits", "off", LEVELS, &value)?, &value) {
+        (Some((name, variant)), _) => Ok(Level::Named(name, variant)),
+        (None, Expr::Lit(_)) => {
+            let names = listed(LEVELS);
+            let message = format!("`log_waits` takes a level: {names}, or a `LogLevel`");
+            Err(syn::Error::new_spanned(value, message))
         }
-        Lit::Float(number) if number.suffix().is_empty() => {
-            let digits = number.base10_digits();
-            (digits.parse().ok()?, Some(digits))
-        }
-        _ => return None,
-    };
-    if !(0.0..=1.0).contains(&share) {
-        return None;
+        (None, _) => Ok(Level::Expr(value)),
     }
-    let percent = (share * 100_000.0).round() / 1_000.0;
-    let seconds = match shown {
-        Some(digits) => {
-            format!(", or `jitter = \"{digits}s\"` for up to {digits} seconds on top of each wait")
+}
+
+/// The word among `names` that the value is, with its variant. `none` is the word for `false`. A text,
+/// and a word with a mistake, are refused.
+fn choice(
+    key: &str,
+    none: &str,
+    names: &'static [(&str, &str)],
+    value: &Expr,
+) -> syn::Result<Option<(Ident, &'static str)>> {
+    let own = |word: &str| names.iter().find(|(own, _)| *own == word);
+    let meant = match value {
+        Expr::Path(path) => {
+            let Some(name) = path.path.get_ident() else {
+                return Ok(None);
+            };
+            let word = name.to_string();
+            if let Some((_, variant)) = own(&word) {
+                return Ok(Some((name.clone(), variant)));
+            }
+            let lower = word.to_lowercase();
+            // A name in capitals is a constant of the user, unless it is one of the words.
+            let is_constant = word.to_uppercase() == word && own(&lower).is_none();
+            did_you_mean(&lower, names.iter().map(|(own, _)| *own)).filter(|_| !is_constant)
         }
-        None => String::new(),
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Bool(yes) if !yes.value => Some(none),
+            Lit::Str(text) => match own(&text.value().to_lowercase()) {
+                Some((own, _)) => Some(*own),
+                None if text.value().contains(|c: char| c.is_ascii_digit()) => None,
+                None => {
+                    let names = listed(names);
+                    let message = format!("`{key}` takes one of these, without quotes: {names}");
+                    return Err(syn::Error::new_spanned(text, message));
+                }
+            },
+            _ => None,
+        },
+        _ => None,
     };
-    Some(format!(
-        "a share of the wait is no duration: write `jitter = Jitter::Proportional({share:?})` for \
-         waits that are up to {percent} % shorter or longer{seconds}"
-    ))
+    match meant {
+        Some(own) => {
+            let shown = show(value);
+            let message = format!("`{key}` takes no `{shown}`: write `{key} = {own}`");
+            Err(syn::Error::new_spanned(value, message))
+        }
+        None => Ok(None),
+    }
+}
+
+fn listed(names: &[(&str, &str)]) -> String {
+    let names: Vec<String> = names.iter().map(|(own, _)| format!("`{own}`")).collect();
+    names.join(", ")
 }
 
 pub(super) fn path(value: Expr) -> syn::Result<Path> {
@@ -190,6 +184,29 @@ pub(super) fn without_mut(names: Names) -> syn::Result<Names> {
         Some((word, name)) => {
             let message = format!("the `mut` stands in the arguments: write `keep({name})`");
             Err(syn::Error::new_spanned(word, message))
+        }
+    }
+}
+
+/// A function of the error.
+pub(super) fn judge(value: Expr) -> syn::Result<Expr> {
+    match &value {
+        Expr::Closure(closure) if closure.inputs.len() != 1 => {
+            let body = show(&closure.body);
+            let message = format!("`when` takes the error alone: write `when = |error| {body}`");
+            Err(syn::Error::new_spanned(value, message))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// A flag that decides what is written.
+pub(super) fn written(flag: Flag) -> syn::Result<Flag> {
+    match &flag {
+        None | Some(Expr::Lit(_)) => Ok(flag),
+        value => {
+            let message = "this decides what is written here, so it is `true` or `false`";
+            Err(syn::Error::new_spanned(value, message))
         }
     }
 }

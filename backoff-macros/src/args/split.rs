@@ -1,9 +1,9 @@
 //! Finds where one argument ends and the next one begins.
 
-use proc_macro2::{Spacing, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::parse::Parser;
 
-use super::value::{key_and_value, of_unknown_key};
+use super::value::{after_equals, key_and_value, of_unknown_key};
 use crate::errors::Errors;
 
 /// Splits at the commas that separate arguments. The tokens also have commas inside of `<A, B>` or
@@ -71,12 +71,5 @@ fn whole(pieces: &[Piece]) -> Option<(TokenStream, usize)> {
 
 fn begins_with_key(tokens: &TokenStream) -> bool {
     let mut tokens = tokens.clone().into_iter();
-    let (Some(TokenTree::Ident(_)), Some(TokenTree::Punct(equals))) =
-        (tokens.next(), tokens.next())
-    else {
-        return false;
-    };
-    let compound = equals.spacing() == Spacing::Joint
-        && matches!(tokens.next(), Some(TokenTree::Punct(next)) if matches!(next.as_char(), '=' | '>'));
-    equals.as_char() == '=' && !compound
+    matches!(tokens.next(), Some(TokenTree::Ident(_))) && after_equals(&tokens.collect()).is_some()
 }

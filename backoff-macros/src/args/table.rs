@@ -7,9 +7,8 @@
 use syn::{Expr, Ident, Path, Type};
 
 use super::given::{Flag, Form, Given, Jitter, Level, Names, Rule, Time, Value};
-use super::level::level;
 use super::on::On;
-use super::read::{jitter, name, path, time, without_mut};
+use super::read::{jitter, judge, level, name, path, time, without_mut, written};
 
 /// The description of a key.
 pub(super) struct Key {
@@ -214,7 +213,7 @@ keys! {
             takes: "codes in addition to the policy's codes",
             without: "none",
         }
-        when: Expr = Expr(Ok) {
+        when: Expr = Expr(judge) {
             usage: "when = |error| error.is_busy()",
             no_literal: "a function or a closure",
             takes: "a function or closure of `&E` that decides instead of the codes and returns a \
@@ -250,7 +249,7 @@ keys! {
             without: "`false`",
             example: "retry_conflicts",
         }
-        responses: Flag = Flag(Ok) {
+        responses: Flag = Flag(written) {
             usage: "responses = false",
             takes: "whether the codes judge a value that is a `Fault` (a response, a status) like an \
                     error; the last response is returned unchanged",
@@ -299,7 +298,7 @@ keys! {
                     the log event before each wait, with the feature `tracing`",
             without: "the policy's level, else `info`",
         }
-        attempt_spans: Flag = Flag(Ok) {
+        attempt_spans: Flag = Flag(written) {
             usage: "attempt_spans = true",
             takes: "whether each attempt runs in a span of `tracing`; this needs the feature `tracing`",
             without: "`false`",

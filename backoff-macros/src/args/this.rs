@@ -1,10 +1,11 @@
 //! Replaces `self` in the values of keys, if another attribute has renamed it.
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 
 use super::keys;
 use super::split::pieces;
 use super::table::Key;
+use crate::groups::with;
 
 /// The arguments with `this` for `self`. The names in `clone(..)` and `keep(..)` stay.
 pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
@@ -25,12 +26,7 @@ fn renamed(tokens: TokenStream, this: &Ident) -> TokenStream {
             this.set_span(this.span().located_at(word.span()));
             TokenTree::Ident(this)
         }
-        TokenTree::Group(group) => {
-            let delimiter: Delimiter = group.delimiter();
-            let mut inside = Group::new(delimiter, renamed(group.stream(), this));
-            inside.set_span(group.span());
-            TokenTree::Group(inside)
-        }
+        TokenTree::Group(group) => with(&group, renamed(group.stream(), this)),
         other => other,
     });
     renamed.collect()

@@ -1,73 +1,64 @@
 //! One argument: a key and its value.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Lit, Token, Type};
+use syn::{Expr, Ident, Lit, Path, Token, Type, UnOp};
 
 use super::bare::bare;
 use super::given::{Form, Given, Names, Value};
 use super::keys;
-use super::misread;
 use super::on;
 use super::table::Key;
 use crate::errors::show;
+use crate::groups::is_punct;
 
 /// An argument: its key in the table, and the value as it is written.
 pub(super) type Argument = (&'static Key, Given<Value>);
 
 /// Reads `key = value` or `key(names)`, or says how to correct the argument.
 pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
-    let fork = input.fork();
+    let (start, fork) = (input.fork(), input.fork());
     let key = match fork.call(Ident::parse_any) {
         Ok(key) if !fork.peek(Token![::]) => key,
-        _ => return Err(without_key(input)),
+        _ => return Err(without_key(input.parse()?)),
     };
     input.call(Ident::parse_any)?;
     let rest: TokenStream = input.parse()?;
     let Some(known) = keys::find(&key) else {
-        let given = after_equals(&rest).or_else(|| in_brackets(&rest));
-        return Err(keys::unknown(&key, given.as_ref()));
+        let (argument, given) = (start.parse()?, after_equals(&rest));
+        let given = given.or_else(|| in_brackets(&rest));
+        return Err(match guessed(&argument) {
+            Some(_) if given.is_none() => without_key(argument),
+            _ => keys::unknown(&key, given),
+        });
     };
     let value = value(known, &key, rest)?;
+    check_literal(known, &value)?;
     Ok((known, Given { key, value }))
 }
 
 /// The value of an unknown key.
 pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
-    let (key, value) = halves(argument)?;
-    match keys::find(&key) {
-        Some(_) => None,
-        None => syn::parse2(value).ok(),
-    }
-}
-
-/// The items of a list after a known key, in any kind of brackets.
-pub(super) fn listed(argument: TokenStream) -> TokenStream {
-    let halves = halves(argument).filter(|(key, _)| keys::find(key).is_some());
-    let list = halves.and_then(|(_, value)| in_brackets(&value));
-    list.unwrap_or_default()
-}
-
-/// `key = value`
-fn halves(argument: TokenStream) -> Option<(Ident, TokenStream)> {
     let mut tokens = argument.into_iter();
     let key = Ident::parse_any.parse2(tokens.next()?.into()).ok()?;
-    Some((key, after_equals(&tokens.collect())?))
+    let value = after_equals(&tokens.collect()).filter(|_| keys::find(&key).is_none());
+    syn::parse2(value?).ok()
 }
 
 fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
     let usage = known.usage;
     let write = |at: TokenStream| {
-        let at = if at.is_empty() {
-            key.to_token_stream()
-        } else {
-            at
+        let given = in_brackets(&rest).filter(|given| !given.is_empty());
+        let usage = match given.filter(|_| !known.takes_parentheses()) {
+            Some(given) => format!("{key} = {}", show(given)),
+            None => usage.to_owned(),
         };
-        missing_comma(&at, true).unwrap_or_else(|| {
-            syn::Error::new_spanned(at, format!("`{key}` takes a value: write `{usage}`"))
+        let message = format!("`{key}` takes a value: write `{usage}`");
+        missing_comma(&at, true).unwrap_or_else(|| match at.is_empty() {
+            true => syn::Error::new_spanned(key, message),
+            false => syn::Error::new_spanned(at, message),
         })
     };
     let unreadable = |error: syn::Error| {
@@ -85,16 +76,12 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
             .map_err(|error| missing_comma(&value, false).unwrap_or_else(|| unreadable(error)))
     };
     let inside = || {
-        let mut tokens = rest.clone().into_iter();
-        let group = match tokens.next() {
-            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
-            _ => return Err(write(rest.clone())),
-        };
-        let after: TokenStream = tokens.collect();
-        if !after.is_empty() || group.stream().is_empty() {
-            return Err(write(after));
-        }
-        Ok(group.stream())
+        let inside = in_brackets(&rest).filter(|inside| !inside.is_empty());
+        let first = rest.clone().into_iter().next();
+        let is_open = matches!(first, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis);
+        inside
+            .filter(|_| is_open)
+            .ok_or_else(|| write(rest.clone().into_iter().skip(1).collect()))
     };
     match known.form {
         Form::Expr => expr().map(Value::Expr),
@@ -102,14 +89,10 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
         Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
         Form::Flag => expr().map(|value| Value::Flag(Some(value))),
         Form::On => {
-            let value = match in_brackets(&rest) {
-                Some(list) => {
-                    let list = misread::codes(&list).unwrap_or_else(|| show(&list));
-                    let message = format!("`{key}` takes a list: write `{key} = [{list}]`");
-                    return Err(syn::Error::new_spanned(rest, message));
-                }
-                None => after_equals()?,
-            };
+            if in_brackets(&rest).is_some() {
+                return Err(on::no_list(known.name, &rest));
+            }
+            let value = after_equals()?;
             on::list(known.name, value.clone())
                 .map(Value::On)
                 .map_err(|error| missing_comma(&value, false).unwrap_or(error))
@@ -126,7 +109,7 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
 }
 
 /// Refuses a literal of a type that no key takes.
-pub(super) fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
+fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
     let Key { name, usage, .. } = known;
     let (Value::Expr(expr) | Value::Text(expr) | Value::Flag(Some(expr))) = value else {
         return Ok(());
@@ -137,9 +120,7 @@ pub(super) fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
     let message = match (value, &literal.lit, known.no_literal) {
         (Value::Text(_), Lit::Str(_), _) | (Value::Flag(_), Lit::Bool(_), _) => return Ok(()),
         (Value::Text(_), ..) => format!("`{name}` takes a text: write `{usage}`"),
-        (Value::Flag(_), ..) => {
-            format!("`{name}` is `true` or `false`: write `{name} = true`")
-        }
+        (Value::Flag(_), ..) => format!("`{name}` is `true` or `false`: write `{usage}`"),
         (.., Some(takes)) => format!("`{name}` takes {takes}: write `{usage}`"),
         (.., None) => return Ok(()),
     };
@@ -166,7 +147,7 @@ fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
 }
 
 /// The tokens after a single `=`.
-fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
+pub(super) fn after_equals(tokens: &TokenStream) -> Option<TokenStream> {
     let mut rest = tokens.clone().into_iter();
     let TokenTree::Punct(equals) = rest.next()? else {
         return None;
@@ -189,64 +170,60 @@ fn in_brackets(tokens: &TokenStream) -> Option<TokenStream> {
 
 /// The place where the next argument begins without a comma before it, if this is the mistake.
 fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Error> {
-    let mut before = ' ';
-    let mut tokens = tokens.clone().into_iter().enumerate().peekable();
-    while let Some((at, token)) = tokens.next() {
-        if let TokenTree::Punct(punct) = &token
-            && punct.as_char() == ';'
-        {
+    let mut after_path = !from_the_first;
+    let mut tokens = tokens.clone().into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        if is_punct(&token, ';') {
             let message = "arguments are separated by commas: write `,` instead of `;`";
-            return Some(syn::Error::new_spanned(&token, message));
+            return Some(syn::Error::new_spanned(token, message));
         }
         if let TokenTree::Ident(key) = &token
-            && (at > 0 || from_the_first)
-            && !matches!(before, '.' | ':')
-            && let Some(known) = keys::find(key)
+            && !after_path
+            && keys::find(key).is_some()
+            && (tokens.peek())
+                .is_none_or(|next| matches!(next, TokenTree::Group(_)) || is_punct(next, '='))
         {
-            let is_argument = match tokens.peek() {
-                Some((_, TokenTree::Punct(punct))) => {
-                    punct.as_char() == '=' && punct.spacing() == Spacing::Alone
-                }
-                Some((_, TokenTree::Group(_))) => known.takes_parentheses(),
-                None => known.form == Form::Flag,
-                _ => false,
-            };
-            if is_argument {
-                let message = format!("a comma is missing: write `, {key}`");
-                return Some(syn::Error::new_spanned(key, message));
-            }
+            let message = format!("a comma is missing: write `, {key}`");
+            return Some(syn::Error::new_spanned(key, message));
         }
-        before = match token {
-            TokenTree::Punct(punct) => punct.as_char(),
-            _ => ' ',
-        };
+        after_path = is_punct(&token, '.') || is_punct(&token, ':');
     }
     None
 }
 
-/// An argument that does not begin with a key: guesses the missing key.
-fn without_key(input: ParseStream<'_>) -> syn::Error {
-    let tokens: TokenStream = match input.parse() {
-        Ok(tokens) => tokens,
-        Err(error) => return error,
-    };
-    let shown = show(&tokens);
-    let guess = match syn::parse2::<Expr>(tokens.clone()).map(bare) {
-        Ok(Expr::Path(_)) => Some("policy"),
-        Ok(Expr::Closure(closure)) if closure.inputs.len() == 1 => Some("when"),
-        Ok(Expr::Array(_)) => Some("on"),
-        Ok(Expr::Lit(literal)) => match literal.lit {
-            Lit::Int(number) if number.suffix().is_empty() => Some("max_attempts"),
-            _ => None,
-        },
-        _ => None,
-    };
-    let message = match guess {
-        Some(key) => format!("an argument is `key = value`: write `{key} = {shown}`"),
+/// The message about an argument that does not begin with a key: it guesses the missing key.
+fn without_key(argument: TokenStream) -> syn::Error {
+    let message = match guessed(&argument) {
+        Some(meant) => format!("an argument is `key = value`: write `{meant}`"),
         None => format!(
-            "an argument is `key = value`: put a key before `{shown}`; {}",
+            "an argument is `key = value`: put a key before `{}`; {}",
+            show(&argument),
             keys::list()
         ),
     };
-    syn::Error::new_spanned(tokens, message)
+    syn::Error::new_spanned(argument, message)
+}
+
+/// The whole argument that is meant by a value alone.
+fn guessed(value: &TokenStream) -> Option<String> {
+    let key = match bare(syn::parse2(value.clone()).ok()?) {
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
+            return Some(format!("{} = false", show(unary.expr)));
+        }
+        Expr::Path(path) if is_small(&path.path) => return None,
+        Expr::Path(_) | Expr::Call(_) | Expr::MethodCall(_) => "policy",
+        Expr::Closure(closure) if closure.inputs.len() == 1 => "when",
+        Expr::Array(_) => "on",
+        Expr::Lit(literal) if matches!(&literal.lit, Lit::Int(it) if it.suffix().is_empty()) => {
+            "max_attempts"
+        }
+        _ => return None,
+    };
+    Some(format!("{key} = {}", show(value)))
+}
+
+/// Whether a path is a single name in small letters.
+fn is_small(path: &Path) -> bool {
+    let name = path.get_ident().map(ToString::to_string);
+    name.is_some_and(|name| !name.starts_with(char::is_uppercase))
 }

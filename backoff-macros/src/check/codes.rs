@@ -30,17 +30,9 @@ pub(super) fn check(items: &[Expr], errors: &mut Errors) {
         {
             Some(earlier) => {
                 let (this, that) = (show(item), show(earlier.item));
-                errors.at(
-                    item,
-                    if this == that {
-                        format!("`{this}` stands here twice: remove one of them")
-                    } else if earlier.first <= first && last <= earlier.last {
-                        format!("`{this}` is in `{that}` already: remove it")
-                    } else {
-                        let (first, last) = (first.min(earlier.first), last.max(earlier.last));
-                        format!("`{this}` overlaps `{that}`: write `{first}..={last}` for both")
-                    },
-                );
+                let message =
+                    format!("`{this}` names codes of `{that}` again: write each code once");
+                errors.at(item, message);
             }
             None => seen.push(Seen { first, last, item }),
         }
@@ -55,11 +47,9 @@ fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
                 .into(),
         ),
         Expr::Range(range) => {
-            let (Some(start), Some(end)) = (&range.start, &range.end) else {
-                return Err("a range needs both its ends: write it like `500..=504`".into());
-            };
-            let (Some(first), Some(last)) = (code(start)?, code(end)?) else {
-                return Err("the ends of a range are numbers: write it like `500..=504`".into());
+            let end = |end: &Option<Box<Expr>>| end.as_deref().map_or(Ok(None), code);
+            let (Some(first), Some(last)) = (end(&range.start)?, end(&range.end)?) else {
+                return Err("a range has numbers at both ends: write it like `500..=504`".into());
             };
             if matches!(range.limits, RangeLimits::HalfOpen(_)) {
                 let last = if last > first { last - 1 } else { last };

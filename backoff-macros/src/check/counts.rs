@@ -5,14 +5,17 @@ use syn::{Expr, Lit};
 use super::numbers::signed;
 use crate::args::Args;
 use crate::args::given::Given;
+use crate::args::keys::usage;
 use crate::errors::Errors;
 
 /// How many attempts `Policy::exponential()` makes.
 const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 
-/// The number of values in a row, and whether `max_attempts` allows as many attempts.
-pub(super) fn consecutive(args: &Args, errors: &mut Errors) {
-    let Some(Given { key, value }) = &args.consecutive else {
+/// The numbers of attempts and of values in a row, and whether there can be as many values.
+pub(super) fn check(args: &Args, errors: &mut Errors) {
+    let mut counted = |given: &Option<Given<Expr>>| given.as_ref().and_then(|it| count(it, errors));
+    let (attempts, wanted) = (counted(&args.max_attempts), counted(&args.consecutive));
+    let Some(Given { key, .. }) = &args.consecutive else {
         return;
     };
     if args.until.is_none() {
@@ -22,75 +25,40 @@ pub(super) fn consecutive(args: &Args, errors: &mut Errors) {
              remove `consecutive`",
         );
     }
-    let wanted = match count(value) {
-        None => return,
-        Some(Some(0)) => {
-            return errors.at(
-                value,
-                "`consecutive = 0` awaits no value at all: write a number from 1, such as \
-                 `consecutive = 3`",
-            );
-        }
-        Some(None) => {
-            return errors.at(
-                value,
-                "`consecutive` counts values: write a whole number from 1 to 4294967295, such as \
-                 `consecutive = 3`",
-            );
-        }
-        Some(Some(wanted)) => wanted,
-    };
-    let (at, attempts) = match &args.max_attempts {
-        Some(given) => match count(&given.value) {
-            Some(Some(attempts @ 1..)) => (&given.value, attempts),
-            _ => return,
-        },
-        None if args.policy.is_some() || args.deadline.is_some() || args.timeout.is_some() => {
-            return;
-        }
-        None => (value, DEFAULT_MAX_ATTEMPTS),
-    };
-    if attempts < wanted {
-        let (by_default, or) = match args.max_attempts {
-            Some(_) => ("", "a smaller `consecutive`"),
-            None => (" by default", "a `deadline`"),
-        };
+    let is_default = args.max_attempts.is_none()
+        && args.policy.is_none()
+        && args.deadline.is_none()
+        && args.timeout.is_none();
+    let attempts = attempts.or(is_default.then_some(DEFAULT_MAX_ATTEMPTS));
+    if let (Some(attempts), Some(wanted)) = (attempts, wanted)
+        && attempts < wanted
+    {
         errors.at(
-            at,
+            key,
             format_args!(
-                "{attempts} attempts{by_default} never give {wanted} values in a row: write \
-                 `max_attempts = {wanted}` or more, or {or}"
+                "{attempts} attempts never give {wanted} values in a row: write `max_attempts = \
+                 {wanted}` or more, or a smaller `consecutive`"
             ),
         );
     }
 }
 
-/// A count that is a literal in the attribute. The inner value is `None` if the literal is no count.
-fn count(value: &Expr) -> Option<Option<u32>> {
+/// A count that is a literal in the attribute. A literal that is no count is refused.
+fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
+    let Given { key, value } = given;
     let (negative, literal) = signed(value)?;
-    Some(match literal {
+    let count = match literal {
         Lit::Int(number) if !negative && ["", "u32"].contains(&number.suffix()) => {
-            number.base10_parse().ok()
+            number.base10_parse().ok().filter(|count| *count > 0)
         }
         _ => None,
-    })
-}
-
-/// The maximum number of calls of the function.
-pub(super) fn max_attempts(value: &Expr, errors: &mut Errors) {
-    let Some(count) = count(value) else {
-        return;
     };
-    match count {
-        Some(0) => errors.at(
+    if count.is_none() {
+        let usage = usage(key).unwrap_or_default();
+        errors.at(
             value,
-            "`max_attempts = 0` never calls the function: write 1 for one call without a retry",
-        ),
-        Some(_) => {}
-        None => errors.at(
-            value,
-            "`max_attempts` counts calls, the first one too: write a whole number from 1 to \
-             4294967295, such as `max_attempts = 5`",
-        ),
+            format_args!("`{key}` is a whole number from 1 to 4294967295: write it like `{usage}`"),
+        );
     }
+    count
 }

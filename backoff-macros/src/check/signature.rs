@@ -4,6 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{FnArg, Ident, ItemFn, Path, ReturnType, Signature};
 
+use super::not_blocking;
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
@@ -70,27 +71,9 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     if shape == Shape::Blocking
-        && let Some((key, _)) = args.cuts()
+        && let Err(error) = not_blocking("function", args)
     {
-        errors.at(
-            key,
-            format_args!(
-                "`{key}` cannot cut short a blocking attempt: make the function `async`, or \
-                 remove the key and give the client a timeout"
-            ),
-        );
-    }
-    if shape == Shape::Blocking
-        && let Some(Given { key, .. }) = args.signal()
-    {
-        errors.at(
-            key,
-            format_args!(
-                "`{key}` takes a future, which a blocking function cannot await: make the function \
-                 `async`, or call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a \
-                 `backoff_core::Stop`"
-            ),
-        );
+        errors.push(error);
     }
     no_result(function, shape, errors);
     let bound = bindings::of(function);

@@ -1,25 +1,39 @@
 //! The path of the library and the spans, for all parts of the written code.
 
 use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use quote::quote_spanned;
+use syn::spanned::Spanned;
 
 use crate::args::Args;
+use crate::args::given::Given;
 
-/// The path by which the user reaches the library.
-pub(super) struct Library(TokenStream);
+/// The path by which the written code reaches the library.
+pub(super) struct Library {
+    path: TokenStream,
+    /// The import of the path that the user gives: a wrong path is one error, and not one at each use.
+    pub(super) import: Option<TokenStream>,
+}
 
 impl Library {
     pub(super) fn new(default: TokenStream, args: &Args) -> Self {
-        Self(
-            args.krate
-                .as_ref()
-                .map_or(default, |path| path.value.to_token_stream()),
-        )
+        let Some(Given { value, .. }) = &args.krate else {
+            return Self {
+                path: default,
+                import: None,
+            };
+        };
+        let given_at = at(value.span());
+        let path = quote_spanned!(given_at=> __backoff);
+        let import = quote_spanned!(given_at=> use #value::{self as #path};);
+        Self {
+            path,
+            import: Some(import),
+        }
     }
 
     /// The same path, so that errors about it point at `span`.
     pub(super) fn at(&self, span: Span) -> TokenStream {
-        self.0
+        self.path
             .clone()
             .into_iter()
             .map(|mut token| {

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
+use syn::spanned::Spanned;
 
 use super::copies::Copies;
 use super::library::{Library, at};
@@ -486,12 +487,18 @@ impl Loop<'_> {
             let name = Ident::new(name, judged_at);
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
-        if let Some(when) = &self.values.when {
-            return judge("when", &[when.clone(), find]);
+        let by_function = |when_at: Span, when: &TokenStream| {
+            let error = quote_spanned!(judged_at=> #k::__private::error_of(&__outcome));
+            let k = self.library.at(when_at);
+            quote_spanned!(when_at=> #k::__private::when(#error, #when, #find))
+        };
+        if let (Some(Given { value, .. }), Some(when)) = (&self.args.when, &self.values.when) {
+            // A message about the function points at it.
+            return by_function(at(value.span()), when);
         }
         match patterns {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
-            Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
+            Some(patterns @ [_, ..]) => by_function(judged_at, &matches(patterns)),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
             _ if asks_codes => quote_spanned!(judged_at=> #k::__private::BY_CODES),
             _ => judge("every", &[find]),

@@ -194,57 +194,65 @@ fn each_form_and_each_key_in_the_written_code() {
             ),
             expect![[r#"
                 fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> {
-                    let __policy: my::lib::Policy = my::lib::Policy::max_attempts(
-                        my::lib::Policy::jitter(my::lib::Policy::exponential(), my::lib::Jitter::Additive(p::Duration::new(1u64, 0u32))),
+                    use my::lib::{self as __backoff};
+                    let __policy: __backoff::Policy = __backoff::Policy::max_attempts(
+                        __backoff::Policy::jitter(
+                            __backoff::Policy::exponential(),
+                            __backoff::Jitter::Additive(__backoff::__private::Duration::new(1u64, 0u32)),
+                        ),
                         limit,
                     );
-                    let mut __guard = p::Guard::new(__policy);
-                    p::start(
-                        &p::Context {
+                    let mut __guard = __backoff::__private::Guard::new(__policy);
+                    __backoff::__private::start(
+                        &__backoff::__private::Context {
                             policy: &__guard.plan,
-                            overrides: p::Option::None,
-                            called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                            overrides: __backoff::__private::Option::None,
+                            called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                         },
-                        &p::BLOCKING,
+                        &__backoff::__private::BLOCKING,
                         &mut __guard.state,
                         false,
                     );
                     loop {
                         let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
-                        let mut __judge = p::when(&__outcome, |e| e.is_busy(), p::Outcomes::of(&__outcome).__backoff_find());
-                        match p::step(
-                            &p::Context {
+                        let mut __judge = __backoff::__private::when(
+                            __backoff::__private::error_of(&__outcome),
+                            |e| e.is_busy(),
+                            __backoff::__private::Outcomes::of(&__outcome).__backoff_find(),
+                        );
+                        match __backoff::__private::step(
+                            &__backoff::__private::Context {
                                 policy: &__guard.plan,
-                                overrides: p::Option::None,
-                                called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                                overrides: __backoff::__private::Option::None,
+                                called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                             },
-                            &p::BLOCKING,
+                            &__backoff::__private::BLOCKING,
                             &mut __guard.state,
-                            p::Stage::Whole,
+                            __backoff::__private::Stage::Whole,
                             &__outcome,
-                            p::Option::None,
+                            __backoff::__private::Option::None,
                             &mut __judge,
                         ) {
-                            p::Option::None => break __outcome,
-                            p::Option::Some(__wait) => {
-                                if p::pause(
-                                    &p::Context {
+                            __backoff::__private::Option::None => break __outcome,
+                            __backoff::__private::Option::Some(__wait) => {
+                                if __backoff::__private::pause(
+                                    &__backoff::__private::Context {
                                         policy: &__guard.plan,
-                                        overrides: p::Option::None,
-                                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                                        overrides: __backoff::__private::Option::None,
+                                        called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
                                     },
-                                    &p::BLOCKING,
+                                    &__backoff::__private::BLOCKING,
                                     &mut __guard.state,
                                     __wait,
                                     &__outcome,
-                                    p::Option::None,
+                                    __backoff::__private::Option::None,
                                     &mut __judge,
                                 ) {
                                     break __outcome;
                                 }
                             }
                         }
-                        p::begins(&mut __guard);
+                        __backoff::__private::begins(&mut __guard);
                     }
                 }
             "#]],
@@ -511,13 +519,14 @@ fn impl_trait_becomes_a_hole() {
 
 #[test]
 fn the_door_or_a_key_decides_the_path() {
-    for (keys, path) in [("", ":: backoff_cloud"), ("crate = my::lib", "my :: lib")] {
+    let rows = [
+        ("", ":: backoff_cloud :: __private"),
+        ("crate = my::lib", "use my :: lib :: { self as __backoff }"),
+    ];
+    for (keys, path) in rows {
         let function = read("fn f() -> Result<(), E> { g() }");
         let written = crate::retry_in("backoff_cloud", read(keys), function).to_string();
-        assert!(
-            written.contains(&format!("{path} :: __private")),
-            "{written}"
-        );
+        assert!(written.contains(path), "{written}");
         assert!(!written.contains("backoff_core"), "{written}");
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the attributes of one variant.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
@@ -9,34 +9,48 @@ use syn::{Attribute, Expr, Ident, Lit, Meta, Path, Token};
 use crate::args::bare::bare;
 use crate::args::split::pieces;
 use crate::errors::{Errors, did_you_mean, show};
+use crate::groups::is_punct;
 
-/// Every key as it is written.
-const KEYS: [(&str, &str); 11] = [
-    ("status", "status = 503"),
-    ("grpc_code", "grpc_code = GrpcCode::Aborted"),
-    ("retry_after", "retry_after = wait"),
-    ("transient", "transient"),
-    ("throttled", "throttled"),
-    ("conflict", "conflict"),
-    ("pending", "pending"),
-    ("permanent", "permanent"),
-    ("not_sent", "not_sent"),
-    ("maybe_sent", "maybe_sent"),
-    ("forward", "forward"),
+/// A key as it is written, and the method of the trait that it answers.
+struct Key {
+    name: &'static str,
+    usage: &'static str,
+    fact: &'static str,
+}
+
+const fn key(name: &'static str, usage: &'static str, fact: &'static str) -> Key {
+    Key { name, usage, fact }
+}
+
+const KEYS: [Key; 11] = [
+    key("status", "status = 503", "status"),
+    key("grpc_code", "grpc_code = GrpcCode::Aborted", "grpc_code"),
+    key("retry_after", "retry_after = wait", "retry_after"),
+    key("transient", "transient", "kind"),
+    key("throttled", "throttled", "kind"),
+    key("conflict", "conflict", "kind"),
+    key("pending", "pending", "kind"),
+    key("permanent", "permanent", "kind"),
+    key("not_sent", "not_sent", "delivery"),
+    key("maybe_sent", "maybe_sent", "delivery"),
+    key("forward", "forward", "forward"),
 ];
-const VALUES: [&str; 3] = ["status", "grpc_code", "retry_after"];
-const CLASSES: [&str; 5] = ["transient", "throttled", "conflict", "pending", "permanent"];
-const TRANSPORTS: [&str; 2] = ["not_sent", "maybe_sent"];
+
+impl Key {
+    fn named(word: &Ident) -> Option<&'static Key> {
+        KEYS.iter().find(|key| word == key.name)
+    }
+
+    fn takes_value(&self) -> bool {
+        self.usage.contains('=')
+    }
+}
 
 /// The facts of one variant.
 #[derive(Clone, Default)]
 pub(super) struct Says {
-    pub(super) status: Option<(Ident, TokenStream)>,
-    pub(super) grpc_code: Option<(Ident, TokenStream)>,
-    pub(super) retry_after: Option<(Ident, TokenStream)>,
-    pub(super) kind: Option<Ident>,
-    pub(super) delivery: Option<Ident>,
-    forward: Option<Ident>,
+    /// Each key with its value, which is empty for a flag.
+    given: Vec<(Ident, TokenStream)>,
     /// The field that answers for the other facts.
     pub(super) inner: Option<usize>,
 }
@@ -62,7 +76,9 @@ impl Field {
         for argument in arguments(&field.attrs, errors) {
             let mark: syn::Result<Ident> = Parser::parse2(Ident::parse_any, argument.clone());
             match mark {
-                Ok(mark) if VALUES.iter().any(|key| mark == key) || mark == "forward" => {
+                Ok(mark)
+                    if Key::named(&mark).is_some_and(Key::takes_value) || mark == "forward" =>
+                {
                     marks.push(mark);
                 }
                 _ => errors.at(
@@ -119,49 +135,28 @@ impl Says {
         says
     }
 
+    /// The key that answers this fact, and its value.
+    pub(super) fn of_fact(&self, fact: &str) -> Option<&(Ident, TokenStream)> {
+        let mut given = self.given.iter();
+        given.find(|(key, _)| Key::named(key).is_some_and(|key| key.fact == fact))
+    }
+
     fn set(&mut self, key: Ident, value: TokenStream) -> syn::Result<()> {
-        let twice = |earlier: &Ident, key: &Ident| {
-            let message = if earlier == key {
+        let fact = Key::named(&key).map_or("", |key| key.fact);
+        if let Some((earlier, _)) = self.of_fact(fact) {
+            let message = if *earlier == key {
                 format!("`{key}` is given twice: keep one of them")
             } else {
                 format!("`{earlier}` and `{key}` cannot both be true: keep one of them")
             };
-            Err(syn::Error::new(key.span(), message))
-        };
-        let word = key.to_string();
-        if CLASSES.contains(&word.as_str()) {
-            if let Some(earlier) = &self.kind {
-                return twice(earlier, &key);
-            }
-            self.kind = Some(key);
-        } else if TRANSPORTS.contains(&word.as_str()) {
-            if let Some(earlier) = &self.delivery {
-                return twice(earlier, &key);
-            }
-            self.delivery = Some(key);
-        } else if word == "forward" {
-            if let Some(earlier) = &self.forward {
-                return twice(earlier, &key);
-            }
-            self.forward = Some(key);
-        } else {
-            let slot = match word.as_str() {
-                "status" => &mut self.status,
-                "grpc_code" => &mut self.grpc_code,
-                _ => &mut self.retry_after,
-            };
-            if let Some((earlier, _)) = slot {
-                return twice(earlier, &key);
-            }
-            *slot = Some((key, value));
+            return Err(syn::Error::new(key.span(), message));
         }
+        self.given.push((key, value));
         Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        let values = [&self.status, &self.grpc_code, &self.retry_after];
-        let flags = [&self.kind, &self.delivery, &self.forward];
-        values.iter().all(|value| value.is_none()) && flags.iter().all(|flag| flag.is_none())
+        self.given.is_empty()
     }
 
     /// The attributes of the fields.
@@ -182,12 +177,13 @@ impl Says {
     /// Finds the field that `forward` means. A default for other variants applies only to variants that
     /// have such a field.
     pub(super) fn settle(&mut self, fields: &[Field], is_own: bool, errors: &mut Errors) {
-        let Some(forward) = &self.forward else {
+        let Some((forward, _)) = self.of_fact("forward") else {
             return;
         };
         if self.inner.is_some() {
             return;
         }
+        let forward = forward.clone();
         let source = fields.iter().position(|field| field.is_source);
         self.inner = source.or_else(|| (fields.len() == 1).then_some(0));
         if self.inner.is_none() && is_own {
@@ -246,20 +242,19 @@ fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
         return Err(syn::Error::new_spanned(tokens, message));
     };
     let rest: TokenStream = input.parse()?;
-    let Some((_, usage)) = KEYS.into_iter().find(|(name, _)| key == name) else {
+    let Some(known) = Key::named(&key) else {
         let word = key.to_string();
-        let meant = did_you_mean(&word, KEYS.into_iter().map(|(name, _)| name));
-        let hint = meant
+        let hint = did_you_mean(&word, KEYS.iter().map(|key| key.name))
             .map(|name| format!(" write `{name}`;"))
             .unwrap_or_default();
         let message = format!("unknown key `{word}`:{hint} {}", keys());
         return Err(syn::Error::new(key.span(), message));
     };
+    let usage = known.usage;
     let mut after = rest.clone().into_iter();
-    let has_equals =
-        matches!(after.next(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
+    let has_equals = is_punct(after.next().as_ref(), '=');
     let value: TokenStream = after.collect();
-    if !VALUES.iter().any(|name| key == name) {
+    if !known.takes_value() {
         if rest.is_empty() {
             return Ok((key, value));
         }
@@ -302,6 +297,6 @@ fn literal_status(expr: Expr) -> syn::Result<()> {
 }
 
 fn keys() -> String {
-    let names: Vec<String> = KEYS.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<String> = KEYS.iter().map(|key| format!("`{}`", key.name)).collect();
     format!("the keys are {}", names.join(", "))
 }

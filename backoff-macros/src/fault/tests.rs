@@ -45,7 +45,7 @@ fn an_enum_beside_thiserror() {
                     Self::Api { code: __field_code, .. } => {
                         ::backoff_core::__private::Fact::<
                             ::core::primitive::u16,
-                        >::fact(__field_code)
+                        >::fact(&((*__field_code)))
                     }
                     _ => {
                         ::backoff_core::Fault::inner(self)
@@ -60,7 +60,7 @@ fn an_enum_beside_thiserror() {
                     Self::Api { wait: __field_wait, .. } => {
                         ::backoff_core::__private::Fact::<
                             ::backoff_core::__private::Duration,
-                        >::fact(__field_wait)
+                        >::fact(&((*__field_wait)))
                     }
                     _ => {
                         ::backoff_core::Fault::inner(self)

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{DeriveInput, GenericParam, LitInt, Type};
 
 use super::case::Case;
-use super::says::{Field, Says};
+use super::says::Field;
 
 /// The implementation of the trait. Without variants it reports no facts.
 pub(super) fn implementation(
@@ -33,54 +33,38 @@ pub(super) fn implementation(
         }
     });
     let has_inner = inner.is_some();
-    let fact = |name: &str, ty: TokenStream, arm: &Arm<'_>| {
-        let name = Ident::new(name, here);
+    let facts = [
+        ("status", quote_spanned!(here=> ::core::primitive::u16)),
+        ("grpc_code", quote_spanned!(here=> #k::GrpcCode)),
+        (
+            "retry_after",
+            quote_spanned!(here=> #k::__private::Duration),
+        ),
+        ("kind", quote_spanned!(here=> #k::FaultKind)),
+        ("delivery", quote_spanned!(here=> #k::Delivery)),
+    ];
+    let facts = facts.into_iter().filter_map(|(fact, ty)| {
+        let name = Ident::new(fact, here);
         let rest = has_inner.then(|| {
             quote_spanned! {here=>
                 #k::Fault::inner(#this).and_then(|__inner| #k::Fault::#name(__inner))
             }
         });
-        method(cases, arm, rest).map(
-            |body| quote_spanned!(here=> fn #name(&#this) -> #k::__private::Option<#ty> { #body }),
-        )
-    };
-    let u16 = quote_spanned!(here=> ::core::primitive::u16);
-    let status = fact(
-        "status",
-        u16.clone(),
-        &value_arm(k, &u16, |says| &says.status),
-    );
-    let code = quote_spanned!(here=> #k::GrpcCode);
-    let grpc_code = fact(
-        "grpc_code",
-        code.clone(),
-        &value_arm(k, &code, |says| &says.grpc_code),
-    );
-    let time = quote_spanned!(here=> #k::__private::Duration);
-    let retry_after = fact(
-        "retry_after",
-        time.clone(),
-        &value_arm(k, &time, |says| &says.retry_after),
-    );
-    let kind = fact(
-        "kind",
-        quote_spanned!(here=> #k::FaultKind),
-        &flag_arm(k, "FaultKind", |says| says.kind.as_ref()),
-    );
-    let delivery = fact(
-        "delivery",
-        quote_spanned!(here=> #k::Delivery),
-        &flag_arm(k, "Delivery", |says| says.delivery.as_ref()),
-    );
+        let arm = |case: &Case| {
+            let (key, value) = case.says.of_fact(fact)?;
+            Some(match value.is_empty() {
+                true => flag_arm(case, key, &ty),
+                false => value_arm(k, case, key, value, &ty),
+            })
+        };
+        let body = method(cases, &arm, rest)?;
+        Some(quote_spanned!(here=> fn #name(&#this) -> #k::__private::Option<#ty> { #body }))
+    });
     quote_spanned! {here=>
         #[automatically_derived]
         impl #generics #k::Fault for #name #arguments #bounds {
             #inner
-            #status
-            #grpc_code
-            #retry_after
-            #kind
-            #delivery
+            #(#facts)*
 
             fn message(&#this) -> #k::__private::Option<&dyn ::core::fmt::Display> {
                 use #k::__private::via::*;
@@ -122,43 +106,31 @@ fn inner_arm(k: &TokenStream) -> impl Fn(&Case) -> Option<TokenStream> + '_ {
     }
 }
 
-fn value_arm<'a>(
-    k: &'a TokenStream,
-    ty: &'a TokenStream,
-    of: impl Fn(&Says) -> &Option<(Ident, TokenStream)> + 'a,
-) -> impl Fn(&Case) -> Option<TokenStream> + 'a {
-    move |case| {
-        let (key, value) = of(&case.says).as_ref()?;
-        let key_at = Span::mixed_site().located_at(key.span());
-        let mut used = Vec::new();
-        let value = match (lone_field(value, &case.fields), literal_status(value)) {
-            (_, Some(literal)) => quote_spanned!(key_at=> &#literal),
-            (Some(at), None) => {
-                used.push(at);
-                let mut bound = bound(&case.fields[at]);
-                let value_at = value
-                    .clone()
-                    .into_iter()
-                    .last()
-                    .map_or(key_at, |t| t.span());
-                bound.set_span(Span::mixed_site().located_at(value_at));
-                quote_spanned!(key_at=> #bound)
-            }
-            (None, None) => {
-                let value = with_fields(value.clone(), &case.fields, &mut used);
-                quote_spanned!(key_at=> &(#value))
-            }
-        };
-        used.sort_unstable();
-        used.dedup();
-        let path = &case.path;
-        let fields = used.iter().map(|at| {
-            let (member, bound) = (&case.fields[*at].member, bound(&case.fields[*at]));
-            quote_spanned!(key_at=> #member: #bound,)
-        });
-        Some(quote_spanned! {key_at=>
-            #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
-        })
+fn value_arm(
+    k: &TokenStream,
+    case: &Case,
+    key: &Ident,
+    value: &TokenStream,
+    ty: &TokenStream,
+) -> TokenStream {
+    let key_at = Span::mixed_site().located_at(key.span());
+    let mut used = Vec::new();
+    let value_at = value.clone().into_iter().last().map(|token| token.span());
+    let value_at = Span::mixed_site().located_at(value_at.unwrap_or(key_at));
+    let value = match literal_status(value) {
+        Some(literal) => literal.into_token_stream(),
+        None => with_fields(of_self(value, &case.fields), &case.fields, &mut used),
+    };
+    let value = quote_spanned!(value_at=> &#value);
+    used.sort_unstable();
+    used.dedup();
+    let path = &case.path;
+    let fields = used.iter().map(|at| {
+        let (member, bound) = (&case.fields[*at].member, bound(&case.fields[*at]));
+        quote_spanned!(key_at=> #member: #bound,)
+    });
+    quote_spanned! {key_at=>
+        #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
     }
 }
 
@@ -170,26 +142,18 @@ fn literal_status(value: &TokenStream) -> Option<Literal> {
     Some(literal)
 }
 
-fn flag_arm<'a>(
-    k: &'a TokenStream,
-    ty: &'a str,
-    of: impl Fn(&Says) -> Option<&Ident> + 'a,
-) -> impl Fn(&Case) -> Option<TokenStream> + 'a {
-    move |case| {
-        let flag = of(&case.says)?;
-        let flag_at = Span::mixed_site().located_at(flag.span());
-        let ty = Ident::new(ty, flag_at);
-        // `maybe_sent` is `MaybeSent`.
-        let variant: String = flag
-            .to_string()
-            .split('_')
-            .map(|word| word[..1].to_uppercase() + &word[1..])
-            .collect();
-        let variant = Ident::new(&variant, flag_at);
-        let path = &case.path;
-        Some(quote_spanned! {flag_at=>
-            #path { .. } => ::core::option::Option::Some(#k::#ty::#variant),
-        })
+fn flag_arm(case: &Case, flag: &Ident, ty: &TokenStream) -> TokenStream {
+    let flag_at = Span::mixed_site().located_at(flag.span());
+    // `maybe_sent` is `MaybeSent`.
+    let variant: String = flag
+        .to_string()
+        .split('_')
+        .map(|word| word[..1].to_uppercase() + &word[1..])
+        .collect();
+    let variant = Ident::new(&variant, flag_at);
+    let path = &case.path;
+    quote_spanned! {flag_at=>
+        #path { .. } => ::core::option::Option::Some(#ty::#variant),
     }
 }
 
@@ -206,13 +170,12 @@ fn position(fields: &[Field], member: &str) -> Option<usize> {
         .position(|field| field.member.to_string() == member)
 }
 
-/// The field that is the whole value, written as `code` or as `self.code`.
-fn lone_field(value: &TokenStream, fields: &[Field]) -> Option<usize> {
-    let tokens: Vec<String> = value.clone().into_iter().map(|t| t.to_string()).collect();
-    match tokens.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [name] if !name.starts_with(|c: char| c.is_ascii_digit()) => position(fields, name),
-        ["self", ".", name] => position(fields, name),
-        _ => None,
+/// The value in parentheses, as an expression of `self`: a field may be written without it.
+fn of_self(value: &TokenStream, fields: &[Field]) -> TokenStream {
+    let is_field = position(fields, &value.to_string()).is_some();
+    match is_field && syn::parse2::<Ident>(value.clone()).is_ok() {
+        true => quote!((self.#value)),
+        false => quote!((#value)),
     }
 }
 

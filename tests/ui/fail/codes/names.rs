@@ -1,7 +1,5 @@
 //! gRPC codes as other crates name them, and the constants of the crate `http`.
 
-use backoff_core::GrpcCode;
-
 pub struct StatusCode(pub u16);
 
 impl StatusCode {
@@ -10,8 +8,7 @@ impl StatusCode {
 }
 
 ui::refused! {
-    #[retry(on = [ABORTED, UNAVAILABLE])]
-    #[retry(on = [GrpcCode::DeadlineExceeded])]
+    #[retry(on = [backoff_core::GrpcCode::DeadlineExceeded])]
     #[retry(on = [StatusCode::TOO_MANY_REQUESTS, 503])]
     #[retry(on = [self::StatusCode::TEAPOT])]
 }

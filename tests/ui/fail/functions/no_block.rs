@@ -1,4 +1,4 @@
-//! A call is no block, nor is a closure.
+//! A call is no block, nor is a closure, and the block comes last.
 
 use backoff_core::retry_block;
 use ui::ApiError;
@@ -23,5 +23,7 @@ fn main() {
     let _ = retry_block!(base = "1ms", move || { blocking() });
     let _ = retry_block!(base = "1ms", || async { blocking() });
     let _ = async { retry_block!(max_attempts = 3, call().await) };
+    let _ = retry_block!(async { call().await }, max_attempts = 3);
+    let _ = retry_block!({ blocking() }, max_attempts = 3, base = "1ms");
     let _ = retry_block!(attempt_timeout = 3s, { Ok::<_, ApiError>(()) });
 }

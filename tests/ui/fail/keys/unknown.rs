@@ -33,6 +33,10 @@ ui::refused! {
     #[retry(retries = 1 << 2)]
     #[retry(retries = "3")]
 
+    // What shall not be.
+    #[retry(no_jitter)]
+    #[retry(non_idempotent)]
+
     // Times, some of them with a unit.
     #[retry(timeout_ms = 500)]
     #[retry(initial_delay = 100, max_delay = 1000, multiplier = 2)]
@@ -41,6 +45,7 @@ ui::refused! {
     #[retry(fixed = "1s", delay_ms = 200)]
     #[retry(exponential, wait = 2)]
     #[retry(timeout_ms = 1e3, delay = true)]
+    #[retry(randomization_factor = 0.5)]
 
     // Who decides, and who is told.
     #[retry(retry_if = is_busy)]

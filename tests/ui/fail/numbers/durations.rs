@@ -5,4 +5,7 @@ ui::refused! {
     #[retry(base = "64sec", deadline = 5parsecs)]
     #[retry(base = "-1s", deadline = -300s)]
     #[retry(base = "2m", max_backoff = "64s", deadline = 1s)]
+    #[retry(base = "2m", throttled_base = "2m")]
+    #[retry(throttled_base = "2m", max_backoff = "90s")]
+    #[retry(attempt_timeout = "20s", timeout = "10s")]
 }

@@ -3,7 +3,6 @@
 ui::refused! {
     #[retry(jitter = fulll)]
     #[retry(jitter = 0.2)]
-    #[retry(jitter = random)]
     #[retry(jitter = true)]
     #[retry(jitter = false)]
     #[retry(jitter = "20%")]

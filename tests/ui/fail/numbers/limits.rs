@@ -3,5 +3,6 @@
 ui::refused! {
     #[retry(max_attempts = 0)]
     #[retry(attempt_timeout = "0s")]
+    #[retry(timeout = "0s")]
     #[retry(factor = 0.5)]
 }
