@@ -9,8 +9,6 @@ mod policy;
 mod refused;
 mod unique;
 
-use std::collections::HashSet;
-
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
@@ -26,6 +24,7 @@ use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
+use consumed::Owned;
 use copies::Copies;
 use lent::Around;
 use library::{Library, at};
@@ -64,7 +63,7 @@ pub(crate) fn function(
     let place = Place::of(args, &function.sig);
     let bound = bindings::of(&function);
     let copies = Copies::of(&bound, args);
-    let consumable = consumed::candidates(&mut function, &bound, args);
+    let owned = consumed::arguments(&mut function, &bound, args);
     let hides = hides(&bound, args);
     let around = Around::arguments(bound, args);
     let is_repeated = errors.is_none();
@@ -98,7 +97,7 @@ pub(crate) fn function(
         copies,
         around,
         unique,
-        consumable,
+        owned,
         hides,
         errors,
     };
@@ -145,7 +144,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         copies: Copies::of_block(args),
         around: Around::Unknown,
         unique: Unique::default(),
-        consumable: HashSet::new(),
+        owned: Owned::of_block(args),
         hides: false,
         errors: None,
     };
@@ -207,8 +206,8 @@ struct Written<'a> {
     copies: Copies,
     around: Around,
     unique: Unique,
-    /// The arguments whose value each attempt consumes.
-    consumable: HashSet<String>,
+    /// The variables whose value an attempt may consume.
+    owned: Owned,
     /// The name of the attempt is also the name of an argument, which is refused.
     hides: bool,
     /// The mistakes in the arguments or the function.
@@ -227,7 +226,7 @@ impl Written<'_> {
                 refused::statements(&self.library, self.args, errors, returns, self.is_async);
             return quote!(#attempt #before #body);
         }
-        let asked = consumed::asked(&self.library, &body, &self.consumable);
+        let asked = consumed::asked(&self.library, &body, &self.owned);
         let unique = self.unique.borrowed();
         let body = in_braces(body, braces_at);
         let body_at = at(braces_at);
