@@ -18,7 +18,7 @@ use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 use crate::args::Args;
 use crate::bindings::{self, Binding};
 use crate::check::Repeated;
-use crate::groups::{inside, with};
+use crate::groups::{inside, is_word, with};
 use crate::place::Place;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
@@ -169,11 +169,13 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
     }
 }
 
-/// A block whose arguments are refused, unchanged, or nothing if the block cannot be read.
+/// A block whose arguments are refused, unchanged. A block that cannot be read, because it is being
+/// written, keeps its names for an editor.
 pub(crate) fn refused_block(
     library: TokenStream,
     args: &Args,
     block: Option<Repeated>,
+    tokens: TokenStream,
     errors: &TokenStream,
 ) -> TokenStream {
     let library = Library::new(library, args);
@@ -184,7 +186,13 @@ pub(crate) fn refused_block(
     match block {
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
-        None => quote_spanned!(Span::mixed_site()=> { #before __refused }),
+        None => {
+            let first = tokens.clone().into_iter().next();
+            let is_block =
+                is_word(first.as_ref(), "async") || matches!(first, Some(TokenTree::Group(_)));
+            let unread = is_block.then(|| quote!(let _ = #tokens;));
+            quote_spanned!(Span::mixed_site()=> { #before #unread __refused })
+        }
     }
 }
 

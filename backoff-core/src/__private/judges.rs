@@ -23,19 +23,21 @@ pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Every<F
     Settings::of(Every(find))
 }
 
-/// The user's function judges; a hint is obeyed if `find` finds a fault. The type is hidden, so that
-/// the compiler reports a function with wrong types only once.
+/// The user's function judges; a hint is obeyed if `find` finds a fault. The compiler knows the type of
+/// the error from the function before it reads `find`. The type is hidden, so that the compiler reports
+/// a function with wrong types only once.
 #[inline]
 pub fn when<R, F, V>(
-    _outcome: &R,
+    outcome: &R,
     judge: F,
-    find: Find<R::Error>,
+    find: fn(&R) -> Find<R::Error>,
 ) -> Settings<impl Judge<R::Error> + use<R, F, V>>
 where
     R: Outcome,
     F: Fn(&R::Error) -> V,
     V: Into<Verdict>,
 {
+    let find = find(outcome);
     Settings::of(When { judge, find })
 }
 

@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{FnArg, Ident, ItemFn, Path, ReturnType, Signature};
+use syn::{Expr, ExprAwait, ExprCall, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
 
 use crate::args::Args;
 use crate::args::given::{Given, Names};
@@ -34,6 +34,9 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             "a second `#[retry]` multiplies the attempts, five times five: remove one of the two, and \
              put its keys into the other",
         );
+    }
+    if let Some(at) = copied_to(function) {
+        return errors.at(at, COPIED);
     }
     let shape = Shape::of(function);
     if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
@@ -135,6 +138,37 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
         at,
         format_args!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}"),
     );
+}
+
+/// The message where another attribute has put `#[retry]` on what it has generated.
+pub(super) const COPIED: &str = "an attribute has copied `#[retry]` to code of its own: put `#[retry]` above that attribute, or \
+     write `retry_block!` inside of the function";
+
+/// What shows that the function is generated and has got the attribute of another function: that it
+/// only calls `__server_name` for its `name` (leptos), is for another language (wasm-bindgen), or
+/// returns a generated type (mockall).
+fn copied_to(function: &ItemFn) -> Option<TokenStream> {
+    let ItemFn { sig, block, .. } = function;
+    let is_hidden = |name: &Ident| name.to_string().starts_with("__");
+    let called = match block.stmts.as_slice() {
+        [Stmt::Expr(Expr::Await(ExprAwait { base, .. }), None)] => match &**base {
+            Expr::Call(ExprCall { func, .. }) => Some(func),
+            _ => None,
+        },
+        _ => None,
+    };
+    let called = called.filter(|func| match &***func {
+        Expr::Path(path) => path.path.get_ident().is_some_and(|name| {
+            is_hidden(name) && name.to_string().ends_with(&sig.ident.to_string())
+        }),
+        _ => false,
+    });
+    let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
+    let mut output = flat(sig.output.to_token_stream()).into_iter();
+    let output = output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word)));
+    (called.map(ToTokens::to_token_stream))
+        .or_else(|| abi.map(ToTokens::to_token_stream))
+        .or_else(|| output.then(|| sig.output.to_token_stream()))
 }
 
 fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {

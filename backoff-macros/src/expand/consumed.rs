@@ -19,7 +19,7 @@ use syn::{
 use super::library::{Library, at};
 use crate::args::Args;
 use crate::bindings::Binding;
-use crate::groups::{inside, is_punct};
+use crate::groups::{dense, inside, is_punct};
 use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;
 use crate::shape::ending::last_async;
@@ -170,14 +170,8 @@ fn consumed(body: &TokenStream, owned: &Owned) -> Vec<(Ident, TokenStream)> {
         !seen.bound.contains(&name.to_string()) && places.insert(place.to_string())
     });
     // A `cfg` may remove a call.
-    let is_unsure = || {
-        quote!(#(#stmts)*)
-            .to_string()
-            .replace(' ', "")
-            .contains("#[cfg")
-    };
-    if !seen.consumed.is_empty() && is_unsure() {
-        return Vec::new();
+    if !seen.consumed.is_empty() && dense(body.clone()).contains("#[cfg") {
+        seen.consumed.clear();
     }
     seen.consumed
 }

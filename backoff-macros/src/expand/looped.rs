@@ -366,7 +366,10 @@ impl Loop<'_> {
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
         let Some((key, _)) = cut else {
-            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
+            // The type may be known from where a block stands. This statement tells it before the judge is made.
+            let known = (!self.is_async && is_hole(returns))
+                .then(|| quote_spanned!(here=> if false { break __outcome; }));
+            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome; #known);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
         // The error is made in one place, so that only one message says that it cannot be made.
@@ -516,24 +519,30 @@ impl Loop<'_> {
         let k = self.library.at(judged_at);
         let found = self.found();
         // For any type of error: if the error is a `Fault`, its hints are obeyed.
-        let find = match &found {
+        let find_in = |outcome: TokenStream| match &found {
             Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
-                #k::__private::Outcomes::of(&__outcome).__backoff_find()
+                #k::__private::Outcomes::of(#outcome).__backoff_find()
             },
         };
+        let find = find_in(quote_spanned!(judged_at=> &__outcome));
         let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
         let asks_codes = self.args.asks_codes();
         let judge = |name: &str, given: &[TokenStream]| {
             let name = Ident::new(name, judged_at);
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
+        // The facts are looked for after the function or the patterns have told the type of the error.
+        let find_then = || {
+            let find = find_in(quote_spanned!(judged_at=> __outcome));
+            quote_spanned!(judged_at=> |__outcome| #find)
+        };
         if let Some(when) = &self.args.when {
-            return judge("when", &[self.around.read(&when.value), find]);
+            return judge("when", &[self.around.read(&when.value), find_then()]);
         }
         match patterns {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
-            Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find]),
+            Some(patterns @ [_, ..]) => judge("when", &[matches(patterns), find_then()]),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
             _ if asks_codes => quote_spanned!(judged_at=> #k::__private::BY_CODES),
             _ => judge("every", &[find]),

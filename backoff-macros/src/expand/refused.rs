@@ -105,7 +105,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
         .map(matches);
     let judge = |judge: TokenStream| {
         quote_spanned! {here=>
-            let _ = #k::__private::when(&__outcome, #judge, |_| #k::__private::Option::None);
+            let _ = #k::__private::when(&__outcome, #judge, |_| |_| #k::__private::Option::None);
         }
     };
     let told = |given: &Option<Given<Expr>>| {

@@ -210,7 +210,7 @@ fn each_form_and_each_key_in_the_written_code() {
                     );
                     loop {
                         let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
-                        let mut __judge = p::when(&__outcome, |e| e.is_busy(), p::Outcomes::of(&__outcome).__backoff_find());
+                        let mut __judge = p::when(&__outcome, |e| e.is_busy(), |__outcome| p::Outcomes::of(__outcome).__backoff_find());
                         match p::step(
                             &p::Context {
                                 policy: &__guard.plan,
@@ -418,6 +418,9 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
                         loop {
                             let __outcome: _ = (|| { read() })();
+                            if false {
+                                break __outcome;
+                            }
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
@@ -479,6 +482,16 @@ fn each_form_and_each_key_in_the_written_code() {
 fn a_broken_body_survives() {
     let written = attribute("", "async fn f() -> Result<(), E> { let a = ; a. }").to_string();
     assert!(written.starts_with("async fn f"), "{written}");
+    for begun in [
+        "{ let a = client. }",
+        "async { client. }",
+        "async move { client.get(,) }",
+    ] {
+        let written = block("max_attempts = 3", begun).to_string();
+        assert!(written.contains("client"), "{written}");
+    }
+    let written = block("max_attempts = 3", "call(1)").to_string();
+    assert!(!written.contains("let _ = call"), "{written}");
 }
 
 #[test]
