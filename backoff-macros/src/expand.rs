@@ -9,6 +9,8 @@ mod policy;
 mod refused;
 mod unique;
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
@@ -24,7 +26,6 @@ use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
-use consumed::Owned;
 use copies::Copies;
 use lent::Around;
 use library::{Library, at};
@@ -134,7 +135,7 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
 /// each attempt borrows the body; `move` says that the whole future owns its variables.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
-    let written = |is_async, judged_at| Written {
+    let written = |is_async, judged_at, body: &TokenStream| Written {
         library: Library::new(library, args),
         args,
         place: Place::of_block(args),
@@ -144,7 +145,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         copies: Copies::of_block(args),
         around: Around::Unknown,
         unique: Unique::default(),
-        owned: Owned::of_block(args),
+        owned: consumed::in_block(body, args),
         hides: false,
         errors: None,
     };
@@ -153,17 +154,19 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         Repeated::Async(block) => {
             let block_at = at(block.async_token.span);
             let body_at = block.block.brace_token.span.join();
-            let (attrs, capture, body) = (&block.attrs, &block.capture, &block.block.stmts);
-            let written = written(true, block_at);
-            let statements = written.statements(quote!(#(#body)*), returns, body_at);
+            let (attrs, capture, stmts) = (&block.attrs, &block.capture, &block.block.stmts);
+            let body = quote!(#(#stmts)*);
+            let written = written(true, block_at, &body);
+            let statements = written.statements(body, returns, body_at);
             quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
         }
         Repeated::Blocking(block) => {
             let body_at = block.brace_token.span.join();
             let block_at = at(body_at);
-            let body = &block.stmts;
-            let written = written(false, block_at);
-            let statements = written.statements(quote!(#(#body)*), returns, body_at);
+            let stmts = &block.stmts;
+            let body = quote!(#(#stmts)*);
+            let written = written(false, block_at, &body);
+            let statements = written.statements(body, returns, body_at);
             quote_spanned!(block_at=> { #statements })
         }
     }
@@ -215,7 +218,7 @@ struct Written<'a> {
     around: Around,
     unique: Unique,
     /// The variables whose value an attempt may consume.
-    owned: Owned,
+    owned: HashSet<String>,
     /// The name of the attempt is also the name of an argument, which is refused.
     hides: bool,
     /// The mistakes in the arguments or the function.

@@ -2,13 +2,13 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Expr, ExprAwait, ExprCall, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
+use syn::{Expr, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
 
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean, show};
-use crate::groups::flat;
+use crate::groups::{dense, flat};
 use crate::shape::ending::{early_return, last_async, last_choice};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
@@ -150,25 +150,20 @@ pub(super) const COPIED: &str = "an attribute has copied `#[retry]` to code of i
 fn copied_to(function: &ItemFn) -> Option<TokenStream> {
     let ItemFn { sig, block, .. } = function;
     let is_hidden = |name: &Ident| name.to_string().starts_with("__");
-    let called = match block.stmts.as_slice() {
-        [Stmt::Expr(Expr::Await(ExprAwait { base, .. }), None)] => match &**base {
-            Expr::Call(ExprCall { func, .. }) => Some(func),
-            _ => None,
-        },
-        _ => None,
-    };
-    let called = called.filter(|func| match &***func {
-        Expr::Path(path) => path.path.get_ident().is_some_and(|name| {
-            is_hidden(name) && name.to_string().ends_with(&sig.ident.to_string())
-        }),
-        _ => false,
-    });
-    let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
+    if let [call @ Stmt::Expr(Expr::Await(_), None)] = block.stmts.as_slice()
+        && let text = dense(call.to_token_stream())
+        && let Some((called, _)) = text.split_once('(')
+        && called.starts_with("__")
+        && called.ends_with(&sig.ident.to_string())
+    {
+        return Some(call.to_token_stream());
+    }
     let mut output = flat(sig.output.to_token_stream()).into_iter();
-    let output = output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word)));
-    (called.map(ToTokens::to_token_stream))
-        .or_else(|| abi.map(ToTokens::to_token_stream))
-        .or_else(|| output.then(|| sig.output.to_token_stream()))
+    if output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word))) {
+        return Some(sig.output.to_token_stream());
+    }
+    let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
+    abi.map(ToTokens::to_token_stream)
 }
 
 fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {

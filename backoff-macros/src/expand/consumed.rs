@@ -11,9 +11,10 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::{
-    Block, Expr, ExprArray, ExprAsync, ExprAwait, ExprBlock, ExprBreak, ExprCast, ExprField,
-    ExprGroup, ExprLet, ExprLoop, ExprParen, ExprReference, ExprReturn, ExprTry, ExprTuple,
-    ExprUnary, ExprUnsafe, ExprWhile, FnArg, ItemFn, Local, Pat, Receiver, Stmt, StmtMacro, Type,
+    Block, Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak,
+    ExprCast, ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprParen, ExprReference,
+    ExprReturn, ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, FnArg, ItemFn, Local, Pat,
+    Receiver, Stmt, StmtMacro, Type,
 };
 
 use super::library::{Library, at};
@@ -41,43 +42,37 @@ fn is_value(receiver: &Receiver) -> bool {
             .is_ok_and(|ty| !matches!(inside(&ty), Type::Reference(_)))
 }
 
-/// The variables that may own their values and that no key names.
-pub(super) enum Owned {
-    /// These arguments of a function.
-    Arguments(HashSet<String>),
-    /// In a block: any name in small letters but these.
-    AllBut(HashSet<String>),
+/// The names that keys copy, keep, or bind inside of the loop.
+fn named(args: &Args) -> HashSet<String> {
+    let lists = [&args.clone, &args.keep].into_iter().flatten();
+    let names = lists.flat_map(|given| &given.value.names);
+    let attempt = args.attempt.iter().map(|attempt| &attempt.value);
+    names.chain(attempt).map(Ident::to_string).collect()
 }
 
-impl Owned {
-    fn contains(&self, name: &Ident) -> bool {
-        let name = name.to_string();
-        match self {
-            Owned::Arguments(names) => names.contains(&name),
-            Owned::AllBut(names) => {
-                let is_variable = name.starts_with(|c: char| c == '_' || c.is_lowercase());
-                is_variable && !names.contains(&name)
+/// The names in a block that may be variables around it: those in small letters.
+pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
+    let (mut found, named) = (HashSet::new(), named(args));
+    words(body, &mut found);
+    let is_small = |name: &str| name.starts_with(|c: char| c == '_' || c.is_lowercase());
+    found.retain(|name| is_small(name) && !named.contains(name));
+    found
+}
+
+fn words(tokens: impl ToTokens, found: &mut HashSet<String>) {
+    for token in tokens.into_token_stream() {
+        match token {
+            TokenTree::Ident(name) => {
+                found.insert(name.to_string());
             }
+            TokenTree::Group(group) => words(group.stream(), found),
+            _ => {}
         }
     }
-
-    /// The variables around a block.
-    pub(super) fn of_block(args: &Args) -> Self {
-        let mut named = named(args);
-        named.extend(args.attempt.iter().map(|it| it.value.to_string()));
-        Owned::AllBut(named)
-    }
 }
 
-fn named(args: &Args) -> HashSet<String> {
-    let named = [&args.clone, &args.keep].into_iter().flatten();
-    named
-        .flat_map(|given| given.value.names.iter().map(Ident::to_string))
-        .collect()
-}
-
-/// The arguments of a function.
-pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> Owned {
+/// The arguments of a function that may own their values and that no key names.
+pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
     let named = named(args);
     let owned = bound
         .iter()
@@ -101,7 +96,7 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
     if !found.is_empty() && Shape::of(function) == Shape::Future {
         not_captured(function, &mut found);
     }
-    Owned::Arguments(found)
+    found
 }
 
 /// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question
@@ -126,14 +121,18 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     }
     let stmts = &block.block.stmts;
     if !is_rewritten(quote!(#(#stmts)*)) {
-        let nothing = Owned::Arguments(HashSet::new());
+        let nothing = HashSet::new();
         let seen = Seen::of(&nothing, &function.block.stmts);
         found.retain(|name| !seen.bound.contains(name));
     }
 }
 
 /// Statements that never run: each asks about one value that the body passes on.
-pub(super) fn asked(library: &Library, body: &TokenStream, owned: &Owned) -> Option<TokenStream> {
+pub(super) fn asked(
+    library: &Library,
+    body: &TokenStream,
+    owned: &HashSet<String>,
+) -> Option<TokenStream> {
     let questions: Vec<TokenStream> = consumed(body, owned)
         .into_iter()
         .map(|(name, place)| {
@@ -157,8 +156,8 @@ pub(super) fn asked(library: &Library, body: &TokenStream, owned: &Owned) -> Opt
 }
 
 /// The variables, and fields of variables, that the body surely passes by value, each once.
-fn consumed(body: &TokenStream, owned: &Owned) -> Vec<(Ident, TokenStream)> {
-    if matches!(owned, Owned::Arguments(names) if names.is_empty()) {
+fn consumed(body: &TokenStream, owned: &HashSet<String>) -> Vec<(Ident, TokenStream)> {
+    if owned.is_empty() {
         return Vec::new();
     }
     let Ok(stmts) = Block::parse_within.parse2(body.clone()) else {
@@ -178,7 +177,7 @@ fn consumed(body: &TokenStream, owned: &Owned) -> Vec<(Ident, TokenStream)> {
 
 /// The parts of a body that matter here. What a macro does with its input is not known.
 struct Seen<'a> {
-    owned: &'a Owned,
+    owned: &'a HashSet<String>,
     /// Places whose value is passed on, with the name of their variable.
     consumed: Vec<(Ident, TokenStream)>,
     /// Names in patterns and items, which may be other variables in the body.
@@ -188,7 +187,7 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(owned: &'a Owned, stmts: &[Stmt]) -> Self {
+    fn of(owned: &'a HashSet<String>, stmts: &[Stmt]) -> Self {
         let mut seen = Seen {
             owned,
             consumed: Vec::new(),
@@ -231,11 +230,12 @@ impl<'a> Seen<'a> {
     fn look(&mut self, expr: &Expr, is_moved: bool) {
         if let Some(name) = variable(expr) {
             let is_captured = self.in_move && !matches!(expr, Expr::Field(_));
-            if (is_moved || is_captured) && self.owned.contains(name) {
+            if (is_moved || is_captured) && self.owned.contains(&name.to_string()) {
                 self.consumed.push((name.clone(), expr.to_token_stream()));
             }
             return;
         }
+        let outside = self.in_move;
         match expr {
             Expr::Array(ExprArray { elems, .. }) | Expr::Tuple(ExprTuple { elems, .. }) => {
                 self.all(elems, true);
@@ -250,17 +250,8 @@ impl<'a> Seen<'a> {
                 let method = call.method.to_string();
                 let into = method == "into" || method.starts_with("into_");
                 self.look(&call.receiver, into);
-                let may_be_function = |arg: &&Expr| {
-                    matches!(self.owned, Owned::AllBut(_))
-                        && takes_function(&method)
-                        && variable(arg).is_some()
-                };
-                let args: Vec<&Expr> = call
-                    .args
-                    .iter()
-                    .filter(|arg| !may_be_function(arg))
-                    .collect();
-                self.all(args, true);
+                let is_function = |arg: &&Expr| variable(arg).is_some() && takes_function(&method);
+                self.all(call.args.iter().filter(|arg| !is_function(arg)), true);
             }
             Expr::Struct(made) => {
                 self.all(made.fields.iter().map(|field| &field.expr), true);
@@ -269,12 +260,15 @@ impl<'a> Seen<'a> {
             Expr::Return(ExprReturn { expr, .. }) | Expr::Break(ExprBreak { expr, .. }) => {
                 self.all(expr.as_deref(), true);
             }
-            Expr::Assign(set) => {
-                self.look(&set.left, false);
-                self.look(&set.right, !matches!(*set.left, Expr::Infer(_)));
+            Expr::Assign(ExprAssign { left, right, .. })
+            | Expr::Binary(ExprBinary { left, right, .. })
+            | Expr::Index(ExprIndex {
+                expr: left,
+                index: right,
+                ..
+            }) => {
+                self.all([&**left, &**right], false);
             }
-            Expr::Binary(two) => self.all([&*two.left, &*two.right], false),
-            Expr::Index(two) => self.all([&*two.expr, &*two.index], false),
             Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }) => {
                 self.look(expr, is_moved);
             }
@@ -313,20 +307,17 @@ impl<'a> Seen<'a> {
             | Expr::Block(ExprBlock { block, .. })
             | Expr::Unsafe(ExprUnsafe { block, .. }) => self.stmts(&block.stmts),
             Expr::Async(ExprAsync { capture, block, .. }) => {
-                let outside = self.in_move;
                 self.in_move |= capture.is_some();
                 self.stmts(&block.stmts);
-                self.in_move = outside;
             }
             Expr::Closure(closure) => {
-                let outside = self.in_move;
                 self.in_move |= closure.capture.is_some();
                 self.bind(&closure.inputs);
                 self.look(&closure.body, false);
-                self.in_move = outside;
             }
             _ => {}
         }
+        self.in_move = outside;
     }
 
     fn all<'e>(&mut self, exprs: impl IntoIterator<Item = &'e Expr>, is_moved: bool) {
@@ -337,15 +328,7 @@ impl<'a> Seen<'a> {
 
     /// Each name in the tokens may be another variable in the body.
     fn bind(&mut self, tokens: impl ToTokens) {
-        for token in tokens.into_token_stream() {
-            match token {
-                TokenTree::Ident(name) => {
-                    self.bound.insert(name.to_string());
-                }
-                TokenTree::Group(group) => self.bind(group.stream()),
-                _ => {}
-            }
-        }
+        words(tokens, &mut self.bound);
     }
 }
 
@@ -373,7 +356,7 @@ fn takes_function(method: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(body: &str, owned: &Owned) -> String {
+    fn shown(body: &str, owned: &HashSet<String>) -> String {
         let places = consumed(&body.parse().unwrap(), owned).into_iter();
         let places: Vec<String> = places
             .map(|(_, place)| place.to_string().replace(' ', ""))
@@ -419,7 +402,7 @@ mod tests {
             ("let c = move |a: &str| a.len() + self.0; c(b)", "b"),
             ("let c = a; let mut d: B = b; let _ = self;", "a b"),
             ("let ref c = a; let &d = b; let (e, _) = self;", ""),
-            ("c = a; _ = b", "a"),
+            ("c = a; _ = b", ""),
             ("S { a, c: b }; S { ..self }", "a b"),
             ("T { f: (1, a), g: [b] }", "a b"),
             ("[a; 3]; [0, b]; (a)", "b a"),
@@ -427,7 +410,7 @@ mod tests {
             ("match a { X => b, _ => return self }", "b self"),
             ("loop { break a }", "a"),
             ("f::<A, a, B>(1)", ""),
-            ("items.map(a).sort_by_key(b)", "a b"),
+            ("items.map(a).sort_by_key(b)", ""),
             ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a b"),
             ("shadow_clone!(a); f(a)", ""),
             ("info!(%a, \"sent\"); f(a)", "a"),
@@ -439,7 +422,7 @@ mod tests {
             ("struct S; impl S { fn g(self) { f(self) } }", ""),
             ("pub(in a) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
         ];
-        let owned = Owned::Arguments(["a", "b", "self"].map(str::to_owned).into());
+        let owned = ["a", "b", "self"].map(str::to_owned).into();
         for (body, expected) in cases {
             assert_eq!(shown(body, &owned), expected, "{body}");
         }
@@ -456,8 +439,11 @@ mod tests {
             ("fn g() {} list.push(g); f(list)", "list"),
             ("spawn(async move { call(&url) })", "url"),
         ];
-        let owned = Owned::AllBut(["copied", "n"].map(str::to_owned).into());
+        let mut errors = crate::errors::Errors::default();
+        let keys = "clone(copied), attempt = n".parse().unwrap();
+        let args = crate::args::parse(keys, &mut errors);
         for (body, expected) in cases {
+            let owned = in_block(&body.parse().unwrap(), &args);
             assert_eq!(shown(body, &owned), expected, "{body}");
         }
     }
