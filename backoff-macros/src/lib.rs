@@ -20,6 +20,7 @@ mod hints;
 mod manifest;
 mod place;
 mod rewrite;
+mod seen;
 mod shape;
 #[cfg(test)]
 mod tokens;
