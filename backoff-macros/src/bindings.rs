@@ -1,11 +1,11 @@
 //! The names that a pattern binds.
 
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenTree};
 use quote::ToTokens;
-use syn::parse::Parser;
-use syn::{Attribute, FnArg, ItemFn, Pat, Signature};
+use syn::spanned::Spanned;
+use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature};
 
-use crate::groups::{flat, with};
+use crate::groups::flat;
 use crate::shape::async_trait::moved_mut;
 
 /// A name that an argument binds.
@@ -13,6 +13,8 @@ pub(crate) struct Binding {
     pub(crate) name: Ident,
     /// The `mut` of a name that owns its value.
     pub(crate) mutable: Option<Ident>,
+    /// Whether the name is, by its letters, a unit struct or a constant.
+    pub(crate) is_constant: bool,
     /// Whether the type of the whole argument begins with `&`.
     pub(crate) is_reference: bool,
     /// Whether that type begins with `&mut` or `&'a mut`.
@@ -45,97 +47,63 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
             is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
-        let before = found.len();
-        among(flat(typed.pat.to_token_stream()), is_reference, &mut found);
         let cfgs = typed
             .attrs
             .iter()
             .filter(|attr| attr.path().is_ident("cfg"));
         let cfgs: Vec<Attribute> = cfgs.cloned().collect();
-        for binding in &mut found[before..] {
-            binding.cfgs.clone_from(&cfgs);
-            binding.is_mut_reference = is_reference && is_mut;
-        }
+        each_name(&mut typed.pat.clone(), &mut |name| {
+            let mutable = name.mutability.as_ref();
+            found.push(Binding {
+                mutable: mutable.map(|word| Ident::new("mut", word.span())),
+                is_constant: is_constant(name),
+                name: name.ident.clone(),
+                is_reference,
+                is_mut_reference: is_reference && is_mut,
+                cfgs: cfgs.clone(),
+            });
+        });
     }
     found
 }
 
-/// A name is an identifier in small letters that is neither part of a path nor the name of a field.
-fn among(pattern: TokenStream, is_reference: bool, found: &mut Vec<Binding>) {
-    let mut before = String::new();
-    let mut mutable = None;
-    let mut tokens = pattern.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let shown = match &token {
-            TokenTree::Group(group) => {
-                among(group.stream(), is_reference, found);
-                String::new()
-            }
-            other => other.to_string(),
-        };
-        if let TokenTree::Ident(name) = token {
-            let is_path = match tokens.peek() {
-                Some(TokenTree::Punct(next)) => matches!(next.as_char(), ':' | '!'),
-                Some(TokenTree::Group(group)) => group.delimiter() != Delimiter::Bracket,
-                _ => false,
-            };
-            match shown.as_str() {
-                "mut" if before != "&" => mutable = Some(name),
-                "mut" | "ref" | "_" => {}
-                _ if is_path
-                    || before == "::"
-                    || !shown.starts_with(|c: char| {
-                        c == '_' || c.is_lowercase() || shown.starts_with("r#")
-                    }) => {}
-                _ => {
-                    let mutable = mutable.take().filter(|_| before == "mut");
-                    found.push(Binding {
-                        name,
-                        mutable,
-                        is_reference,
-                        is_mut_reference: false,
-                        cfgs: Vec::new(),
-                    });
-                }
-            }
+/// Calls `each` for the names that a pattern binds. A name alone may also be a unit struct or a constant.
+fn each_name(pat: &mut Pat, each: &mut dyn FnMut(&mut PatIdent)) {
+    let inside: Vec<&mut Pat> = match pat {
+        Pat::Ident(name) => {
+            each(name);
+            name.subpat.iter_mut().map(|(_, pat)| &mut **pat).collect()
         }
-        before = if before == ":" && shown == ":" {
-            "::".to_owned()
-        } else {
-            shown
-        };
+        Pat::Paren(pat) => vec![&mut pat.pat],
+        Pat::Reference(pat) => vec![&mut pat.pat],
+        Pat::Type(pat) => vec![&mut pat.pat],
+        Pat::Or(pat) => pat.cases.iter_mut().collect(),
+        Pat::Slice(pat) => pat.elems.iter_mut().collect(),
+        Pat::Struct(pat) => pat.fields.iter_mut().map(|field| &mut *field.pat).collect(),
+        Pat::Tuple(pat) => pat.elems.iter_mut().collect(),
+        Pat::TupleStruct(pat) => pat.elems.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    for pat in inside {
+        each_name(pat, each);
     }
+}
+
+/// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.
+pub(crate) fn is_constant(name: &PatIdent) -> bool {
+    let is_alone = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();
+    is_alone && name.ident.to_string().starts_with(char::is_uppercase)
 }
 
 /// The arguments without the `mut` before these names.
 pub(crate) fn without_mut(sig: &mut Signature, names: &[Ident]) {
     for input in &mut sig.inputs {
-        let FnArg::Typed(typed) = input else { continue };
-        let pattern = stripped(typed.pat.to_token_stream(), names);
-        if let Ok(pattern) = Pat::parse_single.parse2(pattern) {
-            *typed.pat = pattern;
-        }
-    }
-}
-
-/// The tokens without each `mut` before one of these names.
-pub(crate) fn stripped(tokens: TokenStream, names: &[Ident]) -> TokenStream {
-    let mut kept = TokenStream::new();
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Ident(word) if word == "mut" => {
-                let is_named =
-                    matches!(tokens.peek(), Some(TokenTree::Ident(name)) if names.contains(name));
-                if !is_named {
-                    kept.extend([TokenTree::Ident(word)]);
+        if let FnArg::Typed(typed) = input {
+            each_name(&mut typed.pat, &mut |name| {
+                if names.contains(&name.ident) {
+                    name.mutability = None;
                 }
-            }
-            TokenTree::Group(group) => {
-                kept.extend([with(&group, stripped(group.stream(), names))]);
-            }
-            other => kept.extend([other]),
+            });
         }
     }
-    kept
 }

@@ -37,6 +37,9 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     };
     let advice = match other {
         Item::Fn(_) => return Err(error),
+        Item::Mod(made) if made.ident.to_string().starts_with("__") => {
+            return Err(syn::Error::new_spanned(made.mod_token, signature::COPIED));
+        }
         Item::Impl(_) | Item::Trait(_) | Item::Mod(_) => {
             "put it on each function inside that is to be repeated"
         }

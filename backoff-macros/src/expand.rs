@@ -21,7 +21,7 @@ use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 use crate::args::Args;
 use crate::bindings::{self, Binding};
 use crate::check::Repeated;
-use crate::groups::{inside, with};
+use crate::groups::{inside, is_word, with};
 use crate::place::Scope;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
@@ -66,7 +66,7 @@ pub(crate) fn function(
     let bound = bindings::of(&function);
     let scope = Scope::of(&function.sig, &bound);
     let copies = Copies::of(&bound, args);
-    let consumable = consumed::candidates(&mut function, &bound, args);
+    let owned = consumed::arguments(&mut function, &bound, args);
     let hides = hides(&bound, args);
     let around = Around::arguments(bound, args);
     let is_repeated = errors.is_none();
@@ -100,7 +100,7 @@ pub(crate) fn function(
         copies,
         around,
         unique,
-        consumable,
+        owned,
         hides,
         errors,
     };
@@ -137,7 +137,7 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
 /// each attempt borrows the body; `move` says that the whole future owns its variables.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
-    let written = |is_async, judged_at| Written {
+    let written = |is_async, judged_at, body: &TokenStream| Written {
         library: Library::new(library, args),
         args,
         scope: Scope::Block,
@@ -147,7 +147,7 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         copies: Copies::of_block(args),
         around: Around::Unknown,
         unique: Unique::default(),
-        consumable: HashSet::new(),
+        owned: consumed::in_block(body, args),
         hides: false,
         errors: None,
     };
@@ -156,27 +156,31 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         Repeated::Async(block) => {
             let block_at = at(block.async_token.span);
             let body_at = block.block.brace_token.span.join();
-            let (attrs, capture, body) = (&block.attrs, &block.capture, &block.block.stmts);
-            let written = written(true, block_at);
-            let statements = written.statements(quote!(#(#body)*), returns, body_at);
+            let (attrs, capture, stmts) = (&block.attrs, &block.capture, &block.block.stmts);
+            let body = quote!(#(#stmts)*);
+            let written = written(true, block_at, &body);
+            let statements = written.statements(body, returns, body_at);
             quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
         }
         Repeated::Blocking(block) => {
             let body_at = block.brace_token.span.join();
             let block_at = at(body_at);
-            let body = &block.stmts;
-            let written = written(false, block_at);
-            let statements = written.statements(quote!(#(#body)*), returns, body_at);
+            let stmts = &block.stmts;
+            let body = quote!(#(#stmts)*);
+            let written = written(false, block_at, &body);
+            let statements = written.statements(body, returns, body_at);
             quote_spanned!(block_at=> { #statements })
         }
     }
 }
 
-/// A block whose arguments are refused, unchanged, or nothing if the block cannot be read.
+/// A block whose arguments are refused, unchanged. A block that cannot be read, because it is being
+/// written, keeps its names for an editor.
 pub(crate) fn refused_block(
     library: TokenStream,
     args: &Args,
     block: Option<Repeated>,
+    tokens: TokenStream,
     errors: &TokenStream,
 ) -> TokenStream {
     let library = Library::new(library, args);
@@ -188,7 +192,13 @@ pub(crate) fn refused_block(
     match block {
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
-        None => quote_spanned!(Span::mixed_site()=> { #before __refused }),
+        None => {
+            let first = tokens.clone().into_iter().next();
+            let is_block =
+                is_word(first.as_ref(), "async") || matches!(first, Some(TokenTree::Group(_)));
+            let unread = is_block.then(|| quote!(let _ = #tokens;));
+            quote_spanned!(Span::mixed_site()=> { #before #unread __refused })
+        }
     }
 }
 
@@ -210,8 +220,8 @@ struct Written<'a> {
     copies: Copies,
     around: Around,
     unique: Unique,
-    /// The arguments whose value each attempt consumes.
-    consumable: HashSet<String>,
+    /// The variables whose value an attempt may consume.
+    owned: HashSet<String>,
     /// The name of the attempt is also the name of an argument, which is refused.
     hides: bool,
     /// The mistakes in the arguments or the function.
@@ -231,7 +241,7 @@ impl Written<'_> {
                 refused::statements(&self.library, self.args, errors, returns, self.is_async);
             return quote!(#import #attempt #before #body);
         }
-        let asked = consumed::asked(&self.library, &body, &self.consumable);
+        let asked = consumed::asked(&self.library, &body, &self.owned);
         let unique = self.unique.borrowed();
         let body = in_braces(body, braces_at);
         let body_at = at(braces_at);

@@ -61,6 +61,13 @@ pub(crate) fn with(group: &Group, inside: TokenStream) -> TokenTree {
     TokenTree::Group(written)
 }
 
+/// The text of the tokens without white space.
+pub(crate) fn dense(tokens: TokenStream) -> String {
+    let mut text = tokens.to_string();
+    text.retain(|char| !char.is_whitespace());
+    text
+}
+
 /// The type inside of its invisible groups.
 pub(crate) fn inside(mut ty: &Type) -> &Type {
     while let Type::Group(group) = ty {

@@ -19,6 +19,7 @@ mod groups;
 mod hints;
 mod place;
 mod rewrite;
+mod seen;
 mod shape;
 #[cfg(test)]
 mod tokens;

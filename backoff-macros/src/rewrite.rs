@@ -6,7 +6,7 @@ use crate::{
     errors, expand, groups, hints,
     shape::async_trait::renamed_self,
 };
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 
 /// Parses, checks and expands. If something is wrong, the item itself is still written, so that its
@@ -29,8 +29,11 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
     }
     let library = path_of(default_crate);
     let errors = errors.into_compile_errors();
+    let first = item.clone().into_iter().next();
     let written = match function {
         Some(function) => expand::function(library.clone(), &args, &given, function, errors),
+        // The compiler refuses an attribute on a block, and takes no error behind the block.
+        None if matches!(&first, Some(TokenTree::Group(_))) => item,
         None => quote!(#item #errors),
     };
     let library = args
@@ -63,7 +66,8 @@ pub(crate) fn retry_block_in(input: TokenStream) -> TokenStream {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
         (errors, parsed) => {
             let hints = hints::of(&library, given);
-            let block = expand::refused_block(library, &args, parsed, &errors.unwrap_or_default());
+            let errors = errors.unwrap_or_default();
+            let block = expand::refused_block(library, &args, parsed, block, &errors);
             quote!({ #hints #block })
         }
     }

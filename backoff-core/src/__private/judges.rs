@@ -31,18 +31,20 @@ pub fn error_of<R: Outcome>(_outcome: &R) -> PhantomData<R::Error> {
     PhantomData
 }
 
-/// The user's function judges; a hint is obeyed if `find` finds a fault. The type of the judge depends on
-/// what the function returns, so that the compiler reports a wrong function only once.
+/// The user's function judges; a hint is obeyed if `find` finds a fault. The compiler knows the type of
+/// the error from the function before it reads `find`. The type of the judge depends on what the function
+/// returns, so that the compiler reports a wrong function only once.
 #[inline]
 pub fn when<E, F, V>(
     _error: PhantomData<E>,
     judge: F,
-    find: Find<E>,
+    find: impl FnOnce() -> Find<E>,
 ) -> Settings<V::As<When<F, Find<E>>>>
 where
     F: Fn(&E) -> V,
     V: Judgement,
 {
+    let find = find();
     Settings::of(V::typed(When { judge, find }))
 }
 

@@ -29,7 +29,18 @@ impl<'o, R> Outcomes<'o, R> {
     }
 }
 
-impl<R: Outcome<Error: Fault>> Outcomes<'_, R> {
+/// A fault. If the compiler knows the type of the error, it does not choose a method that needs this for
+/// any other type.
+#[diagnostic::on_unimplemented(
+    message = "the type of the error, `{Self}`, is known only outside of this block",
+    label = "end the block with `Ok::<_, {Self}>(..)`"
+)]
+pub trait ToldInside: Fault {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Fault> ToldInside for E {}
+
+impl<R: Outcome<Error: ToldInside>> Outcomes<'_, R> {
     /// Finds the error.
     #[inline]
     pub fn __backoff_find(&self) -> Find<R::Error> {

@@ -1,4 +1,4 @@
-//! Values that all attempts of an annotated function need.
+//! Values that all attempts of an annotated function, or of a block, need.
 //!
 //! Whether passing a value on consumes it depends on its type: a `Copy` type is copied, and a `&mut` is
 //! borrowed again. As in `outcomes`, methods that exist only for some types decide this.
@@ -58,11 +58,11 @@ impl<T> Taken<'_, T> {
 /// compiler would advise to require a hidden trait.
 pub struct Consumed;
 
-/// An argument that all attempts have, although each attempt passes it on.
+/// A value that all attempts have, although each attempt passes it on.
 #[diagnostic::on_unimplemented(
-    message = "the first attempt consumes this argument, and the next one would need it",
-    label = "its type is not `Copy`: write `clone(..)` in the attribute, with the name of this argument",
-    note = "with `clone(..)` each attempt gets a copy of its own; where the type is not `Clone`, or an attempt only reads the argument, hand over `&name`"
+    message = "the first attempt consumes this value, and the next one would need it",
+    label = "its type is not `Copy`: write `clone(..)` among the keys, with the name of this variable",
+    note = "with `clone(..)` each attempt gets a copy of its own; where the type is not `Clone`, or an attempt only reads the value, hand over `&name`"
 )]
 pub trait Shared: Sized {
     /// Never called.

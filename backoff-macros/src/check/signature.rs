@@ -2,14 +2,14 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{FnArg, Ident, ItemFn, Path, ReturnType, Signature};
+use syn::{Expr, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
 
 use super::not_blocking;
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding};
 use crate::errors::{Errors, did_you_mean, show};
-use crate::groups::flat;
+use crate::groups::{dense, flat};
 use crate::shape::ending::{early_return, last_async, last_choice};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
@@ -35,6 +35,9 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             "a second `#[retry]` multiplies the attempts, five times five: remove one of the two, and \
              put its keys into the other",
         );
+    }
+    if let Some(at) = copied_to(function) {
+        return errors.at(at, COPIED);
     }
     let shape = Shape::of(function);
     if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
@@ -118,6 +121,32 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
         at,
         format_args!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}"),
     );
+}
+
+/// The message where another attribute has put `#[retry]` on what it has generated.
+pub(super) const COPIED: &str = "an attribute has copied `#[retry]` to code of its own: put `#[retry]` above that attribute, or \
+     write `retry_block!` inside of the function";
+
+/// What shows that the function is generated and has got the attribute of another function: that it
+/// only calls `__server_name` for its `name` (leptos), is for another language (wasm-bindgen), or
+/// returns a generated type (mockall).
+fn copied_to(function: &ItemFn) -> Option<TokenStream> {
+    let ItemFn { sig, block, .. } = function;
+    let is_hidden = |name: &Ident| name.to_string().starts_with("__");
+    if let [call @ Stmt::Expr(Expr::Await(_), None)] = block.stmts.as_slice()
+        && let text = dense(call.to_token_stream())
+        && let Some((called, _)) = text.split_once('(')
+        && called.starts_with("__")
+        && called.ends_with(&sig.ident.to_string())
+    {
+        return Some(call.to_token_stream());
+    }
+    let mut output = flat(sig.output.to_token_stream()).into_iter();
+    if output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word))) {
+        return Some(sig.output.to_token_stream());
+    }
+    let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
+    abi.map(ToTokens::to_token_stream)
 }
 
 fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {

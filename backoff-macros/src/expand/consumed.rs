@@ -1,20 +1,22 @@
 //! Arguments that an attempt would consume, so that the next attempt could not use them.
 //!
-//! A macro knows no types. If an argument is passed by value, the written code asks the library whether
+//! A macro knows no types. If an argument is passed on by value, the written code asks the library whether
 //! this consumes the value; the compiler's message then contains the library's text about what to
-//! write. If a method (`body.into_text()`) or a block (`async move`) consumes an argument, this module
-//! does not see it. Then the compiler reports a moved value in its own words.
+//! write. Where the body does not show by its form that it passes a value on (`body + more`, a macro's
+//! input), the compiler reports a moved value in its own words.
 
 use std::collections::HashSet;
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{FnArg, ItemFn, Pat, Receiver, Type};
+use syn::parse::Parser;
+use syn::{Block, FnArg, ItemFn, Pat, Receiver, Type};
 
 use super::library::{Library, at};
 use crate::args::Args;
 use crate::bindings::Binding;
-use crate::groups::{flat, inside, is_punct, is_word};
+use crate::groups::{dense, inside, is_punct};
+use crate::seen::{Seen, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;
 use crate::shape::ending::last_async;
@@ -36,15 +38,29 @@ fn is_value(receiver: &Receiver) -> bool {
             .is_ok_and(|ty| !matches!(inside(&ty), Type::Reference(_)))
 }
 
-/// The arguments that may own their values and that no key names.
-pub(super) fn candidates(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
-    let named = [&args.clone, &args.keep].into_iter().flatten();
-    let named: HashSet<String> = named
-        .flat_map(|given| given.value.names.iter().map(Ident::to_string))
-        .collect();
+/// The names that keys copy, keep, or bind inside of the loop.
+fn named(args: &Args) -> HashSet<String> {
+    let lists = [&args.clone, &args.keep].into_iter().flatten();
+    let names = lists.flat_map(|given| &given.value.names);
+    let attempt = args.attempt.iter().map(|attempt| &attempt.value);
+    names.chain(attempt).map(Ident::to_string).collect()
+}
+
+/// The names in a block that may be variables around it: those in small letters.
+pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
+    let (mut found, named) = (HashSet::new(), named(args));
+    words(body, &mut found);
+    let is_small = |name: &str| name.starts_with(|c: char| c == '_' || c.is_lowercase());
+    found.retain(|name| is_small(name) && !named.contains(name));
+    found
+}
+
+/// The arguments of a function that may own their values and that no key names.
+pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
+    let named = named(args);
     let owned = bound
         .iter()
-        .filter(|it| !it.is_reference && it.cfgs.is_empty());
+        .filter(|it| !it.is_reference && !it.is_constant && it.cfgs.is_empty());
     let mut found: HashSet<String> = owned.map(|it| it.name.to_string()).collect();
     for input in &function.sig.inputs {
         match input {
@@ -89,24 +105,21 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     }
     let stmts = &block.block.stmts;
     if !is_rewritten(quote!(#(#stmts)*)) {
-        let mut seen = Seen::default();
-        seen.look(flat(function.block.to_token_stream()), &HashSet::new());
+        let nothing = HashSet::new();
+        let seen = Seen::of(&nothing, &function.block.stmts);
         found.retain(|name| !seen.bound.contains(name));
     }
 }
 
-/// Statements that never run: each asks about one argument that the body passes by value.
+/// Statements that never run: each asks about one value that the body passes on.
 pub(super) fn asked(
     library: &Library,
     body: &TokenStream,
-    candidates: &HashSet<String>,
+    owned: &HashSet<String>,
 ) -> Option<TokenStream> {
-    if candidates.is_empty() {
-        return None;
-    }
-    let questions: Vec<TokenStream> = consumed(body, candidates)
+    let questions: Vec<TokenStream> = consumed(body, owned)
         .into_iter()
-        .map(|name| {
+        .map(|(name, place)| {
             let name_at = at(name.span());
             let k = library.at(name_at);
             let needed = if RECEIVERS.iter().any(|it| name == it) {
@@ -117,7 +130,7 @@ pub(super) fn asked(
             let needed = Ident::new(needed, name_at);
             quote_spanned! {name_at=>
                 #k::__private::#needed::by_all_attempts(
-                    #k::__private::HandedOver::of(&#name).__backoff_taken()
+                    #k::__private::HandedOver::of(&#place).__backoff_taken()
                 );
             }
         })
@@ -126,164 +139,36 @@ pub(super) fn asked(
     (!questions.is_empty()).then(|| quote_spanned!(here=> if false { #(#questions)* }))
 }
 
-/// The arguments that the body surely passes by value, each once.
-fn consumed(body: &TokenStream, candidates: &HashSet<String>) -> Vec<Ident> {
-    let mut seen = Seen::default();
-    seen.look(flat(body.clone()), candidates);
-    let mut names = HashSet::new();
-    seen.consumed.retain(|name| {
-        let name = name.to_string();
-        !seen.is_unsure && !seen.bound.contains(&name) && names.insert(name)
+/// The variables, and fields of variables, that the body surely passes by value, each once.
+fn consumed(body: &TokenStream, owned: &HashSet<String>) -> Vec<(Ident, TokenStream)> {
+    if owned.is_empty() {
+        return Vec::new();
+    }
+    let Ok(stmts) = Block::parse_within.parse2(body.clone()) else {
+        return Vec::new();
+    };
+    let mut seen = Seen::of(owned, &stmts);
+    let mut places = HashSet::new();
+    seen.consumed.retain(|(name, place)| {
+        !seen.bound.contains(&name.to_string()) && places.insert(place.to_string())
     });
+    // A `cfg` may remove a call.
+    if !seen.consumed.is_empty() && dense(body.clone()).contains("#[cfg") {
+        seen.consumed.clear();
+    }
     seen.consumed
-}
-
-#[derive(Default)]
-struct Seen {
-    /// Names that are alone as an argument of a call, or after `in`.
-    consumed: Vec<Ident>,
-    /// Names in a pattern, which may be other variables in the body.
-    bound: HashSet<String>,
-    /// Whether parts of the body may be left out.
-    is_unsure: bool,
-}
-
-impl Seen {
-    fn look(&mut self, tokens: TokenStream, candidates: &HashSet<String>) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        self.patterns(&tokens);
-        for (at, token) in tokens.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-            match token {
-                TokenTree::Group(group) => {
-                    // A macro may change its tokens in any way, and a `cfg` may remove a call.
-                    if is_punct(before, '!') {
-                        self.may_bind(group, tokens.get(at + 1));
-                        continue;
-                    }
-                    if at > 2 && is_word(tokens.get(at - 3), "macro_rules") {
-                        continue;
-                    }
-                    if is_punct(before, '#') {
-                        self.is_unsure |= group.stream().to_string().contains("cfg");
-                        continue;
-                    }
-                    if group.delimiter() == Delimiter::Parenthesis && calls(before) {
-                        self.handed_over(group.stream(), candidates);
-                    }
-                    self.look(group.stream(), candidates);
-                }
-                TokenTree::Ident(name)
-                    if is_word(before, "in")
-                        && candidates.contains(&name.to_string())
-                        && matches!(tokens.get(at + 1), Some(TokenTree::Group(_))) =>
-                {
-                    self.consumed.push(name.clone());
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// A macro that is a statement may bind the names in its input (`pin!(a);`). A macro with a string
-    /// literal prints or logs.
-    fn may_bind(&mut self, group: &Group, next: Option<&TokenTree>) {
-        let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
-        let is_text = |token: &TokenTree| matches!(token, TokenTree::Literal(_));
-        let is_statement = group.delimiter() == Delimiter::Brace || is_punct(next, ';');
-        if is_statement && !tokens.iter().any(is_text) {
-            self.bind(&tokens);
-        }
-    }
-
-    /// The names in the arguments of a call that are an argument alone.
-    fn handed_over(&mut self, arguments: TokenStream, candidates: &HashSet<String>) {
-        for (argument, _) in crate::args::split::pieces(arguments) {
-            let mut argument = argument.into_iter();
-            if let (Some(TokenTree::Ident(name)), None) = (argument.next(), argument.next())
-                && candidates.contains(&name.to_string())
-            {
-                self.consumed.push(name);
-            }
-        }
-    }
-
-    /// The names in patterns and of items: after `let`, `for`, `fn` and the like, before `=>`, and
-    /// between `|`.
-    fn patterns(&mut self, tokens: &[TokenTree]) {
-        let mut start = 0;
-        let mut bars = 0_usize;
-        let mut binds = false;
-        // The `>` of `=>`, and not the `>` of `Some::<T>(a)`.
-        let is_arrow = |at: Option<usize>| {
-            at.is_some_and(|at| {
-                at > 0 && is_punct(tokens.get(at), '>') && is_punct(tokens.get(at - 1), '=')
-            })
-        };
-        for (at, token) in tokens.iter().enumerate() {
-            match token {
-                TokenTree::Ident(word) if BINDING.iter().any(|it| word == it) => binds = true,
-                TokenTree::Ident(word) if word == "in" => binds = false,
-                TokenTree::Punct(punct) => match punct.as_char() {
-                    '>' if is_arrow(Some(at)) => {
-                        self.bind(&tokens[start..at]);
-                        start = at + 1;
-                    }
-                    '=' => binds = false,
-                    ';' => (binds, bars) = (false, 0),
-                    ',' if !binds => start = at + 1,
-                    '|' => bars += 1,
-                    _ => {}
-                },
-                // The body of the previous arm.
-                TokenTree::Group(_) if is_arrow(at.checked_sub(1)) => {
-                    start = at + 1;
-                }
-                _ => {}
-            }
-            if binds || bars % 2 == 1 {
-                self.bind(std::slice::from_ref(token));
-            }
-        }
-    }
-
-    fn bind(&mut self, tokens: &[TokenTree]) {
-        for token in tokens {
-            match token {
-                TokenTree::Ident(name) => {
-                    self.bound.insert(name.to_string());
-                }
-                TokenTree::Group(group) => {
-                    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
-                    self.bind(&inside);
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Keywords after which a new variable may be bound in the body.
-const BINDING: [&str; 7] = ["let", "for", "fn", "const", "static", "struct", "use"];
-
-/// Whether the token before the parentheses is called.
-fn calls(before: Option<&TokenTree>) -> bool {
-    const WORDS: [&str; 16] = [
-        "if", "match", "while", "return", "in", "let", "for", "fn", "break", "else", "mut", "ref",
-        "pub", "Fn", "FnMut", "FnOnce",
-    ];
-    matches!(before, Some(TokenTree::Ident(word)) if !WORDS.iter().any(|it| word == it))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(body: &str) -> String {
-        let candidates = ["a", "b", "self"].map(str::to_owned).into();
-        let names = consumed(&body.parse().unwrap(), &candidates);
-        let names: Vec<String> = names.iter().map(Ident::to_string).collect();
-        names.join(" ")
+    fn shown(body: &str, owned: &HashSet<String>) -> String {
+        let places = consumed(&body.parse().unwrap(), owned).into_iter();
+        let places: Vec<String> = places
+            .map(|(_, place)| place.to_string().replace(' ', ""))
+            .collect();
+        places.join(" ")
     }
 
     #[test]
@@ -295,7 +180,7 @@ mod tests {
             ("if c { f(a) } else { g(a) }", "a"),
             ("drop(self)", "self"),
             ("for x in a { f(x) }", "a"),
-            ("if c { f(&a) } else { f(a.b) }", ""),
+            ("if c { f(&a) } else { f(a.b) }", "a.b"),
             ("f(a + 1, -b, *self)", ""),
             ("println!(\"{}\", a); vec![f(a)]", ""),
             ("#[cfg(unix)] f(a);", ""),
@@ -310,8 +195,30 @@ mod tests {
             ("x.map(|(c, a)| f(a))", ""),
             ("for (a, c) in x { f(a) }", ""),
             ("fn g(a: u8) { f(a) } g(1)", ""),
-            ("return (a)", ""),
-            ("a.into_bytes()", ""),
+            ("return (&a)", ""),
+            ("a.into_bytes()", "a"),
+            ("a.into(); b.clone().into()", "a"),
+            (
+                "self.0.into_bytes(); f(self.0, self.1 .2); g(a.len)",
+                "self.0 self.1.2 a.len",
+            ),
+            ("f(a().b, &self.0, self.len())", ""),
+            ("spawn(async move { a.send(b.c).await })", "a b.c"),
+            ("spawn(async { a.send(1).await })", ""),
+            ("let c = move || b(g(&a).len()) + 1; c()", "a"),
+            ("let c = move |a: &str| a.len() + self.0; c(b)", "b"),
+            ("let c = a; let mut d: B = b; let _ = self;", "a b"),
+            ("let ref c = a; let &d = b; let (e, _) = self;", ""),
+            ("c = a; _ = b", ""),
+            ("S { a, c: b }; S { ..self }", "a b"),
+            ("T { f: (1, a), g: [b] }", "a b"),
+            ("[a; 3]; [0, b]; (a)", "b a"),
+            ("if c { a } else { b }", "a b"),
+            ("match a { X => b, _ => return self }", "b self"),
+            ("loop { break a }", "a"),
+            ("f::<A, a, B>(1)", ""),
+            ("items.map(a).sort_by_key(b)", ""),
+            ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a b"),
             ("shadow_clone!(a); f(a)", ""),
             ("info!(%a, \"sent\"); f(a)", "a"),
             ("bind! { a } f(a)", ""),
@@ -320,10 +227,31 @@ mod tests {
             ("use g::a; f(a)", ""),
             ("const a: u8 = 1; f(a)", ""),
             ("struct S; impl S { fn g(self) { f(self) } }", ""),
-            ("pub(self) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
+            ("pub(in a) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
         ];
+        let owned = ["a", "b", "self"].map(str::to_owned).into();
         for (body, expected) in cases {
-            assert_eq!(shown(body), expected, "{body}");
+            assert_eq!(shown(body, &owned), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn in_a_block_each_name_in_small_letters_may_be_a_variable() {
+        let cases = [
+            ("post(body).await", "body"),
+            ("Ok(Body)", ""),
+            ("let value = f(); Ok(value)", ""),
+            ("f(copied, n, true, u8::MAX)", ""),
+            ("self.send(body).map_err(wrap).or_insert_with(make)", "body"),
+            ("fn g() {} list.push(g); f(list)", "list"),
+            ("spawn(async move { call(&url) })", "url"),
+        ];
+        let mut errors = crate::errors::Errors::default();
+        let keys = "clone(copied), attempt = n".parse().unwrap();
+        let args = crate::args::parse(keys, &mut errors);
+        for (body, expected) in cases {
+            let owned = in_block(&body.parse().unwrap(), &args);
+            assert_eq!(shown(body, &owned), expected, "{body}");
         }
     }
 }

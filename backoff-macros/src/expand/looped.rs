@@ -325,7 +325,10 @@ impl Loop<'_> {
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
         let Some(key) = cut else {
-            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome;);
+            // The type may be known from where a block stands. This statement tells it before the judge is made.
+            let known = (!self.is_async && is_hole(returns))
+                .then(|| quote_spanned!(here=> if false { break __outcome; }));
+            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome; #known);
             return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
         };
         // The error is made in one place, so that only one message says that it cannot be made.
@@ -487,10 +490,11 @@ impl Loop<'_> {
             let name = Ident::new(name, judged_at);
             quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
         };
+        // The facts are looked for after the function or the patterns have told the type of the error.
         let by_function = |when_at: Span, when: &TokenStream| {
             let error = quote_spanned!(judged_at=> #k::__private::error_of(&__outcome));
             let k = self.library.at(when_at);
-            quote_spanned!(when_at=> #k::__private::when(#error, #when, #find))
+            quote_spanned!(when_at=> #k::__private::when(#error, #when, || #find))
         };
         if let (Some(Given { value, .. }), Some(when)) = (&self.args.when, &self.values.when) {
             // A message about the function points at it.

@@ -103,7 +103,7 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
     let judge = |judge: TokenStream| {
         quote_spanned! {here=>
             let _ = #k::__private::when(
-                #k::__private::error_of(&__outcome), #judge, |_| #k::__private::Option::None
+                #k::__private::error_of(&__outcome), #judge, || |_| #k::__private::Option::None
             );
         }
     };

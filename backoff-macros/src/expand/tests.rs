@@ -218,7 +218,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __judge = __backoff::__private::when(
                             __backoff::__private::error_of(&__outcome),
                             |e| e.is_busy(),
-                            __backoff::__private::Outcomes::of(&__outcome).__backoff_find(),
+                            || __backoff::__private::Outcomes::of(&__outcome).__backoff_find(),
                         );
                         match __backoff::__private::step(
                             &__backoff::__private::Context {
@@ -428,6 +428,9 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
                         loop {
                             let __outcome: _ = (|| { read() })();
+                            if false {
+                                break __outcome;
+                            }
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
@@ -489,6 +492,16 @@ fn each_form_and_each_key_in_the_written_code() {
 fn a_broken_body_survives() {
     let written = attribute("", "async fn f() -> Result<(), E> { let a = ; a. }").to_string();
     assert!(written.starts_with("async fn f"), "{written}");
+    for begun in [
+        "{ let a = client. }",
+        "async { client. }",
+        "async move { client.get(,) }",
+    ] {
+        let written = block("max_attempts = 3", begun).to_string();
+        assert!(written.contains("client"), "{written}");
+    }
+    let written = block("max_attempts = 3", "call(1)").to_string();
+    assert!(!written.contains("let _ = call"), "{written}");
 }
 
 #[test]

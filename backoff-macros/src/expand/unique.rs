@@ -8,6 +8,7 @@ use syn::{Attribute, FnArg, ItemFn, Pat, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
+use crate::bindings::is_constant;
 use crate::groups::inside;
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
@@ -104,14 +105,12 @@ fn values(given: TokenStream) -> TokenStream {
     pieces.collect()
 }
 
-/// The name, if the pattern is only a name. A name in capitals is a unit struct or a constant, which
-/// cannot be `mut`.
+/// The name, if the pattern is only a name.
 fn plain(pat: &Pat) -> Option<&Ident> {
     match pat {
         Pat::Ident(pat) => {
             let is_plain = pat.by_ref.is_none() && pat.mutability.is_none() && pat.subpat.is_none();
-            let is_variable = !pat.ident.to_string().starts_with(char::is_uppercase);
-            (is_plain && is_variable).then_some(&pat.ident)
+            (is_plain && !is_constant(pat)).then_some(&pat.ident)
         }
         _ => None,
     }

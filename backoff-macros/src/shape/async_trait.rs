@@ -14,34 +14,25 @@
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use syn::ItemFn;
 
-use crate::groups::is_word;
+use crate::groups::{is_punct, is_word};
 
 use super::Shape;
 use super::ending::last_async;
 
 /// `let __ret: T = { body };`
 pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let ends_with_equals =
-        matches!(before.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=');
-    if group.delimiter() != Delimiter::Brace || !ends_with_equals {
-        return None;
-    }
-    let name = before
-        .iter()
-        .rposition(|token| matches!(token, TokenTree::Ident(word) if word == "__ret"))?;
-    let is = |at: usize, text: &str| {
-        before
-            .get(at)
-            .is_some_and(|token| token.to_string() == text)
-    };
-    if name == 0 || !is(name - 1, "let") || !is(name + 1, ":") {
-        return None;
-    }
-    let ty = &before[name + 2..before.len() - 1];
-    let ends_before = ty
-        .iter()
-        .any(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';'));
-    (!ends_before).then(|| Some(ty.iter().cloned().collect()))
+    let equals = before.split_last().filter(|(last, _)| is_punct(*last, '='));
+    let_of_type("__ret", equals?.1, group).map(Some)
+}
+
+/// The type in `let name: T`, which is all that comes before the `=` and the braces of its value.
+pub(super) fn let_of_type(name: &str, before: &[TokenTree], group: &Group) -> Option<TokenStream> {
+    let named = before.iter().rposition(|token| is_word(token, name))?;
+    let (colon, ty) = before.get(named + 1..)?.split_first()?;
+    let is_let = named > 0 && is_word(&before[named - 1], "let") && is_punct(colon, ':');
+    let ends_before = ty.iter().any(|token| is_punct(token, ';'));
+    let is_it = group.delimiter() == Delimiter::Brace && is_let && !ends_before;
+    is_it.then(|| ty.iter().cloned().collect())
 }
 
 /// The `let mut name = name;` that `#[async_trait]` writes for an argument `mut name`: the name, its

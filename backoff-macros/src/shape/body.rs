@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use super::{Shape, async_trait, runtime};
-use crate::groups::with;
+use crate::groups::{dense, is_punct, is_word, with};
 
 /// A part of a body that another attribute has put deeper: its statements, and their type, if the type
 /// is written beside them.
@@ -23,6 +23,7 @@ pub(crate) fn around_body(
 ) -> TokenStream {
     let places: &[Place] = match shape {
         Shape::InRuntime => &[runtime::body],
+        _ if is_resolver(&tokens) => &[resolver],
         _ => &[async_trait::body, instrument],
     };
     for &place in places {
@@ -78,4 +79,32 @@ fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream
         matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
     });
     (group.delimiter() == Delimiter::Brace && is_marked).then_some(None)
+}
+
+/// Whether async-graphql's `#[Object]` has rewritten this body. For a resolver whose return type is
+/// another name than `Result` it writes one of these, always `Ok` to the function's caller:
+///
+/// ```text
+/// { ::std::result::Result::Ok(async move { let value: T = { body }; value }.await) }
+/// { let value: T = async move { body }.await; ::std::result::Result::Ok(value) }
+/// ```
+fn is_resolver(body: &TokenStream) -> bool {
+    let mut tokens = body.clone().into_iter();
+    let (Some(TokenTree::Group(group)), None) = (tokens.next(), tokens.next()) else {
+        return false;
+    };
+    let text = dense(group.stream());
+    text.starts_with("::std::result::Result::Ok(asyncmove{letvalue:")
+        || text.starts_with("letvalue:") && text.ends_with("::std::result::Result::Ok(value)")
+}
+
+fn resolver(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
+    let before = match before {
+        [before @ .., first, second] if is_word(first, "async") && is_word(second, "move") => {
+            before
+        }
+        _ => before,
+    };
+    let equals = before.split_last().filter(|(last, _)| is_punct(*last, '='));
+    async_trait::let_of_type("value", equals?.1, group).map(Some)
 }

@@ -11,24 +11,12 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
+use crate::groups::dense;
+
 /// Whether the body starts a runtime that another attribute has written.
 pub(crate) fn is_started(body: TokenStream) -> bool {
-    let (mut says_so, mut blocks) = (false, false);
-    look(body, &mut says_so, &mut blocks);
-    says_so && blocks
-}
-
-fn look(tokens: TokenStream, says_so: &mut bool, blocks: &mut bool) {
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => look(group.stream(), says_so, blocks),
-            TokenTree::Ident(word) => *blocks |= word == "block_on",
-            TokenTree::Literal(literal) => {
-                *says_so |= literal.to_string() == "\"Failed building the Runtime\"";
-            }
-            TokenTree::Punct(_) => {}
-        }
-    }
+    let text = dense(body);
+    text.contains("\"FailedbuildingtheRuntime\"") && text.contains("block_on")
 }
 
 /// Whether the body in it is found too.

@@ -218,6 +218,48 @@ fn copies() {
     same(|_| Ok(2), |flaky| run(sent(not_sync(flaky, Cell::new(1)))));
 }
 
+/// Letters say nothing about a name: each of these is an argument, but for the last one.
+#[test]
+#[allow(non_snake_case, clippy::let_unit_value)]
+fn names_in_any_letters() {
+    #[retry(base = "1ms", clone(Seen, 数, B))]
+    async fn fresh(
+        flaky: &Flaky,
+        mut Seen: Vec<u32>,
+        mut 数: Vec<u32>,
+        B: Vec<u32>,
+    ) -> Result<(usize, usize, Box<[u32]>), ApiError> {
+        Seen.push(1);
+        数.push(1);
+        let boxed = B.into_boxed_slice();
+        flaky.call()?;
+        Ok((Seen.len(), 数.len(), boxed))
+    }
+    #[retry(base = "1ms", keep(Seen, Whole))]
+    fn kept(
+        flaky: &Flaky,
+        mut Seen: u32,
+        (mut Whole @ 0.., _): (u32, u8),
+    ) -> Result<(u32, u32), ApiError> {
+        Seen += 1;
+        Whole += 1;
+        flaky.call()?;
+        Ok((Seen, Whole))
+    }
+    struct Once;
+    #[retry(base = "1ms")]
+    fn constant(flaky: &Flaky, Once: Once) -> Result<Once, ApiError> {
+        flaky.call()?;
+        Ok(Once)
+    }
+    let got = run(fresh(&Flaky::failing(2), vec![], vec![], vec![]));
+    assert_eq!(got, Ok((1, 1, [].into())));
+    assert_eq!(kept(&Flaky::failing(2), 0, (0, 0)), Ok((3, 3)));
+    let flaky = Flaky::failing(2);
+    assert!(constant(&flaky, Once).is_ok());
+    assert_eq!(flaky.calls(), 3);
+}
+
 struct Counter(u32);
 
 impl Counter {

@@ -82,3 +82,44 @@ fn copies() {
     });
     assert_eq!(run(sent), Ok(vec![7, 1]));
 }
+
+/// An error that is no `Fault` and whose type is known from where the block stands, or from a key.
+#[test]
+fn types_from_outside() {
+    #[derive(Debug, PartialEq)]
+    struct Own(u16);
+    impl From<ApiError> for Own {
+        fn from(error: ApiError) -> Self {
+            Own(error.0)
+        }
+    }
+    fn returned(flaky: &Flaky) -> Result<u32, Own> {
+        retry_block!(base = "1ms", { Ok(flaky.call()?) })
+    }
+    fn judged(flaky: &Flaky) -> Result<u32, Own> {
+        retry_block!(base = "1ms", when = |error| error.0 == 503, {
+            Ok(flaky.call()?)
+        })
+    }
+    fn matched(flaky: &Flaky) -> Result<u32, Own> {
+        let called: Result<_, Own> = retry_block!(base = "1ms", on = [Own(503)], {
+            let called = flaky.call()?;
+            Ok(called)
+        });
+        called
+    }
+    async fn awaited(flaky: &Flaky) -> Result<u32, Own> {
+        retry_block!(base = "1ms", when = |error: &Own| error.0 == 503, async {
+            Ok(flaky.call()?)
+        })
+        .await
+    }
+    async fn by_pattern(flaky: &Flaky) -> Result<u32, Own> {
+        retry_block!(base = "1ms", on = [Own(503)], async { Ok(flaky.call()?) }).await
+    }
+    assert_eq!(returned(&Flaky::failing(2)), Ok(3));
+    assert_eq!(judged(&Flaky::failing(2)), Ok(3));
+    assert_eq!(matched(&Flaky::failing(2)), Ok(3));
+    assert_eq!(run(awaited(&Flaky::failing(2))), Ok(3));
+    assert_eq!(run(by_pattern(&Flaky::failing(2))), Ok(3));
+}

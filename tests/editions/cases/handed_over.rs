@@ -100,6 +100,93 @@ fn those_that_hold_a_mutable_reference() {
     assert_eq!(run(moved(&mut Db(0), Id(1))), Ok(3));
 }
 
+/// Every form that passes a value on, with values that all attempts have.
+#[test]
+fn in_every_form() {
+    #[derive(Clone, Copy)]
+    struct Pair {
+        id: Id,
+        small: u8,
+    }
+    impl Pair {
+        #[retry(base = "1ms")]
+        fn fields(self, db: &mut Db) -> Answer {
+            let id = self.id;
+            let parts = (taken(self.id).0, [self.small]);
+            assert_eq!((parts, id.0), ((1, [2]), 1));
+            write(db)
+        }
+    }
+    #[retry(base = "1ms")]
+    async fn forms(id: Id, small: u8, read: Read<'_>, text: &str, db: Conn<'_>) -> Answer {
+        let same = id;
+        let pair = Pair { id, small };
+        let other = (pair, [id, same], { read });
+        let wide: u32 = small.into();
+        let owned: String = text.into();
+        let read = move || read.0 + id.0;
+        let task = async move { read() + same.0 };
+        assert_eq!((wide, owned.as_str(), task.await), (2, "a", 2));
+        assert_eq!(other.0.id.0, 1);
+        write(db)
+    }
+    // Nothing takes the text: it is only named.
+    #[retry(base = "1ms")]
+    fn lent(text: String, pair: (String, u8), db: &mut Db) -> Answer {
+        let _ = text;
+        let (ref name, _) = pair;
+        let size = move |add: usize| add + 1;
+        let sizes = (text.len(), size(name.len()), [&text].len());
+        assert_eq!(sizes, (1, 3, 1));
+        match pair {
+            (_, 2) => write(db),
+            _ => Err(ApiError(400)),
+        }
+    }
+    let pair = Pair {
+        id: Id(1),
+        small: 2,
+    };
+    assert_eq!(pair.fields(&mut Db(0)), Ok(3));
+    let got = run(forms(Id(1), 2, &Db(0), "a", &mut Db(0)));
+    assert_eq!(got, Ok(3));
+    let pair = ("ab".to_owned(), 2);
+    assert_eq!(lent("a".to_owned(), pair, &mut Db(0)), Ok(3));
+}
+
+fn shown<E: ToString>(error: E) -> String {
+    error.to_string()
+}
+
+/// In a block any name may be a variable, a function or a constant.
+#[test]
+fn in_blocks() {
+    #[derive(Debug, PartialEq)]
+    struct Unit;
+    let (mut db, id, text) = (Db(0), Id(1), "a");
+    let (conn, later, call) = (&mut db, Default::default(), || 1);
+    let got = retry_block!(base = "1ms", attempt = n, {
+        fn own(id: Id) -> u8 {
+            id.0
+        }
+        let _ = (taken(n), taken(own), taken(Unit), taken(call));
+        let same: Id = taken(id);
+        let words = (text, u8::max(later, own(same)));
+        let failed = "x".parse::<u8>().map_err(shown);
+        failed.unwrap_or_else(|text: String| taken(text).len() as u8);
+        assert_eq!(words, ("a", 1));
+        write(conn)
+    });
+    assert_eq!(got, Ok(3));
+    let (conn, read) = (&mut db, &Db(2));
+    let got = retry_block!(base = "1ms", async move {
+        let ready = async move { taken(read).0 + id.0 };
+        assert_eq!(ready.await, 3);
+        copied(id, conn)
+    });
+    assert_eq!(run(got), Ok(6));
+}
+
 impl<'a> From<Row<'a>> for &'a mut Db {
     fn from(row: Row<'a>) -> Self {
         row.0

@@ -155,6 +155,7 @@ mod late;
 mod names;
 mod policies;
 mod responses;
+mod rewritten;
 mod runtimes;
 mod sends;
 mod spans;

@@ -1,10 +1,10 @@
-//! An argument, or `self`, that the first attempt would consume.
+//! A value that the first attempt would consume: an argument, `self`, a variable around a block.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use backoff_core::retry;
+use backoff_core::{retry, retry_block};
 use ui::ApiError;
 
 #[derive(Clone)]
@@ -33,7 +33,6 @@ impl Client {
         Ok(())
     }
 
-    // A method that takes `self` by value is not seen by the macro.
     fn into_text(self) -> String {
         self.0
     }
@@ -41,6 +40,11 @@ impl Client {
     #[retry]
     fn text(self) -> Result<String, ApiError> {
         Ok(self.into_text())
+    }
+
+    #[retry]
+    fn of_a_field(self) -> Result<(), ApiError> {
+        send(self.0)
     }
 }
 
@@ -131,6 +135,67 @@ fn part((request, _n): (Request, u8)) -> Result<(), ApiError> {
 #[retry]
 fn future(request: Request) -> impl Future<Output = Result<(), ApiError>> {
     async move { send(request) }
+}
+
+struct Letter {
+    body: Request,
+    copies: u8,
+}
+
+#[retry]
+async fn into(text: String) -> Result<Box<str>, ApiError> {
+    Ok(text.into())
+}
+
+#[retry]
+async fn in_a_task(request: Request) -> Result<usize, ApiError> {
+    let task = async move { request.0.len() + size(&request) };
+    Ok(task.await)
+}
+
+#[retry]
+async fn in_a_closure(request: Request) -> Result<usize, ApiError> {
+    let size = move || size(&request);
+    Ok(size())
+}
+
+#[retry]
+async fn bound(request: Request) -> Result<usize, ApiError> {
+    let other: Request = request;
+    Ok(size(&other))
+}
+
+#[retry]
+async fn in_a_struct(request: Request, body: Request) -> Result<(Letter, Letter), ApiError> {
+    let letter = Letter { body: request, copies: 1 };
+    Ok((letter, Letter { body, copies: 2 }))
+}
+
+#[retry]
+async fn in_a_tuple(request: Request) -> Result<(u8, Request), ApiError> {
+    Ok((1, request))
+}
+
+#[retry]
+async fn in_an_array(request: Request) -> Result<[Request; 1], ApiError> {
+    Ok([request])
+}
+
+fn size(request: &Request) -> usize {
+    request.0.len()
+}
+
+async fn in_blocks(request: Request, text: String, letter: Letter) -> Result<(), ApiError> {
+    retry_block!(max_attempts = 3, async { send(request) }).await?;
+    retry_block!(on = [503], async move {
+        send(Box::<str>::from(""))?;
+        send::<Box<str>>(text.into())
+    })
+    .await?;
+    retry_block!(max_attempts = 3, {
+        assert!(letter.copies > 0);
+        send(letter.body)
+    })
 }
 
 fn main() {}

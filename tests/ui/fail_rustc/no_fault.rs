@@ -1,6 +1,6 @@
 //! Codes need an error that tells its status; `faults` and `forward` need errors, too.
 
-use backoff_core::{Fault, retry};
+use backoff_core::{Fault, retry, retry_block};
 use ui::ApiError;
 
 struct Mine;
@@ -43,6 +43,17 @@ pub enum Error {
 #[retry(on = [Error::BUSY])]
 async fn capitals() -> Result<(), Error> {
     Err(Error::BUSY)
+}
+
+/// The error has no type inside of the block, and is no `Fault`.
+async fn type_from_outside(text: &str) -> Result<u32, Mine> {
+    retry_block!(max_attempts = 3, async { Ok(text.parse::<u32>()?) }).await
+}
+
+impl From<std::num::ParseIntError> for Mine {
+    fn from(_: std::num::ParseIntError) -> Self {
+        Mine
+    }
 }
 
 fn main() {}

@@ -26,6 +26,13 @@ async fn changed(mut a: Vec<u8>, (mut b, _c): (u32, u32)) -> Result<usize, ApiEr
     Ok(a.len() + b as usize)
 }
 
+#[retry(base = "1ms")]
+async fn in_any_letters(mut Seen: Vec<u8>, mut 数: Vec<u8>) -> Result<usize, ApiError> {
+    Seen.push(1);
+    数.push(1);
+    Ok(Seen.len() + 数.len())
+}
+
 struct S(u32);
 
 impl S {
