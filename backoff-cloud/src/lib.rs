@@ -160,7 +160,11 @@ pub use backoff_core::{PolicySettings, PolicySettingsError};
 pub use backoff_core::__private;
 
 #[cfg(feature = "macros")]
-pub use backoff_macros::{FaultCloud as Fault, retry_cloud as retry};
+#[doc = include_str!("fault.md")]
+pub use backoff_macros::FaultCloud as Fault;
+#[cfg(feature = "macros")]
+#[doc = include_str!("retry.md")]
+pub use backoff_macros::retry_cloud as retry;
 
 /// Runs the README's example as a test.
 #[cfg(all(doctest, feature = "macros", feature = "tokio"))]

@@ -190,8 +190,13 @@ pub use state::{Attempt, Decision, RequestId, RetryState, Wait, WaitSource};
 #[cfg(feature = "std")]
 pub use stop::Stop;
 
+// The pages of the macros are here, because their links and their examples need this crate.
 #[cfg(feature = "macros")]
-pub use backoff_macros::{Fault, retry};
+#[doc = include_str!("fault.md")]
+pub use backoff_macros::Fault;
+#[cfg(feature = "macros")]
+#[doc = include_str!("retry.md")]
+pub use backoff_macros::retry;
 
 /// Retries a block that borrows and changes what is around it. The keys are those of
 /// [`#[retry]`](macro@retry), before the block; `clone(..)` names variables,

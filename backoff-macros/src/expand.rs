@@ -356,4 +356,4 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

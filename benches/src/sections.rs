@@ -22,6 +22,7 @@ Sections:
     allocations                 how often a call asks for memory
     heap [--million]            memory of each of 100,000 waiting tasks; with --million, also of a million
     build                       CPU seconds of builds; takes some minutes
+    build-check                 of `build` only `cargo check` of 300 annotated functions
     all                         everything, also the million tasks
 ";
 
@@ -64,6 +65,7 @@ fn print(named: &[&str]) -> io::Result<bool> {
         "heap",
         "--million",
         "build",
+        "build-check",
     ];
     if let Some(name) = named
         .iter()
@@ -93,6 +95,9 @@ fn print(named: &[&str]) -> io::Result<bool> {
     }
     if has("build") {
         println!("## Build\n\n{}", tables(&build::measure()?, 2));
+    }
+    if has("build-check") {
+        println!("## Build\n\n{}", tables(&build::check()?, 2));
     }
     Ok(true)
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use expect_test::expect_file;
 
 use super::table::{KEYS, Key};
+use crate::expand::tests::{attribute, shown};
 
 /// `file` with `written` between the two lines.
 fn with(file: &str, from: &str, written: &str, to: &str) -> String {
@@ -17,20 +18,32 @@ fn example(key: &Key) -> &'static str {
     key.page.example.unwrap_or(key.usage)
 }
 
+/// The text with a link around each code that begins with a capital letter, which is a type. rustdoc
+/// refuses a link that leads nowhere.
+fn linked(text: &str) -> String {
+    let pieces = text.split('`').enumerate().map(|(i, piece)| match i % 2 {
+        0 => piece.to_owned(),
+        _ if piece.starts_with(char::is_uppercase) => format!("[`{piece}`]"),
+        _ => format!("`{piece}`"),
+    });
+    pieces.collect()
+}
+
 fn row(key: &Key) -> String {
     let code = |text: &str| format!("`{}`", text.replace('|', r"\|"));
     let cells = [
         code(key.name),
-        key.page.takes.to_owned(),
-        key.page.without.to_owned(),
+        linked(key.page.takes),
+        linked(key.page.without),
         code(example(key)),
     ];
     let cells = cells.map(|cell| if cell.is_empty() { cell } else { cell + " " });
     format!("| {}|\n", cells.join("| "))
 }
 
+/// One test for both, because each writes the whole page.
 #[test]
-fn the_tables_of_the_page_have_the_keys() {
+fn the_page_has_the_keys_and_the_written_code() {
     let mut groups: Vec<&str> = KEYS.iter().map(|key| key.page.group).collect();
     let mut seen = HashSet::new();
     groups.retain(|group| seen.insert(*group));
@@ -45,6 +58,12 @@ fn the_tables_of_the_page_have_the_keys() {
     let page = include_str!("../retry.md");
     let from = "All are optional, in any order.\n\n";
     let page = with(page, from, &tables, "# Durations");
+    let from = "# What the attribute writes\n\nFor the function `order` above:\n\n```text\n";
+    let (before, order) = page.split_once(")]\nasync fn order(").expect("an example");
+    let (_, keys) = before.rsplit_once("#[retry(").expect("its keys");
+    let (order, _) = order.split_once("\n\n").expect("its end");
+    let written = shown(&attribute(keys, &format!("async fn order({order}")));
+    let page = with(&page, from, &written, "```");
     expect_file!["../retry.md"].assert_eq(&page);
 }
 

@@ -7,7 +7,7 @@ fn read(text: &str) -> TokenStream {
     text.parse().unwrap()
 }
 
-fn attribute(keys: &str, function: &str) -> TokenStream {
+pub(crate) fn attribute(keys: &str, function: &str) -> TokenStream {
     crate::retry_in("backoff_core", read(keys), read(function))
 }
 
@@ -17,7 +17,7 @@ fn block(keys: &str, block: &str) -> TokenStream {
 }
 
 /// The code as a reader would see it. `p::` stands for the path of what only written code calls.
-fn shown(written: &TokenStream) -> String {
+pub(crate) fn shown(written: &TokenStream) -> String {
     let written = written.to_string();
     let written = written.replace(":: backoff_core :: __private ::", "p ::");
     let written = written.replace("my :: lib :: __private ::", "p ::");
