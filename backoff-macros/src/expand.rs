@@ -21,7 +21,7 @@ use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 use crate::args::Args;
 use crate::bindings::{self, Binding};
 use crate::check::Repeated;
-use crate::groups::{inside, is_word, with};
+use crate::groups::{inside, is_comma, is_word, with};
 use crate::place::Scope;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
@@ -193,10 +193,10 @@ pub(crate) fn refused_block(
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
         None => {
-            let first = tokens.clone().into_iter().next();
+            let mut block = tokens.into_iter().take_while(|it| !is_comma(it)).peekable();
             let is_block =
-                is_word(first.as_ref(), "async") || matches!(first, Some(TokenTree::Group(_)));
-            let unread = is_block.then(|| quote!(let _ = #tokens;));
+                is_word(block.peek(), "async") || matches!(block.peek(), Some(TokenTree::Group(_)));
+            let unread = is_block.then(|| quote!(let _ = #(#block)*;));
             quote_spanned!(Span::mixed_site()=> { #before #unread __refused })
         }
     }
