@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
+use syn::Expr;
 use syn::spanned::Spanned;
 
 use super::copies::Copies;
@@ -251,7 +252,14 @@ impl Loop<'_> {
             is_known: true,
         };
         let policy_place = self.scope.of_policy(self.args);
+        // The compiler makes a constant of references to constants by itself.
+        let is_made_of_paths = matches!(&self.args.policy, Some(it) if matches!(it.value, Expr::Path(_)))
+            && self.args.rules().is_empty()
+            && self.args.cuts().is_none();
         match policy_place.max(self.values.place) {
+            Place::Item | Place::Inline if is_made_of_paths => {
+                known(None, &of(quote_spanned!(here=> &#policy)))
+            }
             Place::Item if may_pay => known(Some(context()), &named),
             Place::Item => {
                 let item = context();
