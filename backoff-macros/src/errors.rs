@@ -55,7 +55,9 @@ pub(crate) fn show(tokens: impl ToTokens) -> String {
         (" (", "("),
         ("& ", "&"),
         ("&&", "&& "),
-        ("{..}", "{ .. }"),
+        ("{..", "{ .."),
+        (",..", ", .."),
+        ("..}", ".. }"),
     ] {
         shown = shown.replace(from, to);
     }

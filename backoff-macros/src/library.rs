@@ -14,6 +14,7 @@ mod groups;
 mod hints;
 mod place;
 mod rewrite;
+mod seen;
 mod shape;
 
 use proc_macro2::TokenStream;

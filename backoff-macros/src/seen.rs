@@ -59,7 +59,8 @@ impl<'a> Seen<'a> {
                 }
                 Stmt::Item(item) => self.bind(item),
                 Stmt::Expr(expr, end) => self.look(expr, end.is_none()),
-                // It may bind the names in its input (`pin!(a);`). With a string it prints or logs.
+                // A macro may bind the names in its input (`pin!(a);`). With a literal in its input, it only
+                // prints or logs.
                 Stmt::Macro(StmtMacro { mac, .. }) => {
                     let mut input = mac.tokens.clone().into_iter();
                     if !input.any(|token| matches!(token, TokenTree::Literal(_))) {

@@ -20,7 +20,7 @@ pin_project! {
     /// One attempt, cut after a limit or when the deadline is over.
     pub struct Cut<A, S, F> {
         // Makes the timer from the limit. A closure takes less room than the context.
-        made: F,
+        make: F,
         // Dropped when it is cut.
         #[pin]
         attempt: Option<A>,
@@ -29,15 +29,15 @@ pin_project! {
     }
 }
 
-/// One attempt, cut after `limit` or when the deadline is over: when `made` says, see [`timer`].
+/// One attempt, cut after `limit` or when the deadline is over: by the timer that `make` makes.
 #[inline]
-pub const fn cut<A, S, F>(limit: Duration, made: F, attempt: A) -> Cut<A, S, F>
+pub const fn cut<A, S, F>(limit: Duration, make: F, attempt: A) -> Cut<A, S, F>
 where
     A: Future,
     F: Fn(Duration) -> (Duration, Option<S>),
 {
     Cut {
-        made,
+        make,
         attempt: Some(attempt),
         timer: Timer::new(limit),
     }
@@ -58,8 +58,8 @@ where
             return Poll::Ready(expired());
         };
         let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
-        let (timer, made) = (this.timer, &*this.made);
-        let outcome = ready!(timer.poll_attempt(attempt, made, cx, Stage::Whole, poll));
+        let (timer, make) = (this.timer, &*this.make);
+        let outcome = ready!(timer.poll_attempt(attempt, make, cx, Stage::Whole, poll));
         if outcome.is_err() {
             cut_flag::cutting(|| this.attempt.set(None));
         }
@@ -67,8 +67,7 @@ where
     }
 }
 
-/// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less, and
-/// its time.
+/// The timer of an attempt: see [`Run::timer`].
 #[inline]
 pub fn timer<C: Clock + Sleep>(
     context: &Context<'_>,

@@ -48,7 +48,7 @@ where
     Settings::of(V::typed(When { judge, find }))
 }
 
-/// What a function returns that judges an error.
+/// The return type of a function that judges an error.
 #[diagnostic::on_unimplemented(
     message = "`when` takes a function that returns a `bool` or a `Verdict`",
     label = "this function returns `{Self}`"

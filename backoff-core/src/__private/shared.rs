@@ -5,17 +5,17 @@
 
 use core::{marker::PhantomData, ops::Deref};
 
-/// An argument that is passed on by value. Every attempt has it if its type is `Copy`.
+/// A value that is passed on. Every attempt has it if its type is `Copy`.
 pub struct HandedOver<'a, T>(Reborrowed<'a, T>);
 
-/// Every attempt has the argument if its type is `&mut`.
+/// Every attempt has the value if its type is `&mut`.
 pub struct Reborrowed<'a, T>(Taken<'a, T>);
 
-/// The first attempt takes the argument.
+/// The first attempt takes the value.
 pub struct Taken<'a, T>(PhantomData<&'a T>);
 
 impl<'a, T> HandedOver<'a, T> {
-    /// The argument.
+    /// The value.
     pub const fn of(_: &'a T) -> Self {
         HandedOver(Reborrowed(Taken(PhantomData)))
     }
@@ -54,7 +54,7 @@ impl<T> Taken<'_, T> {
     }
 }
 
-/// An argument that only the first attempt has. The type is not named: for a type with a parameter the
+/// A value that only the first attempt has. The type is not named: for a type with a parameter the
 /// compiler would advise to require a hidden trait.
 pub struct Consumed;
 

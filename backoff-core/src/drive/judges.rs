@@ -26,8 +26,7 @@ pub trait Judge<E> {
     }
 }
 
-/// No judge implements this: a call that is begun takes no function that judges. It says where the
-/// function belongs.
+/// No type implements this trait: its message says that `when` is a method of the policy.
 #[diagnostic::on_unimplemented(
     message = "a call takes no function that judges: write `POLICY.when(..).retry(..)`",
     label = "`when` is a method of the policy"

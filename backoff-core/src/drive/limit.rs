@@ -181,9 +181,15 @@ pin_project! {
     pub struct Timer<S> {
         #[pin]
         sleep: Option<S>,
-        // In nanoseconds, which take half of the room.
+        // In nanoseconds, because a `Duration` takes twice the room.
         limit: u64,
     }
+}
+
+/// A time, and its timer. No time needs no timer.
+#[inline]
+pub(crate) fn timer_of<R: Sleep>(runtime: &R, time: Duration) -> (Duration, Option<R::Sleep>) {
+    (time, (!time.is_zero()).then(|| runtime.sleep(time)))
 }
 
 impl<S> Timer<S> {
@@ -201,7 +207,7 @@ impl<S> Timer<S> {
     fn expired(
         self: Pin<&mut Self>,
         is_over: bool,
-        made: impl FnOnce(Duration) -> (Duration, Option<S>),
+        make: impl FnOnce(Duration) -> (Duration, Option<S>),
         cx: &mut Context<'_>,
     ) -> Option<TimedOut>
     where
@@ -211,7 +217,7 @@ impl<S> Timer<S> {
         let is_over = match this.sleep.as_mut().as_pin_mut() {
             Some(_) => is_over,
             None => {
-                let (limit, sleep) = made(Duration::from_nanos(*this.limit));
+                let (limit, sleep) = make(Duration::from_nanos(*this.limit));
                 *this.limit = nanos(limit);
                 this.sleep.set(sleep);
                 let sleep = this.sleep.as_mut().as_pin_mut();
@@ -229,7 +235,7 @@ impl<S> Timer<S> {
     pub(crate) fn poll_attempt<A, T>(
         mut self: Pin<&mut Self>,
         attempt: Pin<&mut A>,
-        made: impl FnOnce(Duration) -> (Duration, Option<S>),
+        make: impl FnOnce(Duration) -> (Duration, Option<S>),
         cx: &mut Context<'_>,
         stage: Stage,
         poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
@@ -243,7 +249,7 @@ impl<S> Timer<S> {
         {
             return Poll::Ready(Ok(outcome));
         }
-        match self.expired(is_over, made, cx) {
+        match self.expired(is_over, make, cx) {
             Some(late) => Poll::Ready(Err(late)),
             None => Poll::Pending,
         }

@@ -1,7 +1,7 @@
 //! Operations that can be attempted several times, async and blocking.
 
 use super::{
-    call_info::CallInfo, call_state::CallState, context::Context as CallContext,
+    call_info::CallInfo, call_state::CallState, context::Context as CallContext, limit::timer_of,
     opaque::named_in_debug, write_outcome::WriteOutcome,
 };
 use crate::{
@@ -48,16 +48,13 @@ impl<R: Clock> Run<'_, R> {
         self.state.remaining(self.context, self.runtime)
     }
 
-    /// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less, and
-    /// its time. No time needs no timer.
+    /// The time of an attempt (`limit`, or the rest of the deadline if that is shorter), and its timer.
     #[inline]
     pub(crate) fn timer(&self, limit: Duration) -> (Duration, Option<R::Sleep>)
     where
         R: Sleep,
     {
-        let limit = limit.min(self.remaining());
-        let sleep = (!limit.is_zero()).then(|| self.runtime.sleep(limit));
-        (limit, sleep)
+        timer_of(self.runtime, limit.min(self.remaining()))
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.

@@ -6,7 +6,8 @@ use syn::parse::Parser;
 use syn::{Expr, Lit};
 
 use super::given::Form;
-use super::table::{Args, Key, named};
+use super::keys::find;
+use super::table::{Args, Key};
 use super::value::key_and_value;
 use crate::errors::show;
 
@@ -77,7 +78,7 @@ const NAMES: &[(&str, &str)] = &[
     ("name", "operation"),
     ("in_a_row success_threshold", "consecutive"),
     (
-        "codes error errors include retry_for retry_on status status_codes statuses",
+        "codes include retry_for retry_on status status_codes statuses",
         "on",
     ),
     (
@@ -85,18 +86,19 @@ const NAMES: &[(&str, &str)] = &[
         "when",
     ),
     (
-        "abort_on exclude give_up ignore no_retry_for",
+        "abort_on error errors exclude give_up ignore no_retry_for",
         "name the errors to retry in `on`, or write `when = |error| ..`, which returns \
          `false` for errors that are not retried",
     ),
     (
         "retry_if_result retry_on_result",
-        "write `until = |value| ..`, which is the opposite: `true` for a value that is not \
-         asked for again",
+        "write `until = |value| ..`, which returns the opposite: `true` for a value that ends \
+         the call",
     ),
     (
         "context",
-        "name the arguments that an attempt consumes in `clone(..)`; it borrows the others",
+        "name the arguments that an attempt consumes in `clone(..)`; an attempt borrows the \
+         other arguments",
     ),
     (
         "after before_sleep listener on_error on_failure on_retry",
@@ -104,8 +106,7 @@ const NAMES: &[(&str, &str)] = &[
     ),
     (
         "retry_after",
-        "remove it, because the `Retry-After` of a server is obeyed: `max_retry_after` says \
-         up to which length",
+        "remove it: the library obeys a server's `Retry-After`, up to `max_retry_after`",
     ),
     ("executor", "runtime"),
     ("krate", "crate"),
@@ -122,7 +123,7 @@ const RETRIES: &str = "retries";
 pub(super) fn instead(word: &str, value: Option<TokenStream>) -> Option<String> {
     let name = snake(word);
     if let Some(meant) = meaning(&name) {
-        return Some(match named(meant) {
+        return Some(match find(meant) {
             Some(key) => renamed(key, value),
             None if meant == RETRIES => one_more(value),
             None => meant.to_owned(),
@@ -134,7 +135,7 @@ pub(super) fn instead(word: &str, value: Option<TokenStream>) -> Option<String> 
         "s" | "sec" | "secs" | "seconds" => "s",
         _ => return None,
     };
-    let key = named(meaning(stem)?).filter(|key| key.takes_time())?;
+    let key = find(meaning(stem)?).filter(|key| key.takes_time())?;
     let value = Literal::string(&format!("{}{unit}", value?));
     Some(renamed(key, Some(quote!(#value))))
 }
@@ -145,7 +146,7 @@ fn meaning(name: &str) -> Option<&str> {
         .find(|(names, _)| names.split(' ').any(|other| other == name));
     other
         .map(|&(_, meant)| meant)
-        .or(named(name).map(|own| own.name))
+        .or(find(name).map(|own| own.name))
 }
 
 /// `maxAttempts` and `MaxAttempts` as `max_attempts`.
@@ -216,10 +217,10 @@ mod tests {
         for &(names, meant) in NAMES {
             for name in names.split(' ') {
                 assert!(seen.insert(name), "`{name}` stands here twice");
-                assert!(named(name).is_none(), "`{name}` is a key");
+                assert!(find(name).is_none(), "`{name}` is a key");
             }
             let is_sentence = meant.contains(' ') || meant == RETRIES;
-            assert!(is_sentence || named(meant).is_some(), "`{meant}` is no key");
+            assert!(is_sentence || find(meant).is_some(), "`{meant}` is no key");
         }
     }
 

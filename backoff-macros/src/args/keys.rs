@@ -8,8 +8,8 @@ use super::table::{KEYS, Key};
 use crate::errors::did_you_mean;
 
 /// The key of this name, if there is one.
-pub(super) fn find(key: &Ident) -> Option<&'static Key> {
-    KEYS.iter().find(|known| *key == known.name)
+pub(super) fn find(key: &(impl PartialEq<str> + ?Sized)) -> Option<&'static Key> {
+    KEYS.iter().find(|known| *key == *known.name)
 }
 
 /// How to write the key, if it is one.

@@ -65,7 +65,7 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
     match &value {
         Expr::Lit(literal) => {
             if let Lit::Float(share) = &literal.lit
-                && let "0." = &share.to_string()[..2]
+                && share.to_string().starts_with("0.")
                 && share.suffix().is_empty()
             {
                 let message = format!(
@@ -95,8 +95,8 @@ pub(super) fn level(value: Expr) -> syn::Result<Level> {
     }
 }
 
-/// The word among `names` that the value is, with its variant. `none` is the word for `false`. A text,
-/// and a word with a mistake, are refused.
+/// The word that the value is, with its variant. A text and a misspelled word are refused. `none` is the
+/// word that stands for `false`.
 fn choice(
     key: &str,
     none: &str,
@@ -205,7 +205,8 @@ pub(super) fn written(flag: Flag) -> syn::Result<Flag> {
     match &flag {
         None | Some(Expr::Lit(_)) => Ok(flag),
         value => {
-            let message = "this decides what is written here, so it is `true` or `false`";
+            let message =
+                "write `true` or `false` itself: the macro needs it while it writes the code";
             Err(syn::Error::new_spanned(value, message))
         }
     }

@@ -38,11 +38,6 @@ impl Key {
     }
 }
 
-/// The key of this name, if there is one.
-pub(super) fn named(name: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|known| name == known.name)
-}
-
 /// The row of `retry.md`.
 #[cfg(test)]
 pub(super) struct Page {

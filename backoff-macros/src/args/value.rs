@@ -89,8 +89,8 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
         Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
         Form::Flag => expr().map(|value| Value::Flag(Some(value))),
         Form::On => {
-            if in_brackets(&rest).is_some() {
-                return Err(on::no_list(known.name, &rest));
+            if let Some(inside) = in_brackets(&rest) {
+                return Err(on::no_list(known.name, &inside));
             }
             let value = after_equals()?;
             on::list(known.name, value.clone())

@@ -142,7 +142,10 @@ fn copied_to(function: &ItemFn) -> Option<TokenStream> {
         return Some(call.to_token_stream());
     }
     let mut output = flat(sig.output.to_token_stream()).into_iter();
-    if output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word))) {
+    let is_result =
+        !matches!(&sig.output, ReturnType::Type(_, ty) if cannot_fail(&ty.to_token_stream()));
+    if !is_result && output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word)))
+    {
         return Some(sig.output.to_token_stream());
     }
     let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
@@ -171,8 +174,8 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
                 if key == "clone" || mutable_self(sig).is_none() {
                     errors.at(
                         name,
-                        "each attempt borrows `self`: leave it out, and where an attempt consumes \
-                         it begin the body with `let this = self.clone();`",
+                        "each attempt borrows `self`: remove `self` here; if an attempt consumes \
+                         `self`, begin the body with `let this = self.clone();`",
                     );
                 }
                 continue;

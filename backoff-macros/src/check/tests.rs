@@ -124,10 +124,7 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("on = [A..=B]", "at both ends"),
         ("on = [302..=599]", "302 is not the status of a failure"),
         ("on = [-429]", "codes from 400 to 599"),
-        (
-            "attempt_spans = TRACED",
-            "written here, so it is `true` or `false`",
-        ),
+        ("attempt_spans = TRACED", "write `true` or `false` itself"),
     ];
     for (keys, part) in rows {
         let messages = messages(keys);

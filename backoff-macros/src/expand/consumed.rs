@@ -83,8 +83,8 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
     found
 }
 
-/// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question
-/// must be compiled.
+/// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question is
+/// needed.
 fn is_primitive(ty: &Type) -> bool {
     let Type::Path(path) = inside(ty) else {
         return false;

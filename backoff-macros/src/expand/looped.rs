@@ -2,7 +2,6 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
-use syn::Expr;
 use syn::spanned::Spanned;
 
 use super::copies::Copies;
@@ -172,7 +171,7 @@ impl Loop<'_> {
     /// The statement that makes the signal, and the statements that wait until the wait is over or the
     /// signal comes.
     fn stop(&self, context: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
-        let Some(Given { value, .. }) = self.args.signal().filter(|_| self.is_async) else {
+        let Some(Given { value, .. }) = self.args.signal() else {
             return (None, None);
         };
         let here = Span::mixed_site();
@@ -213,8 +212,7 @@ impl Loop<'_> {
 
     /// The key whose signal cuts attempts.
     fn cut_on(&self) -> Option<&Ident> {
-        let cut_on = self.args.cut_on.as_ref().filter(|_| self.is_async)?;
-        Some(&cut_on.key)
+        self.args.cut_on.as_ref().map(|cut_on| &cut_on.key)
     }
 
     /// Makes the context, which is the same for all attempts.
@@ -252,14 +250,7 @@ impl Loop<'_> {
             is_known: true,
         };
         let policy_place = self.scope.of_policy(self.args);
-        // The compiler makes a constant of references to constants by itself.
-        let is_made_of_paths = matches!(&self.args.policy, Some(it) if matches!(it.value, Expr::Path(_)))
-            && self.args.rules().is_empty()
-            && self.args.cuts().is_none();
         match policy_place.max(self.values.place) {
-            Place::Item | Place::Inline if is_made_of_paths => {
-                known(None, &of(quote_spanned!(here=> &#policy)))
-            }
             Place::Item if may_pay => known(Some(context()), &named),
             Place::Item => {
                 let item = context();

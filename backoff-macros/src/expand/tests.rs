@@ -361,7 +361,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         let __self = self;
                         let __ret: Result<u8, E> = {
                             let mut __guard = p::begin_known(
-                                || {
+                                || const {
                                     &p::Context {
                                         policy: &P,
                                         overrides: p::Option::None,
@@ -454,17 +454,12 @@ fn each_form_and_each_key_in_the_written_code() {
                 fn f() {
                     async move {
                         let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
-                        let mut __guard = p::begin_known(
-                            || {
-                                &p::Context {
-                                    policy: &iam::READ_MODIFY_WRITE,
-                                    overrides: p::Option::None,
-                                    called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
-                                }
-                            },
-                            &p::ASYNC,
-                            false,
-                        );
+                        const __BACKOFF: &p::Context<'static> = &p::Context {
+                            policy: &iam::READ_MODIFY_WRITE,
+                            overrides: p::Option::None,
+                            called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
+                        };
+                        let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {
                             let __outcome: _ = async {
                                 {

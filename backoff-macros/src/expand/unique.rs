@@ -116,9 +116,9 @@ fn plain(pat: &Pat) -> Option<&Ident> {
     }
 }
 
-/// Whether the type is a reference, which can have other borrowers, or is made of names in small letters, as
-/// the primitive types and the modules, and of these names, which nobody gives to a type of their own: such
-/// a value is `Sync`. For any other type that is `Sync` the only cost is a statement that never runs.
+/// Whether no statement is needed: the type is a reference, which may have other borrowers, or it has only
+/// names in small letters (primitive types, modules) and the names in `SYNC`, which are `Sync`. For another
+/// type the statement costs nothing at run time.
 fn is_sync(ty: &Type) -> bool {
     const SYNC: [&str; 4] = ["String", "Vec", "Option", "Box"];
     fn all(tokens: TokenStream) -> bool {

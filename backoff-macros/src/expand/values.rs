@@ -3,8 +3,8 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::Expr;
 use syn::spanned::Spanned;
+use syn::{Expr, Stmt};
 
 use super::lent::Around;
 use super::library::{Library, at};
@@ -48,6 +48,11 @@ impl Values {
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
             binds.push(quote_spanned!(here=> let #name = #value;));
         };
+        // A call and a field are evaluated, although a constant may have them.
+        let place_of = |value: &Expr| match value {
+            Expr::MethodCall(_) | Expr::Field(_) => Place::Call,
+            _ => scope.place(value),
+        };
         let runtime = if let Some(timer) = timer(library, args, is_async) {
             bind(quote_spanned!(here=> __timer), &timer);
             quote_spanned!(here=> &__timer)
@@ -56,7 +61,7 @@ impl Values {
             quote_spanned!(here=> &#k::__private::#name)
         };
         // As a number, a time that is kept takes eight bytes less.
-        let mut kept_time = |name: &str, value: &Time| match scope.place(&value.expr) {
+        let mut kept_time = |name: &str, value: &Time| match place_of(&value.expr) {
             Place::Call => {
                 let (name, value) = (Ident::new(name, here), &value.expr);
                 let k_at_value = library.at(at(value.span()));
@@ -72,7 +77,7 @@ impl Values {
         let timeout = match &args.timeout {
             Some(Given { key, value }) => {
                 let whole = kept_time("__timeout", value);
-                place = scope.place(&value.expr);
+                place = place_of(&value.expr);
                 quote_spanned!(at(key.span())=> #k::__private::Option::Some(#whole))
             }
             None => quote_spanned!(here=> #k::__private::Option::None),
@@ -87,7 +92,7 @@ impl Values {
         };
         let operation = match &args.operation {
             Some(Given { value, .. }) => {
-                let its_place = scope.place(value);
+                let its_place = place_of(value);
                 place = place.max(its_place);
                 if its_place == Place::Call {
                     let name = quote_spanned!(here=> __operation: &'static ::core::primitive::str);
@@ -99,8 +104,6 @@ impl Values {
             }
             None => operation.clone(),
         };
-        // A function that a call makes. The types of a closure follow from its use, so a closure is pasted.
-        let is_made = |value: &Expr| matches!(value, Expr::Call(_) | Expr::MethodCall(_));
         let mut read = |name: &str, given: &Option<Given<Expr>>| {
             let value = &given.as_ref()?.value;
             if !is_made(value) {
@@ -143,4 +146,21 @@ fn timer(library: &Library, args: &Args, is_async: bool) -> Option<TokenStream> 
     let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, key_at);
     let timer = &sleep.value;
     Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
+}
+
+/// Whether an expression makes a function, which is kept. The types of a closure follow from its use, so a
+/// closure is pasted, also one at the end of a block. A path and a field are the function itself.
+fn is_made(value: &Expr) -> bool {
+    match value {
+        Expr::Closure(_) | Expr::Path(_) | Expr::Field(_) | Expr::Reference(_) | Expr::Macro(_) => {
+            false
+        }
+        Expr::Paren(inside) => is_made(&inside.expr),
+        Expr::Group(inside) => is_made(&inside.expr),
+        Expr::Block(block) => match block.block.stmts.last() {
+            Some(Stmt::Expr(last, None)) => is_made(last),
+            _ => false,
+        },
+        _ => true,
+    }
 }

@@ -190,7 +190,7 @@ impl Says {
             errors.at(
                 forward,
                 if fields.is_empty() {
-                    "there is no error inside to ask: remove `forward`, or give this one a field"
+                    "`forward` needs a field with an error: remove `forward`, or add a field"
                 } else {
                     "`forward` does not say to which field: write `#[fault(forward)]` at the one \
                      that holds the error"

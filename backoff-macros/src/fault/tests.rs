@@ -112,7 +112,7 @@ fn each_message_says_what_to_write() {
         ("#[fault()] struct E;", "says nothing yet"),
         ("#[fault(transient, transient)] struct E;", "given twice"),
         ("#[fault(transient = true)] struct E;", "takes no value"),
-        ("#[fault(forward)] struct E;", "no error inside"),
+        ("#[fault(forward)] struct E;", "needs a field with an error"),
         ("struct E(#[fault(transient)] A);", "a field is marked"),
         ("union E { a: u8 }", "an enum or a struct"),
         ("enum E { #[fault(colour)] A }", "unknown key `colour`"),

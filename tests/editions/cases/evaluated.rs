@@ -41,6 +41,24 @@ pub(crate) fn attempted(flaky: &Flaky) -> Result<u32, ApiError> {
     flaky.call()
 }
 
+/// A constant whose method is evaluated.
+const LIMITS: Limits = Limits {
+    name: NAME,
+    limit: LONG,
+};
+
+#[derive(Clone, Copy)]
+struct Limits {
+    name: &'static str,
+    limit: Duration,
+}
+
+impl Limits {
+    fn locked(&self) -> Guarded<Self> {
+        guarded(*self)
+    }
+}
+
 /// The number of evaluations since the last question.
 fn evaluated() -> u32 {
     EVALUATED.replace(0)
@@ -50,7 +68,7 @@ fn evaluated() -> u32 {
 macro_rules! once {
     ($($keys:tt $($arg:ident: $ty:ty = $value:expr)?;)*) => {$(
         rows! { $keys $($arg: $ty = $value)? => 3; }
-        assert_eq!(evaluated(), 5, stringify!($keys));
+        assert_eq!(evaluated(), 5, "{}", stringify!($keys));
     )*};
 }
 
@@ -58,7 +76,7 @@ macro_rules! once {
 macro_rules! once_awaited {
     ($($keys:tt $($arg:ident: $ty:ty = $value:expr)?;)*) => {$(
         async_rows! { $keys $($arg: $ty = $value)? => 3; }
-        assert_eq!(evaluated(), 3, stringify!($keys));
+        assert_eq!(evaluated(), 3, "{}", stringify!($keys));
     )*};
 }
 
@@ -88,6 +106,7 @@ fn rules_of_the_policy() {
 fn names() {
     once! {
         [base = "1ms", operation = *guarded(NAME)];
+        [base = "1ms", operation = LIMITS.locked().name];
         [policy = QUICK, operation = *guarded(NAME)];
         [policy = rules, operation = *guarded(NAME)] rules: Policy = QUICK;
     }
@@ -102,6 +121,8 @@ fn time_limits() {
         [policy = &rules, timeout = *guarded(LONG)] rules: Policy = QUICK;
         [policy = *rules, timeout = *guarded(LONG)] rules: &'static Policy = &QUICK;
         [base = "1ms", attempt_timeout = *guarded(LONG)];
+        [base = "1ms", attempt_timeout = LIMITS.locked().limit];
+        [base = "1ms", timeout = LIMITS.locked().limit];
         [policy = QUICK, attempt_timeout = *guarded(LONG), timeout = LONG];
         [policy = rules, attempt_timeout = *guarded(LONG)] rules: Policy = QUICK;
     }
@@ -161,6 +182,8 @@ fn functions_timers_and_signals() {
     once! {
         [base = "1ms", when = busy()];
         [base = "1ms", when = Judges.busy()];
+        [base = "1ms", when = { busy() }];
+        [base = "1ms", when = if true { busy() } else { busy() }];
         [base = "1ms", until = any()];
         [base = "1ms", until = any(), consecutive = 1];
         [base = "1ms", until = |_| true, consecutive = *guarded(1)];

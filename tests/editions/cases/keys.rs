@@ -68,6 +68,7 @@ fn who_decides() {
 static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
 static PLENTY: Budget = Budget::ratio(0.1, 100);
 const POOR: Policy = QUICK.budget(&NONE_LEFT);
+static RULES: Policy = QUICK;
 static LAZY: LazyLock<Policy> = LazyLock::new(|| QUICK.max_attempts(3));
 
 fn made(attempts: u32) -> Policy {
@@ -78,6 +79,7 @@ fn made(attempts: u32) -> Policy {
 fn policies_and_budgets() {
     rows! {
         [policy = *LAZY] => 3;
+        [policy = RULES] => 3;
         [policy = made(2)] => 2;
         [policy = made(2), max_attempts = 3] => 3;
         [policy = rules, base = wait] rules: Policy = made(3), wait: Duration = Duration::ZERO => 3;

@@ -16,7 +16,7 @@ use crate::{
         context::Context,
         cut_flag,
         judges::ByCodes,
-        limit::Timer,
+        limit::{Timer, timer_of},
         plan::Guard,
         rules::Conflict,
         settings::Settings,
@@ -313,12 +313,9 @@ async fn within<R: Sleep, T>(
 ) -> Option<T> {
     let outcome = poll_fn(|cx| match timer.as_mut().as_pin_mut() {
         Some(timer) => {
-            let made = |limit: Duration| {
-                let sleep = (!limit.is_zero()).then(|| runtime.sleep(limit));
-                (limit, sleep)
-            };
+            let make = |limit| timer_of(runtime, limit);
             let poll = |step: Pin<&mut Step<T>>, cx: &mut task::Context<'_>| step.poll(cx);
-            let polled = timer.poll_attempt(Pin::new(&mut step), made, cx, stage, poll);
+            let polled = timer.poll_attempt(Pin::new(&mut step), make, cx, stage, poll);
             polled.map(Result::ok)
         }
         None => step.as_mut().poll(cx).map(Some),
