@@ -1,9 +1,6 @@
 //! Reads the values of the attribute's own types.
 
-use std::time::Duration;
-
-use quote::ToTokens;
-use syn::{Expr, Ident, Lit, Path, UnOp};
+use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 
 use super::bare::bare;
 use super::given::{Flag, Jitter, Level, Names, Time};
@@ -11,32 +8,19 @@ use crate::duration;
 use crate::errors::{did_you_mean, show};
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {
-    let value = bare(value);
-    let read = |text: &str| {
-        duration::parse(text).map_err(|message| syn::Error::new_spanned(&value, message))
-    };
-    let literal = match &value {
-        Expr::Lit(literal) => Some(match &literal.lit {
-            Lit::Str(text) => read(&text.value())?,
-            Lit::Int(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            Lit::Float(number) => read(&format!("{}{}", number.base10_digits(), number.suffix()))?,
-            _ => {
-                let message = "this is no duration: write a number and a unit, such as `30s`";
-                return Err(syn::Error::new_spanned(&value, message));
-            }
-        }),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => {
-            let positive = unary.expr.to_token_stream();
-            let message = format!("a duration cannot be negative: write `{positive}`");
-            return Err(syn::Error::new_spanned(&value, message));
-        }
+    let expr = bare(value);
+    let text = match &expr {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text.value()),
+        Expr::Lit(_) => Some(show(&expr)),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Some(show(&expr)),
         _ => None,
     };
-    let literal: Option<Duration> = literal;
-    Ok(Time {
-        expr: value,
-        literal,
-    })
+    let literal = text.map(|text| duration::parse(&text)).transpose();
+    let literal = literal.map_err(|message| syn::Error::new_spanned(&expr, message))?;
+    Ok(Time { expr, literal })
 }
 
 const JITTERS: &[(&str, &str)] = &[
@@ -151,7 +135,7 @@ fn listed(names: &[(&str, &str)]) -> String {
 pub(super) fn path(value: Expr) -> syn::Result<Path> {
     match bare(value) {
         Expr::Path(path) if path.qself.is_none() => Ok(path.path),
-        Expr::Lit(syn::ExprLit {
+        Expr::Lit(ExprLit {
             lit: Lit::Str(text),
             ..
         }) => {

@@ -66,13 +66,20 @@ pub(super) fn statements(
     let limits = [&args.timeout, &args.attempt_timeout].into_iter().flatten();
     let limits = limits.map(|limit| time(&limit.value));
     let judges = judges(library, args, is_async);
-    let unused_names = args
-        .unused_names
-        .iter()
-        .map(|name| quote_spanned!(here=> let _ = &#name;));
+    let values = [
+        &args.consecutive,
+        &args.runtime,
+        &args.stop_on,
+        &args.cut_on,
+        &args.operation,
+    ];
+    let values = values.into_iter().flatten().map(|given| &given.value);
+    let values = values
+        .filter(|value| is_told(value))
+        .chain(&args.unused_names);
     let mentioned: Vec<TokenStream> = (policy.chain(rules).chain(limits).flatten())
         .chain(judges)
-        .chain(unused_names)
+        .chain(values.map(|value| quote_spanned!(here=> let _ = &#value;)))
         .collect();
     let outcome = match returns {
         Some(returns) => quote_spanned!(here=> #k::__private::placeholder::<#returns>()),
@@ -121,23 +128,10 @@ fn judges(library: &Library, args: &Args, is_async: bool) -> Vec<TokenStream> {
     );
     let sleep =
         told(&args.sleep).map(|sleep| quote_spanned!(here=> let _ = #k::__private::#own(#sleep);));
-    let value = |value: Expr| quote_spanned!(here=> let _ = &#value;);
     let types = args.faults.iter().flat_map(|faults| &faults.value);
     let types = types.map(|ty| quote_spanned!(here=> let _ = #k::__private::Named::<#ty>::new();));
-    matched
-        .map(judge)
-        .into_iter()
-        .chain(when)
-        .chain(until)
-        .chain(notify)
-        .chain(sleep)
-        .chain(told(&args.consecutive).map(value))
-        .chain(told(&args.runtime).map(value))
-        .chain(told(&args.stop_on).map(value))
-        .chain(told(&args.cut_on).map(value))
-        .chain(told(&args.operation).map(value))
-        .chain(types)
-        .collect()
+    let typed = [matched.map(judge), when, until, notify, sleep];
+    typed.into_iter().flatten().chain(types).collect()
 }
 
 /// Whether a value contains a name. A literal contains none.
