@@ -183,7 +183,7 @@ fn functions_timers_and_signals() {
         [base = "1ms", when = busy()];
         [base = "1ms", when = Judges.busy()];
         [base = "1ms", when = { busy() }];
-        [base = "1ms", when = if true { busy() } else { busy() }];
+        [base = "1ms", when = match 1 { _ => busy() }];
         [base = "1ms", until = any()];
         [base = "1ms", until = any(), consecutive = 1];
         [base = "1ms", until = |_| true, consecutive = *guarded(1)];
