@@ -92,7 +92,8 @@ impl<'a> Seen<'a> {
             }
             Expr::MethodCall(call) => {
                 let method = call.method.to_string();
-                let into = method == "into" || method.starts_with("into_");
+                // `into_iter` also exists for references.
+                let into = method == "into" || method.starts_with("into_") && method != "into_iter";
                 self.look(&call.receiver, into);
                 let is_function = |arg: &&Expr| variable(arg).is_some() && takes_function(&method);
                 self.all(call.args.iter().filter(|arg| !is_function(arg)), true);
@@ -154,9 +155,15 @@ impl<'a> Seen<'a> {
                 self.look(&each.expr, true);
                 self.stmts(&each.body.stmts);
             }
-            Expr::Loop(ExprLoop { body: block, .. })
-            | Expr::Block(ExprBlock { block, .. })
-            | Expr::Unsafe(ExprUnsafe { block, .. }) => self.stmts(&block.stmts),
+            Expr::Loop(ExprLoop { body: block, .. }) | Expr::Block(ExprBlock { block, .. }) => {
+                self.stmts(&block.stmts)
+            }
+            // A question stands outside of the block, where the same expression may not be allowed.
+            Expr::Unsafe(ExprUnsafe { block, .. }) => {
+                let found = self.consumed.len();
+                self.stmts(&block.stmts);
+                self.consumed.truncate(found);
+            }
             Expr::Async(ExprAsync { capture, block, .. }) => {
                 (self.in_move, self.in_another) = (self.in_move | capture.is_some(), true);
                 self.stmts(&block.stmts);

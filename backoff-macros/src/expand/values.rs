@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, Stmt};
+use syn::{Expr, ExprBlock, ExprUnsafe, Stmt};
 
 use super::lent::Around;
 use super::library::{Library, at};
@@ -104,24 +104,25 @@ impl Values {
             }
             None => operation.clone(),
         };
-        let mut read = |name: &str, given: &Option<Given<Expr>>| {
-            let value = &given.as_ref()?.value;
+        let when = args.when.as_ref().map(|Given { value, .. }| {
             if !is_made(value) {
-                return Some(around.read(value));
+                return around.read(value);
             }
-            let name = Ident::new(name, here);
-            bind(name.to_token_stream(), value);
-            Some(quote_spanned!(at(value.span())=> &#name))
-        };
-        let when = read("__when", &args.when);
-        let until = read("__until", &args.until);
-        let notify = args.notify.as_ref().map(|Given { value, .. }| {
-            if !is_made(value) {
-                return around.changed(value);
-            }
-            bind(quote_spanned!(here=> mut __notify), value);
-            quote_spanned!(at(value.span())=> &mut __notify)
+            bind(quote_spanned!(here=> __when), value);
+            quote_spanned!(at(value.span())=> &__when)
         });
+        let mut changed =
+            |name: &str, given: &Option<Given<Expr>>, lent: fn(&Around, &Expr) -> TokenStream| {
+                let value = &given.as_ref()?.value;
+                if !is_made(value) {
+                    return Some(lent(around, value));
+                }
+                let name = Ident::new(name, here);
+                bind(quote_spanned!(here=> mut #name), value);
+                Some(quote_spanned!(at(value.span())=> &mut #name))
+            };
+        let until = changed("__until", &args.until, Around::read);
+        let notify = changed("__notify", &args.notify, Around::changed);
         Values {
             binds: binds.into_iter().collect(),
             runtime,
@@ -157,10 +158,9 @@ fn is_made(value: &Expr) -> bool {
         }
         Expr::Paren(inside) => is_made(&inside.expr),
         Expr::Group(inside) => is_made(&inside.expr),
-        Expr::Block(block) => match block.block.stmts.last() {
-            Some(Stmt::Expr(last, None)) => is_made(last),
-            _ => false,
-        },
+        Expr::Block(ExprBlock { block, .. }) | Expr::Unsafe(ExprUnsafe { block, .. }) => {
+            matches!(block.stmts.last(), Some(Stmt::Expr(last, None)) if is_made(last))
+        }
         _ => true,
     }
 }

@@ -286,3 +286,25 @@ fn self_of_every_kind() {
     assert_eq!(Db(0).by_all_attempts(), 7);
     Db(0).of();
 }
+
+/// What no question may be asked about: elements that are read through a pointer, and a field that needs `unsafe`.
+#[test]
+fn values_that_are_only_read() {
+    union Either {
+        number: u32,
+        _text: [u8; 4],
+    }
+    #[retry(base = "1ms")]
+    fn each(names: std::sync::Arc<[u32]>, flaky: &Flaky) -> Result<u32, ApiError> {
+        let sum: u32 = names.into_iter().sum();
+        flaky.call().map(|call| call + sum)
+    }
+    #[retry(base = "1ms")]
+    fn of_union(either: Either, flaky: &Flaky) -> Result<u32, ApiError> {
+        // SAFETY: all bits are a number.
+        let number = unsafe { u32::from(either.number) };
+        flaky.call().map(|call| call + number)
+    }
+    assert_eq!(each([1, 2].into(), &Flaky::failing(2)), Ok(6));
+    assert_eq!(of_union(Either { number: 1 }, &Flaky::failing(2)), Ok(4));
+}
