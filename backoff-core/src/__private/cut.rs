@@ -67,7 +67,7 @@ where
     }
 }
 
-/// The timer of an attempt: see [`Run::timer`].
+/// The time of an attempt (`limit`, or the rest of the deadline if that is shorter), and its timer.
 #[inline]
 pub fn timer<C: Clock + Sleep>(
     context: &Context<'_>,

@@ -294,6 +294,7 @@ fn values_that_are_only_read() {
         number: u32,
         _text: [u8; 4],
     }
+    #[allow(clippy::into_iter_on_ref)]
     #[retry(base = "1ms")]
     fn each(names: std::sync::Arc<[u32]>, flaky: &Flaky) -> Result<u32, ApiError> {
         let sum: u32 = names.into_iter().sum();
@@ -302,8 +303,10 @@ fn values_that_are_only_read() {
     #[retry(base = "1ms")]
     fn of_union(either: Either, flaky: &Flaky) -> Result<u32, ApiError> {
         // SAFETY: all bits are a number.
-        let number = unsafe { u32::from(either.number) };
-        flaky.call().map(|call| call + number)
+        let number = unsafe { u64::from(either.number) };
+        flaky
+            .call()
+            .map(|call| call + u32::try_from(number).unwrap_or(0))
     }
     assert_eq!(each([1, 2].into(), &Flaky::failing(2)), Ok(6));
     assert_eq!(of_union(Either { number: 1 }, &Flaky::failing(2)), Ok(4));
