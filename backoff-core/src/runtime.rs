@@ -164,6 +164,12 @@ impl<C, R: Random> Random for (C, R) {
     }
 }
 
+/// A time, and its timer. No time needs no timer.
+#[inline]
+pub(crate) fn timer_of<R: Sleep>(runtime: &R, time: Duration) -> (Duration, Option<R::Sleep>) {
+    (time, (!time.is_zero()).then(|| runtime.sleep(time)))
+}
+
 /// `wait` in nanoseconds, at most 584 years.
 #[inline]
 pub const fn nanos(wait: Duration) -> u64 {

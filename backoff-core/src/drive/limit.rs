@@ -186,12 +186,6 @@ pin_project! {
     }
 }
 
-/// A time, and its timer. No time needs no timer.
-#[inline]
-pub(crate) fn timer_of<R: Sleep>(runtime: &R, time: Duration) -> (Duration, Option<R::Sleep>) {
-    (time, (!time.is_zero()).then(|| runtime.sleep(time)))
-}
-
 impl<S> Timer<S> {
     /// The timer of an attempt with the time `limit`, or with the rest of the deadline if that is less.
     #[inline]

@@ -8,7 +8,7 @@ use crate::{
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
-    runtime::{Clock, Random, Sleep},
+    runtime::{Clock, Random, Sleep, timer_of},
     state::{Attempt, Overrides, RequestId},
 };
 use core::{

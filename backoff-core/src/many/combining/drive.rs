@@ -16,7 +16,7 @@ use crate::{
         context::Context,
         cut_flag,
         judges::ByCodes,
-        limit::{Timer, timer_of},
+        limit::Timer,
         plan::Guard,
         rules::Conflict,
         settings::Settings,
@@ -27,7 +27,7 @@ use crate::{
     observe::Failure,
     policy::Policy,
     report::Updated,
-    runtime::{Clock, Random, Sleep},
+    runtime::{Clock, Random, Sleep, timer_of},
     state::Overrides,
 };
 use core::{
