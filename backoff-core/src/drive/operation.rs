@@ -1,7 +1,7 @@
 //! Operations that can be attempted several times, async and blocking.
 
 use super::{
-    call_info::CallInfo, call_state::CallState, context::Context as CallContext, limit::timer_of,
+    call_info::CallInfo, call_state::CallState, context::Context as CallContext,
     opaque::named_in_debug, write_outcome::WriteOutcome,
 };
 use crate::{

@@ -1,9 +1,7 @@
-//! The names of the keys, and the messages about other names.
+//! The names of the keys.
 
-use proc_macro2::TokenStream;
 use syn::Ident;
 
-use super::aliases;
 use super::table::{KEYS, Key};
 use crate::errors::did_you_mean;
 
@@ -20,15 +18,6 @@ pub(crate) fn usage(key: &Ident) -> Option<&'static str> {
 /// The names of all keys.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|known| known.name)
-}
-
-/// The message about an unknown key. All keys are listed only if there is no better hint.
-pub(super) fn unknown(key: &Ident, value: Option<TokenStream>) -> syn::Error {
-    let word = key.to_string();
-    let hint = aliases::instead(&word, value)
-        .or_else(|| did_you_mean(&word, names()).map(|meant| format!("write `{meant}`")))
-        .unwrap_or_else(list);
-    syn::Error::new(key.span(), format!("unknown key `{word}`: {hint}"))
 }
 
 /// Whether this is a key, or was meant to be one.

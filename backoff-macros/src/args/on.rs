@@ -5,9 +5,8 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Pat, Path, Token};
 
-use super::aliases::snake;
 use super::bare::bare;
-use crate::errors::show;
+use crate::errors::{show, snake};
 
 /// The errors that are retried.
 #[derive(Default)]

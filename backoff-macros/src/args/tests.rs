@@ -1,4 +1,5 @@
-//! Correct arguments, as users write them. What is refused stands in the tests of `check`.
+//! Correct arguments, as users write them, and keys of other libraries. What else is refused stands in the
+//! tests of `check`.
 
 use super::given::Jitter;
 use super::*;
@@ -106,4 +107,50 @@ fn on_tells_codes_from_patterns() {
             list == patterns
         );
     }
+}
+
+fn refused(keys: &str) -> String {
+    let mut errors = Errors::default();
+    parse(keys.parse().unwrap(), &mut errors);
+    errors.messages().join("; ")
+}
+
+/// The keys of other libraries.
+#[test]
+fn a_value_is_pasted_after_the_key_that_takes_it() {
+    let rows = [
+        ("retry_on", "[429]", "write `on = [429]`"),
+        ("retry_on", "500..=504", "write `on = [500..=504]`"),
+        ("retry_on", "429 | 503", "write `on = [429, 503]`"),
+        ("retry_on", "5xx", "write `on = [500..=599]`"),
+        ("retry_on", "\"429\"", "write `on = [429]`"),
+        ("retry_on", "E::Busy", "write `on = [E::Busy]`"),
+        ("retry_on", "is_busy", "write `when = is_busy`"),
+        ("retry_on", "r#type", "write `when = r#type`"),
+        ("retry_on", "|e| e.busy()", "write `when = |e| e.busy()`"),
+        ("retry_if", "any_of(A)", "write `when = any_of(A)`"),
+        ("retry_if", "503", "`when` takes a function or a closure"),
+        ("timeout_ms", "1_500", "write `timeout = \"1_500ms\"`"),
+        ("delay_secs", "1.5", "write `base = \"1.5s\"`"),
+        ("delay", "\"3s\"", "write `base = \"3s\"`"),
+        ("delay", "DELAY", "write `base = DELAY`"),
+        ("delay", "100", "the key is `base`, and `100` has no unit"),
+        ("delay", "true", "`true` is no duration"),
+        ("randomization_factor", "0.3", "Jitter::Proportional(0.3)`"),
+        ("max_jitter", "\"1s\"", "write `jitter = \"1s\"`"),
+        ("exponent", "2", "write `factor = 2`"),
+        ("retries", "3u32", "`max_attempts = 4`, which counts"),
+        ("MaxRetryAttempts", "N", "`max_attempts = N + 1`, which"),
+        ("retries", "-1", "`max_attempts = ..`"),
+        ("retries", "\"3\"", "`max_attempts = ..`"),
+    ];
+    for (word, value, part) in rows {
+        let said = refused(&format!("{word} = {value}"));
+        assert!(said.contains(part), "{word} = {value}: {said}");
+    }
+    for word in ["colour", "colour_ms", "jitter_ms", "on_ms"] {
+        let said = refused(&format!("{word} = 3"));
+        assert!(!said.contains("= 3"), "{word}: {said}");
+    }
+    assert!(refused("tries").contains("write it like `max_attempts = 5`"));
 }

@@ -6,11 +6,12 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Lit, Path, Token, Type, UnOp};
 
+use super::aliases;
 use super::bare::bare;
 use super::given::{Form, Given, Names, Value};
 use super::keys;
 use super::on;
-use super::table::Key;
+use super::table::{Args, Key};
 use crate::errors::show;
 use crate::groups::is_punct;
 
@@ -31,7 +32,10 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
         let given = given.or_else(|| in_brackets(&rest));
         return Err(match guessed(&argument) {
             Some(_) if given.is_none() => without_key(argument),
-            _ => keys::unknown(&key, given),
+            _ => aliases::unknown(&key, given, &|argument| {
+                let (known, given) = key_and_value.parse2(argument)?;
+                (known.put)(&mut Args::default(), given)
+            }),
         });
     };
     let value = value(known, &key, rest)?;
