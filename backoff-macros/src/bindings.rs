@@ -89,6 +89,17 @@ fn each_name(pat: &mut Pat, each: &mut dyn FnMut(&mut PatIdent)) {
     }
 }
 
+/// The argument of this name.
+pub(crate) fn named<'a>(bound: &'a [Binding], name: &Ident) -> Option<&'a Binding> {
+    bound.iter().find(|binding| binding.name == *name)
+}
+
+/// Whether a name is, by its letters, a variable, a function or a primitive type.
+pub(crate) fn is_small(name: &str) -> bool {
+    let name = name.trim_start_matches("r#").trim_start_matches('_');
+    !name.starts_with(char::is_uppercase)
+}
+
 /// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.
 pub(crate) fn is_constant(name: &PatIdent) -> bool {
     let is_alone = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();

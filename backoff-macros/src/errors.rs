@@ -42,6 +42,12 @@ impl Errors {
     }
 }
 
+/// The names in backticks, with commas between them.
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
 /// Tokens as a user would write them: without the blanks between them.
 pub(crate) fn show(tokens: impl ToTokens) -> String {
     let mut shown = tokens.to_token_stream().to_string();

@@ -19,9 +19,9 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
-use crate::bindings::{self, Binding};
+use crate::bindings::{self, named};
 use crate::check::Repeated;
-use crate::groups::{inside, is_comma, is_word, with};
+use crate::groups::{inside, is_comma, is_word, of_type, with};
 use crate::place::Scope;
 use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
@@ -67,7 +67,8 @@ pub(crate) fn function(
     let scope = Scope::of(&function.sig, &bound);
     let copies = Copies::of(&bound, args);
     let owned = consumed::arguments(&mut function, &bound, args);
-    let hides = hides(&bound, args);
+    let attempt = args.attempt.as_ref();
+    let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
     let around = Around::arguments(bound, args);
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
@@ -202,12 +203,6 @@ pub(crate) fn refused_block(
     }
 }
 
-/// Whether the name of the attempt is also the name of an argument.
-fn hides(bound: &[Binding], args: &Args) -> bool {
-    let attempt = args.attempt.as_ref();
-    attempt.is_some_and(|attempt| bound.iter().any(|binding| binding.name == attempt.value))
-}
-
 /// The values that are known before the body.
 struct Written<'a> {
     library: Library,
@@ -322,27 +317,12 @@ fn goes_on_after_a_semicolon(body: &TokenStream) -> bool {
 /// The type with `_` for each `impl Trait`, because a binding cannot have such a type.
 pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
     let mut written = TokenStream::new();
-    let mut tokens = ty.into_iter().peekable();
+    let mut tokens = ty.into_iter();
     while let Some(token) = tokens.next() {
         match token {
             TokenTree::Ident(ident) if ident == "impl" => {
                 written.extend(quote_spanned!(ident.span()=> _));
-                // The bounds end at the end of the list or of the brackets around the type.
-                let (mut depth, mut arrow) = (0_usize, false);
-                while let Some(next) = tokens.peek() {
-                    let char = match next {
-                        TokenTree::Punct(punct) => punct.as_char(),
-                        _ => ' ',
-                    };
-                    match char {
-                        ',' | ';' if depth == 0 => break,
-                        '>' if arrow => {}
-                        '>' if depth == 0 => break,
-                        '>' => depth -= 1,
-                        '<' => depth += 1,
-                        _ => {}
-                    }
-                    arrow = char == '-';
+                for _ in 0..of_type(tokens.clone()).count() {
                     tokens.next();
                 }
             }

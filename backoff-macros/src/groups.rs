@@ -54,6 +54,30 @@ pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
     written
 }
 
+/// The tokens before the `,`, `;` or `>` that ends a type, each with the number of open `<` before it.
+pub(crate) fn of_type(
+    tokens: impl IntoIterator<Item = TokenTree>,
+) -> impl Iterator<Item = (usize, TokenTree)> {
+    let (mut open, mut after_minus) = (0_usize, false);
+    tokens.into_iter().map_while(move |token| {
+        let before = open;
+        let sign = match &token {
+            TokenTree::Punct(punct) => punct.as_char(),
+            _ => ' ',
+        };
+        match sign {
+            // The end of `->`.
+            '>' if after_minus => {}
+            ',' | ';' | '>' if open == 0 => return None,
+            '>' => open -= 1,
+            '<' => open += 1,
+            _ => {}
+        }
+        after_minus = sign == '-';
+        Some((before, token))
+    })
+}
+
 /// A group like this one, with other tokens inside.
 pub(crate) fn with(group: &Group, inside: TokenStream) -> TokenTree {
     let mut written = Group::new(group.delimiter(), inside);

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::{Expr, ExprGroup, ExprParen, GenericParam, PathSegment, Signature, UnOp};
 
 use crate::args::Args;
-use crate::bindings::Binding;
+use crate::bindings::{Binding, is_small};
 use crate::groups::is_punct;
 
 /// The place where a value is made: the later one for a value that has parts of both.
@@ -119,7 +119,7 @@ impl Scope {
     fn is_variable(&self, name: &str) -> bool {
         match self {
             Scope::Function { variables, .. } => variables.iter().any(|it| it == name),
-            Scope::Block => name.trim_start_matches('_').starts_with(char::is_lowercase),
+            Scope::Block => is_small(name),
         }
     }
 

@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Stmt, Type};
 
-use crate::groups::{flat, inside};
+use crate::groups::{flat, inside, of_type};
 use ending::async_inside;
 
 /// How the function runs.
@@ -85,20 +85,9 @@ fn is_future(output: TokenStream) -> bool {
 
 /// Whether `Future<..>` is one of the bounds that come first.
 fn bounds_name_future(bounds: TokenStream) -> bool {
-    let mut depth = 0_usize;
-    for token in bounds {
-        match &token {
-            TokenTree::Punct(punct) => match punct.as_char() {
-                '<' => depth += 1,
-                '>' if depth == 0 => return false,
-                '>' => depth -= 1,
-                _ => {}
-            },
-            TokenTree::Ident(word) if depth == 0 && word == "Future" => return true,
-            _ => {}
-        }
-    }
-    false
+    of_type(bounds).any(|(open, token)| {
+        open == 0 && matches!(token, TokenTree::Ident(word) if word == "Future")
+    })
 }
 
 /// Whether nothing is known about the type.
@@ -174,24 +163,7 @@ fn output_in(tokens: TokenStream) -> Option<TokenStream> {
         });
         return groups.map(|group| group.stream()).find_map(output_in);
     };
-    let begin = named + 2;
-    let mut depth = 0_usize;
-    let mut arrow = false;
-    let mut ty = TokenStream::new();
-    for token in &tokens[begin..] {
-        if let TokenTree::Punct(punct) = token {
-            match punct.as_char() {
-                '<' => depth += 1,
-                '>' if arrow => {}
-                '>' | ',' if depth == 0 => break,
-                '>' => depth -= 1,
-                _ => {}
-            }
-            arrow = punct.as_char() == '-';
-        } else {
-            arrow = false;
-        }
-        ty.extend([token.clone()]);
-    }
+    let ty = of_type(tokens.into_iter().skip(named + 2)).map(|(_, token)| token);
+    let ty: TokenStream = ty.collect();
     (!ty.is_empty()).then_some(ty)
 }

@@ -7,6 +7,7 @@ use syn::{Expr, Lit};
 use super::given::Form;
 use super::keys::{find, list, names};
 use super::table::Key;
+use crate::bindings::is_small;
 use crate::errors::{did_you_mean, show, snake};
 
 /// A longer value is left out of a message.
@@ -167,11 +168,10 @@ fn renamed(key: &Key, value: Option<TokenStream>, reads: Reads<'_>) -> String {
     // A name in small letters is a function, which judges errors.
     let is_judge = match syn::parse2(value.clone()) {
         Ok(Expr::Closure(_)) => true,
-        Ok(Expr::Path(path)) => path.path.segments.last().is_some_and(|last| {
-            let name = last.ident.to_string();
-            name.trim_start_matches("r#")
-                .starts_with(char::is_lowercase)
-        }),
+        Ok(Expr::Path(path)) => {
+            let last = path.path.segments.last();
+            last.is_some_and(|last| is_small(&last.ident.to_string()))
+        }
         _ => false,
     };
     let key = if key.form == Form::On && is_judge {

@@ -3,7 +3,7 @@
 use syn::Ident;
 
 use super::table::{KEYS, Key};
-use crate::errors::did_you_mean;
+use crate::errors::{did_you_mean, listed};
 
 /// The key of this name, if there is one.
 pub(super) fn find(key: &(impl PartialEq<str> + ?Sized)) -> Option<&'static Key> {
@@ -27,6 +27,5 @@ pub(super) fn is_near(word: &Ident) -> bool {
 
 /// "the keys are …"
 pub(super) fn list() -> String {
-    let names: Vec<String> = names().map(|name| format!("`{name}`")).collect();
-    format!("the keys are {}", names.join(", "))
+    format!("the keys are {}", listed(names()))
 }

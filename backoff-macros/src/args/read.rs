@@ -5,7 +5,7 @@ use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 use super::bare::bare;
 use super::given::{Flag, Jitter, Level, Names, Time};
 use crate::duration;
-use crate::errors::{did_you_mean, show};
+use crate::errors::{did_you_mean, listed, show};
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {
     let expr = bare(value);
@@ -71,7 +71,7 @@ pub(super) fn level(value: Expr) -> syn::Result<Level> {
     match (choice("log_waits", "off", LEVELS, &value)?, &value) {
         (Some((name, variant)), _) => Ok(Level::Named(name, variant)),
         (None, Expr::Lit(_)) => {
-            let names = listed(LEVELS);
+            let names = listed(LEVELS.iter().map(|(own, _)| *own));
             let message = format!("`log_waits` takes a level: {names}, or a `LogLevel`");
             Err(syn::Error::new_spanned(value, message))
         }
@@ -108,7 +108,7 @@ fn choice(
                 Some((own, _)) => Some(*own),
                 None if text.value().contains(|c: char| c.is_ascii_digit()) => None,
                 None => {
-                    let names = listed(names);
+                    let names = listed(names.iter().map(|(own, _)| *own));
                     let message = format!("`{key}` takes one of these, without quotes: {names}");
                     return Err(syn::Error::new_spanned(text, message));
                 }
@@ -125,11 +125,6 @@ fn choice(
         }
         None => Ok(None),
     }
-}
-
-fn listed(names: &[(&str, &str)]) -> String {
-    let names: Vec<String> = names.iter().map(|(own, _)| format!("`{own}`")).collect();
-    names.join(", ")
 }
 
 pub(super) fn path(value: Expr) -> syn::Result<Path> {

@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Lit, Path, Token, Type, UnOp};
+use syn::{Expr, Ident, Lit, Token, Type, UnOp};
 
 use super::aliases;
 use super::bare::bare;
@@ -12,6 +12,7 @@ use super::given::{Form, Given, Names, Value};
 use super::keys;
 use super::on;
 use super::table::{Args, Key};
+use crate::bindings::is_small;
 use crate::errors::show;
 use crate::groups::is_punct;
 
@@ -214,7 +215,14 @@ fn guessed(value: &TokenStream) -> Option<String> {
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
             return Some(format!("{} = false", show(unary.expr)));
         }
-        Expr::Path(path) if is_small(&path.path) => return None,
+        Expr::Path(path)
+            if path
+                .path
+                .get_ident()
+                .is_some_and(|it| is_small(&it.to_string())) =>
+        {
+            return None;
+        }
         Expr::Path(_) | Expr::Call(_) | Expr::MethodCall(_) => "policy",
         Expr::Closure(closure) if closure.inputs.len() == 1 => "when",
         Expr::Array(_) => "on",
@@ -224,10 +232,4 @@ fn guessed(value: &TokenStream) -> Option<String> {
         _ => return None,
     };
     Some(format!("{key} = {}", show(value)))
-}
-
-/// Whether a path is a single name in small letters.
-fn is_small(path: &Path) -> bool {
-    let name = path.get_ident().map(ToString::to_string);
-    name.is_some_and(|name| !name.starts_with(char::is_uppercase))
 }

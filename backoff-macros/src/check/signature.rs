@@ -7,7 +7,7 @@ use syn::{Expr, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
 use super::not_blocking;
 use crate::args::Args;
 use crate::args::given::{Given, Names};
-use crate::bindings::{self, Binding};
+use crate::bindings::{self, Binding, named};
 use crate::errors::{Errors, did_you_mean, show};
 use crate::groups::{dense, flat};
 use crate::shape::ending::{early_return, last_async, last_choice};
@@ -233,10 +233,9 @@ fn hidden(bound: &[Binding], args: &Args, errors: &mut Errors) {
     let Some(Given { value, .. }) = &args.attempt else {
         return;
     };
-    let is_bound = |name: &str| bound.iter().any(|binding| binding.name == name);
-    if is_bound(&value.to_string()) {
-        let free = ["attempt", "n", "this_attempt"];
-        let free = free.into_iter().find(|name| !is_bound(name));
+    if named(bound, value).is_some() {
+        let mut free = ["attempt", "n", "this_attempt"].into_iter();
+        let free = free.find(|name| bound.iter().all(|binding| binding.name != name));
         errors.at(
             value,
             format_args!(

@@ -14,7 +14,7 @@ use syn::{Block, FnArg, ItemFn, Pat, Receiver, Type};
 
 use super::library::{Library, at};
 use crate::args::Args;
-use crate::bindings::Binding;
+use crate::bindings::{Binding, is_small};
 use crate::groups::{dense, inside, is_punct};
 use crate::seen::{Seen, words};
 use crate::shape::Shape;
@@ -51,7 +51,6 @@ fn named(args: &Args) -> HashSet<String> {
 pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
     let (mut found, named) = (HashSet::new(), named(args));
     words(body, &mut found);
-    let is_small = |name: &str| name.starts_with(|c: char| c == '_' || c.is_lowercase());
     found.retain(|name| is_small(name) && !named.contains(name) && name != "self");
     found
 }
@@ -91,7 +90,7 @@ fn is_primitive(ty: &Type) -> bool {
         return false;
     };
     let name = path.path.get_ident().map(Ident::to_string);
-    name.is_some_and(|name| name.starts_with(char::is_lowercase))
+    name.is_some_and(|name| is_small(&name))
 }
 
 /// Removes questions that would mean something else in the `async` block of this function: a name that

@@ -7,7 +7,7 @@ use syn::{Expr, Ident};
 
 use super::library::at;
 use crate::args::Args;
-use crate::bindings::Binding;
+use crate::bindings::{Binding, is_small, named};
 
 /// The names that exist around the written code.
 pub(super) enum Around {
@@ -34,8 +34,8 @@ impl Around {
         let is_variable = match value {
             Expr::Field(_) => true,
             _ => lone(value).is_some_and(|name| match self {
-                Around::Arguments(bound) => found(bound, name).is_some_and(|it| !it.is_reference),
-                Around::Unknown => name.to_string().starts_with(char::is_lowercase),
+                Around::Arguments(bound) => named(bound, name).is_some_and(|it| !it.is_reference),
+                Around::Unknown => is_small(&name.to_string()),
             }),
         };
         lent(value, is_variable, quote_spanned!(at(value.span())=> &))
@@ -48,7 +48,7 @@ impl Around {
         let (is_variable, borrow) = match (self, lone(value)) {
             (_, None) => (matches!(value, Expr::Field(_)), plain),
             (Around::Unknown, Some(_)) => (false, plain),
-            (Around::Arguments(bound), Some(name)) => match found(bound, name) {
+            (Around::Arguments(bound), Some(name)) => match named(bound, name) {
                 Some(it) if it.is_mut_reference => (true, quote_spanned!(here=> &mut *)),
                 Some(it) if it.mutable.is_some() => (true, quote_spanned!(here=> &mut)),
                 Some(it) => (!it.is_reference, plain),
@@ -72,8 +72,4 @@ fn lone(value: &Expr) -> Option<&Ident> {
         Expr::Path(path) => path.path.get_ident(),
         _ => None,
     }
-}
-
-fn found<'a>(bound: &'a [Binding], name: &Ident) -> Option<&'a Binding> {
-    bound.iter().find(|binding| binding.name == *name)
 }

@@ -8,7 +8,7 @@ use syn::{Attribute, FnArg, ItemFn, Pat, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
-use crate::bindings::is_constant;
+use crate::bindings::{is_constant, is_small};
 use crate::groups::inside;
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
@@ -124,7 +124,7 @@ fn is_sync(ty: &Type) -> bool {
     fn all(tokens: TokenStream) -> bool {
         tokens.into_iter().all(|token| match token {
             TokenTree::Ident(word) => {
-                word.to_string().starts_with(char::is_lowercase) || SYNC.iter().any(|it| word == it)
+                is_small(&word.to_string()) || SYNC.iter().any(|it| word == it)
             }
             TokenTree::Group(group) => all(group.stream()),
             TokenTree::Punct(_) | TokenTree::Literal(_) => true,

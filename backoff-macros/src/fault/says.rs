@@ -8,7 +8,7 @@ use syn::{Attribute, Expr, Ident, Lit, Meta, Path, Token};
 
 use crate::args::bare::bare;
 use crate::args::split::pieces;
-use crate::errors::{Errors, did_you_mean, show};
+use crate::errors::{Errors, did_you_mean, listed, show};
 use crate::groups::is_punct;
 
 /// A key as it is written, and the method of the trait that it answers.
@@ -297,6 +297,5 @@ fn literal_status(expr: Expr) -> syn::Result<()> {
 }
 
 fn keys() -> String {
-    let names: Vec<String> = KEYS.iter().map(|key| format!("`{}`", key.name)).collect();
-    format!("the keys are {}", names.join(", "))
+    format!("the keys are {}", listed(KEYS.iter().map(|key| key.name)))
 }

@@ -1,11 +1,14 @@
 //! Writes the implementation.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{DeriveInput, GenericParam, LitInt, Type};
 
 use super::case::Case;
 use super::says::Field;
+use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
 pub(super) fn implementation(
@@ -232,7 +235,11 @@ fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> 
         .iter()
         .filter_map(|case| Some(&case.fields[case.says.inner?].ty));
     inner
-        .filter(|ty| names_one_of(ty.to_token_stream(), &parameters))
+        .filter(|ty| {
+            let mut named = HashSet::new();
+            words(ty, &mut named);
+            parameters.iter().any(|it| named.contains(&it.to_string()))
+        })
         .map(|ty| {
             let here = Span::mixed_site();
             if is_option(ty) {
@@ -247,12 +254,4 @@ fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> 
 fn is_option(ty: &Type) -> bool {
     matches!(ty, Type::Path(path)
         if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
-}
-
-fn names_one_of(tokens: TokenStream, names: &[&Ident]) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(name) => names.contains(&&name),
-        TokenTree::Group(group) => names_one_of(group.stream(), names),
-        _ => false,
-    })
 }
