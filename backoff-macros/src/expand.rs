@@ -28,7 +28,6 @@ use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
-use lent::Around;
 use library::{Library, at};
 use looped::Loop;
 use unique::Unique;
@@ -64,12 +63,11 @@ pub(crate) fn function(
     let name = function.sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
     let bound = bindings::of(&function);
-    let scope = Scope::of(&function.sig, &bound);
     let copies = Copies::of(&bound, args);
     let owned = consumed::arguments(&mut function, &bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
-    let around = Around::arguments(bound, args);
+    let scope = Scope::of(&function.sig, lent::without_mut_of_copies(bound, args));
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let mut unique = Unique::default();
@@ -99,7 +97,6 @@ pub(crate) fn function(
         judged_at: returns_at,
         operation,
         copies,
-        around,
         unique,
         owned,
         hides,
@@ -146,7 +143,6 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         judged_at,
         operation: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
         copies: Copies::of_block(args),
-        around: Around::Unknown,
         unique: Unique::default(),
         owned: consumed::in_block(body, args),
         hides: false,
@@ -213,7 +209,6 @@ struct Written<'a> {
     /// The name of the operation, if no key gives another.
     operation: TokenStream,
     copies: Copies,
-    around: Around,
     unique: Unique,
     /// The variables whose value an attempt may consume.
     owned: HashSet<String>,
@@ -262,7 +257,7 @@ impl Written<'_> {
         } else {
             quote_spanned!(body_at=> async { #copies #body })
         };
-        let is_function = matches!(self.around, Around::Arguments(_));
+        let is_function = matches!(self.scope, Scope::Function { .. });
         let consumed = self
             .copies
             .consumed()
@@ -272,7 +267,6 @@ impl Written<'_> {
             self.args,
             self.is_async,
             &self.scope,
-            &self.around,
             &self.operation,
         );
         let looped = Loop {

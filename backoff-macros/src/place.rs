@@ -1,11 +1,11 @@
 //! Decides from the names in a policy, or in an expression, where it can be made.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Expr, ExprGroup, ExprParen, GenericParam, PathSegment, Signature, UnOp};
 
 use crate::args::Args;
-use crate::bindings::{Binding, is_small};
+use crate::bindings::{Binding, is_small, named};
 use crate::groups::is_punct;
 
 /// The place where a value is made: the later one for a value that has parts of both.
@@ -21,9 +21,10 @@ pub(crate) enum Place {
 
 /// The names that the user's expressions can see.
 pub(crate) enum Scope {
-    /// In a function: its arguments, and its generic parameters.
+    /// In a function: its arguments, whether one is `self`, and its generic parameters.
     Function {
-        variables: Vec<String>,
+        bound: Vec<Binding>,
+        has_self: bool,
         generics: Vec<String>,
     },
     /// A block does not show its surroundings, so names are judged by their form.
@@ -31,11 +32,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) fn of(sig: &Signature, bound: &[Binding]) -> Self {
-        let mut variables: Vec<String> = bound.iter().map(|it| it.name.to_string()).collect();
-        if sig.receiver().is_some() {
-            variables.extend(["self", "__self"].map(str::to_owned));
-        }
+    pub(crate) fn of(sig: &Signature, bound: Vec<Binding>) -> Self {
         let generics = sig
             .generics
             .params
@@ -46,7 +43,8 @@ impl Scope {
                 GenericParam::Lifetime(_) => None,
             });
         Scope::Function {
-            variables,
+            bound,
+            has_self: sig.receiver().is_some(),
             generics: generics.collect(),
         }
     }
@@ -72,11 +70,7 @@ impl Scope {
         match value {
             Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => {}
             Expr::Path(path) => {
-                if path
-                    .path
-                    .get_ident()
-                    .is_some_and(|it| self.is_variable(&it.to_string()))
-                {
+                if path.path.get_ident().is_some_and(|it| self.is_variable(it)) {
                     return Place::Call;
                 }
                 return self.among(path.to_token_stream());
@@ -116,10 +110,15 @@ impl Scope {
             .unwrap_or(Place::Item)
     }
 
-    fn is_variable(&self, name: &str) -> bool {
+    fn is_variable(&self, name: &Ident) -> bool {
         match self {
-            Scope::Function { variables, .. } => variables.iter().any(|it| it == name),
-            Scope::Block => is_small(name),
+            Scope::Function {
+                bound, has_self, ..
+            } => {
+                let is_self = *has_self && (name == "self" || name == "__self");
+                is_self || named(bound, name).is_some()
+            }
+            Scope::Block => is_small(&name.to_string()),
         }
     }
 
@@ -235,7 +234,7 @@ mod tests {
             ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
         ];
         for (keys, expected) in rows {
-            let scope = Scope::of(&function.sig, &crate::bindings::of(&function));
+            let scope = Scope::of(&function.sig, crate::bindings::of(&function));
             assert_eq!(scope.of_policy(&args(keys)), expected, "{keys}");
         }
     }

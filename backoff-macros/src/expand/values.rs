@@ -6,7 +6,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprBlock, ExprUnsafe, Stmt};
 
-use super::lent::Around;
+use super::lent;
 use super::library::{Library, at};
 use super::policy::time;
 use crate::args::Args;
@@ -40,7 +40,6 @@ impl Values {
         args: &Args,
         is_async: bool,
         scope: &Scope,
-        around: &Around,
         operation: &TokenStream,
     ) -> Self {
         let (here, k) = library.here();
@@ -106,23 +105,23 @@ impl Values {
         };
         let when = args.when.as_ref().map(|Given { value, .. }| {
             if !is_made(value) {
-                return around.read(value);
+                return lent::read(scope, value);
             }
             bind(quote_spanned!(here=> __when), value);
             quote_spanned!(at(value.span())=> &__when)
         });
         let mut changed =
-            |name: &str, given: &Option<Given<Expr>>, lent: fn(&Around, &Expr) -> TokenStream| {
+            |name: &str, given: &Option<Given<Expr>>, lend: fn(&Scope, &Expr) -> TokenStream| {
                 let value = &given.as_ref()?.value;
                 if !is_made(value) {
-                    return Some(lent(around, value));
+                    return Some(lend(scope, value));
                 }
                 let name = Ident::new(name, here);
                 bind(quote_spanned!(here=> mut #name), value);
                 Some(quote_spanned!(at(value.span())=> &mut #name))
             };
-        let until = changed("__until", &args.until, Around::read);
-        let notify = changed("__notify", &args.notify, Around::changed);
+        let until = changed("__until", &args.until, lent::read);
+        let notify = changed("__notify", &args.notify, lent::changed);
         Values {
             binds: binds.into_iter().collect(),
             runtime,
