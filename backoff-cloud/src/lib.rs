@@ -155,6 +155,8 @@ pub use backoff_core::tower;
 #[cfg(feature = "serde")]
 #[doc(inline)]
 pub use backoff_core::{PolicySettings, PolicySettingsError};
+#[cfg(feature = "rate")]
+pub use backoff_core::{Rate, RateChange};
 
 #[doc(hidden)]
 pub use backoff_core::__private;

@@ -146,7 +146,8 @@ impl Ruling {
             | Stage::Change
             | Stage::Conflict
             | Stage::Pending
-            | Stage::Late => false,
+            | Stage::Late
+            | Stage::Queued => false,
         }
     }
 
@@ -237,6 +238,8 @@ pub enum Stage {
     InDoubt,
     /// The attempt did not begin, because no time was left.
     Late,
+    /// The attempt did not begin, because the call waited too long for its turn at its rate.
+    Queued,
 }
 
 impl Stage {
@@ -259,7 +262,7 @@ impl Stage {
     pub(crate) const fn is_cut(self) -> bool {
         matches!(
             self,
-            Stage::Cut | Stage::CutRead | Stage::CutOnce | Stage::Late
+            Stage::Cut | Stage::CutRead | Stage::CutOnce | Stage::Late | Stage::Queued
         )
     }
 

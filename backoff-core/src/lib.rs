@@ -129,6 +129,11 @@ mod judge;
 #[cfg(feature = "std")]
 pub mod many;
 mod observe;
+#[cfg(feature = "rate")]
+mod rate;
+#[cfg(not(feature = "rate"))]
+#[path = "rate/off.rs"]
+mod rate;
 #[cfg(feature = "reconnect")]
 mod reconnect;
 mod report;
@@ -136,6 +141,8 @@ mod runtime;
 mod state;
 #[cfg(feature = "std")]
 mod stop;
+#[cfg(feature = "std")]
+mod sync;
 pub mod telemetry;
 /// The error of the integration tests, which names this crate as they do.
 #[cfg(test)]
@@ -178,6 +185,8 @@ pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
 pub use policy::{Policy, log_level::LogLevel, schedule};
+#[cfg(feature = "rate")]
+pub use rate::{Rate, RateChange};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "tracing")]
 use crate::drive::attempt_failure::ErrorType;
+use crate::rate::RateChange;
 use crate::{
     facts::fault::{Fault, FaultKind},
     policy::log_level::LogLevel,
@@ -60,6 +61,18 @@ pub enum Event<'a, E> {
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
     },
+    /// A reply to this call, or its turn in the queue, has changed its rate. Also the first attempt of a call
+    /// can have this event.
+    #[cfg(feature = "rate")]
+    #[non_exhaustive]
+    RateChanged {
+        /// The name of the operation in the log.
+        operation: &'static str,
+        /// The name of the rate, if it has one.
+        rate: Option<&'static str>,
+        /// The change.
+        change: RateChange,
+    },
 }
 
 impl<'a, E> Event<'a, E> {
@@ -69,6 +82,8 @@ impl<'a, E> Event<'a, E> {
             Event::Waiting { operation, .. }
             | Event::GaveUp { operation, .. }
             | Event::Succeeded { operation, .. } => operation,
+            #[cfg(feature = "rate")]
+            Event::RateChanged { operation, .. } => operation,
         }
     }
 
@@ -77,6 +92,8 @@ impl<'a, E> Event<'a, E> {
         match self {
             Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => Some(*failure),
             Event::Succeeded { .. } => None,
+            #[cfg(feature = "rate")]
+            Event::RateChanged { .. } => None,
         }
     }
 
@@ -202,6 +219,17 @@ impl<E: fmt::Debug> fmt::Debug for Event<'_, E> {
                 .field("attempts", attempts)
                 .field("elapsed", elapsed)
                 .finish(),
+            #[cfg(feature = "rate")]
+            Event::RateChanged {
+                operation,
+                rate,
+                change,
+            } => f
+                .debug_struct("RateChanged")
+                .field("operation", operation)
+                .field("rate", rate)
+                .field("change", change)
+                .finish(),
         }
     }
 }
@@ -242,6 +270,8 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                 failure.fmt(f)
             }
             Event::Succeeded { attempts, .. } => write!(f, "succeeded after {attempts} attempts"),
+            #[cfg(feature = "rate")]
+            Event::RateChanged { change, .. } => change.fmt(f),
         }
     }
 }
@@ -317,6 +347,8 @@ pub(crate) enum Happened {
     /// The end of a call, and for how long the last attempt ran on after the deadline.
     GaveUp(StopReason, Option<Duration>),
     Succeeded,
+    /// The rate with this name has changed.
+    Rate(RateChange, Option<&'static str>),
 }
 
 /// Logs the step after an attempt.
@@ -420,6 +452,9 @@ fn logged(record: Record<'_>) {
                 error = error.filter(|_| !is_poll),
                 "{text}",
             );
+        }
+        Happened::Rate(change, rate) => {
+            tracing::debug!(target: "backoff", operation, host, rate, "{change}")
         }
         Happened::GaveUp(StopReason::NothingKnown, _) => tracing::warn!(
             target: "backoff",

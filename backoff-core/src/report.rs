@@ -30,6 +30,9 @@ pub enum StopReason {
     RetryAfter,
     /// The budget of the policy or of the call has no tokens left.
     Budget,
+    /// The turn of the call in the queue of its [`Rate`](crate::Policy) would have come after the deadline, or
+    /// the call waited there as long as its `timeout`, `attempt_timeout` or `max_wait` allows.
+    Rate,
     /// The highest number of callers already wait for the resource (`many::Combining::at_most`).
     Full,
     /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
@@ -50,7 +53,7 @@ impl StopReason {
     /// | | reasons |
     /// |---|---|
     /// | final | `Permanent`, `NothingKnown`, `MaybeApplied`, `StoppedByServer` |
-    /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
+    /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Rate`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
     ///
     /// After `MaybeApplied` the call may have done its work: find out before you call again. After one that
     /// is not final, wait before you call again, at least for
@@ -79,6 +82,7 @@ impl StopReason {
             | StopReason::Deadline
             | StopReason::RetryAfter
             | StopReason::Budget
+            | StopReason::Rate
             | StopReason::Full
             | StopReason::Stopped
             | StopReason::Unrepeatable
@@ -97,6 +101,7 @@ impl StopReason {
             StopReason::Deadline => "deadline",
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
+            StopReason::Rate => "rate",
             StopReason::Full => "full",
             StopReason::Stopped => "stopped",
             StopReason::Unrepeatable => "unrepeatable",
@@ -118,6 +123,7 @@ impl fmt::Display for StopReason {
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is spent",
+            StopReason::Rate => "the turn of the call at the rate of the service comes too late",
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",
             StopReason::Unrepeatable => {

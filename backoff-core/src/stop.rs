@@ -79,6 +79,21 @@ impl Stop {
     }
 }
 
+/// A waker that stops.
+#[cfg(feature = "rate")]
+impl From<&Stop> for std::task::Waker {
+    fn from(stop: &Stop) -> Self {
+        stop.0.clone().into()
+    }
+}
+
+#[cfg(feature = "rate")]
+impl std::task::Wake for Shared {
+    fn wake(self: Arc<Self>) {
+        Stop(self).stop();
+    }
+}
+
 impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stop")

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use examples::axis::{Axis, Range, Scale};
+use examples::axis::Range;
 use examples::drawing::{
-    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PAGE, PURPLE, SHADE, SKY, SMALL,
+    BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PAGE, PURPLE, SHADE, SKY, SMALL,
     VERMILLION, adapting, fill, line, text,
 };
+use examples::panel::{Bar, Panel, legend, seconds};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -77,169 +78,103 @@ pub(crate) fn draw(scrapes: &[Scrape]) -> Result<String, Error> {
             let at = (20, 56 + 20 * row as i32);
             text(&page, subtitle, at, SMALL, FAINT, HPos::Left)?;
         }
-        // `Range` adds some room, which time does not need.
-        let last = scrapes.last().map_or(0.0, |scrape| scrape.at.as_secs_f64()) / 1.04;
-        let seconds = Axis::new("s", Scale::Linear);
-        let time = Range::new(seconds, [last].into_iter(), (LEFT, RIGHT));
+        let last = scrapes.last().map_or(Duration::ZERO, |scrape| scrape.at);
+        let time = seconds(last, (LEFT, RIGHT));
         let panel = |index: i32| Panel {
             page: &page,
             time: &time,
             top: HEAD + TITLE + index * PANEL,
+            bottom: HEAD + TITLE + index * PANEL + PLOT,
         };
-        panel(0).attempts(scrapes)?;
-        panel(1).calls(scrapes)?;
-        panel(2).budget(scrapes)?;
+        attempts(&panel(0), scrapes)?;
+        calls(&panel(1), scrapes)?;
+        budget(&panel(2), scrapes)?;
         panel(2).seconds()?;
         page.present()?;
     }
     Ok(adapting(&svg))
 }
 
-struct Panel<'a, 'svg> {
-    page: &'a Area<'svg>,
-    time: &'a Range,
-    /// Where its axes begin.
-    top: i32,
+fn attempts(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
+    let name = "retry_attempt_duration_seconds_count";
+    let bars = bars(scrapes, &ATTEMPTS, name, "error_type");
+    let begun = begun(scrapes);
+    let most = bars.iter().map(Bar::height);
+    let most = most.chain(begun.iter().map(|point| point.1));
+    let rates = begin(panel, "Attempts ended, per second, by error.type", most)?;
+    stack(panel, &bars, &rates, &ATTEMPTS)?;
+    let points = begun.into_iter();
+    panel.line(points.map(|(at, rate)| (at, rates.at(rate))), INK, 2)?;
+    let (x, y) = (RIGHT - 110, panel.top - 64);
+    line(panel.page, (x, y), (x + 18, y), INK, 2)?;
+    panel.words("calls begun", (x + 24, y), INK, HPos::Left)
 }
 
-impl Panel<'_, '_> {
-    fn attempts(&self, scrapes: &[Scrape]) -> Drawn {
-        let bars = Bars::of(
-            scrapes,
-            &ATTEMPTS,
-            "retry_attempt_duration_seconds_count",
-            "error_type",
-        );
-        let begun = begun(scrapes);
-        let most = bars.highest().chain(begun.iter().map(|point| point.1));
-        let rates = self.begin("Attempts ended, per second, by error.type", most)?;
-        self.stack(&bars, &rates, &ATTEMPTS)?;
-        let points = begun.into_iter();
-        self.line(points.map(|(at, rate)| (at, rates.at(rate))), INK, 2)?;
-        let (x, y) = (RIGHT - 110, self.top - 64);
-        line(self.page, (x, y), (x + 18, y), INK, 2)?;
-        self.words("calls begun", (x + 24, y), INK, HPos::Left)
-    }
+fn calls(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
+    let name = "retry_call_duration_seconds_count";
+    let bars = bars(scrapes, &CALLS, name, "retry_outcome");
+    let rates = begin(
+        panel,
+        "Calls ended, per second, by retry.outcome; a call that waits has not ended",
+        bars.iter().map(Bar::height),
+    )?;
+    stack(panel, &bars, &rates, &CALLS)
+}
 
-    fn calls(&self, scrapes: &[Scrape]) -> Drawn {
-        let bars = Bars::of(
-            scrapes,
-            &CALLS,
-            "retry_call_duration_seconds_count",
-            "retry_outcome",
-        );
-        let rates = self.begin(
-            "Calls ended, per second, by retry.outcome; a call that waits has not ended",
-            bars.highest(),
-        )?;
-        self.stack(&bars, &rates, &CALLS)
-    }
+fn budget(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
+    let name = "retry_budget_level";
+    // Before the first call has ended there is no level on the page.
+    let levels: Vec<_> = scrapes
+        .iter()
+        .filter(|scrape| scrape.page.series(name).next().is_some())
+        .map(|scrape| (scrape.at, scrape.page.sum(name)))
+        .collect();
+    let most = levels.iter().map(|level| level.1);
+    let tokens = begin(panel, "Tokens left in the budget, retry.budget.level", most)?;
+    let rules = "A retry takes 14, after throttling 5. Below that: no retries. A success gives back 1, or \
+                 what its last retry took.";
+    panel.words(rules, (LEFT, panel.top - 38), FAINT, HPos::Left)?;
+    let levels = levels.into_iter();
+    panel.line(levels.map(|(at, level)| (at, tokens.at(level))), BLUE, 3)
+}
 
-    fn budget(&self, scrapes: &[Scrape]) -> Drawn {
-        let name = "retry_budget_level";
-        // Before the first call has ended there is no level on the page.
-        let levels: Vec<_> = scrapes
-            .iter()
-            .filter(|scrape| scrape.page.series(name).next().is_some())
-            .map(|scrape| (scrape.at, scrape.page.sum(name)))
-            .collect();
-        let most = levels.iter().map(|level| level.1);
-        let tokens = self.begin("Tokens left in the budget, retry.budget.level", most)?;
-        let rules = "A retry takes 14, after throttling 5. Below that: no retries. A success gives back 1, or \
-                     what its last retry took.";
-        self.words(rules, (LEFT, self.top - 38), FAINT, HPos::Left)?;
-        let levels = levels.into_iter();
-        self.line(levels.map(|(at, level)| (at, tokens.at(level))), BLUE, 3)
-    }
-
-    /// Draws the title, the shade, the phases and the axis of values, from zero to the greatest.
-    fn begin(&self, title: &str, values: impl Iterator<Item = f64>) -> Result<Range, Error> {
-        text(self.page, title, (LEFT, self.top - 64), 18, INK, HPos::Left)?;
-        for (phase, from, to) in phases() {
-            let (from, to) = (self.x(from), self.x(to).min(RIGHT));
-            let mut colour = FAINT;
-            if phase.is_outage {
-                fill(self.page, (from, self.top - 20), (to, self.bottom()), SHADE)?;
-                line(
-                    self.page,
-                    (from, self.top - 20),
-                    (from, self.bottom()),
-                    GRID,
-                    1,
-                )?;
-                line(self.page, (to, self.top - 20), (to, self.bottom()), GRID, 1)?;
-                colour = INK;
-            }
-            let middle = ((from + to) / 2, self.top - 10);
-            self.words(phase.name, middle, colour, HPos::Center)?;
+/// Draws the title, the shade, the phases and the axis of values, from zero to the greatest.
+fn begin(panel: &Panel, title: &str, values: impl Iterator<Item = f64>) -> Result<Range, Error> {
+    let above = panel.top - 20;
+    text(
+        panel.page,
+        title,
+        (LEFT, panel.top - 64),
+        18,
+        INK,
+        HPos::Left,
+    )?;
+    for (phase, from, to) in phases() {
+        let (from, to) = (panel.x(from), panel.x(to).min(RIGHT));
+        let mut colour = FAINT;
+        if phase.is_outage {
+            fill(panel.page, (from, above), (to, panel.bottom), SHADE)?;
+            line(panel.page, (from, above), (from, panel.bottom), GRID, 1)?;
+            line(panel.page, (to, above), (to, panel.bottom), GRID, 1)?;
+            colour = INK;
         }
-        let axis = Axis::new("", Scale::Linear);
-        let range = Range::new(axis, values, (self.bottom(), self.top));
-        for (value, label) in range.ticks(28) {
-            let y = range.at(value);
-            line(self.page, (LEFT, y), (RIGHT, y), GRID, 1)?;
-            self.words(&label, (LEFT - 8, y), FAINT, HPos::Right)?;
-        }
-        Ok(range)
+        let middle = ((from + to) / 2, panel.top - 10);
+        panel.words(phase.name, middle, colour, HPos::Center)?;
     }
+    panel.values(values)
+}
 
-    /// Bars of shares, one on the other in the order of the legend, and the legend.
-    fn stack<const N: usize>(&self, bars: &Bars<N>, rates: &Range, shares: &[Share; N]) -> Drawn {
-        for bar in &bars.0 {
-            let (left, right) = (self.x(bar.from) + 1, self.x(bar.to));
-            let mut below = 0.0;
-            for (rate, share) in bar.rates.iter().zip(shares) {
-                let (from, to) = (rates.at(below + rate), rates.at(below));
-                if from < to {
-                    fill(self.page, (left, from), (right, to), share.0)?;
-                }
-                below += rate;
-            }
-        }
-        let (mut x, y) = (LEFT, self.top - 38);
-        for (colour, name, _) in shares {
-            fill(self.page, (x, y - 6), (x + 12, y + 6), *colour)?;
-            self.words(name, (x + 18, y), INK, HPos::Left)?;
-            // The width of a name is guessed: an SVG brings no fonts to measure with.
-            x += 18 + 7 * name.len() as i32 + 12;
-        }
-        Ok(())
-    }
-
-    fn line(
-        &self,
-        points: impl Iterator<Item = (Duration, i32)>,
-        colour: RGBColor,
-        width: u32,
-    ) -> Drawn {
-        let points: Vec<_> = points.map(|(at, y)| (self.x(at), y)).collect();
-        let style = colour.stroke_width(width);
-        Ok(self.page.draw(&PathElement::new(points, style))?)
-    }
-
-    /// The axis of time, below.
-    fn seconds(&self) -> Drawn {
-        let bottom = self.bottom();
-        for (second, label) in self.time.ticks(60) {
-            let x = self.time.at(second);
-            line(self.page, (x, bottom), (x, bottom + 5), FAINT, 1)?;
-            let label = format!("{label} s");
-            self.words(&label, (x, bottom + 18), FAINT, HPos::Center)?;
-        }
-        Ok(())
-    }
-
-    fn words(&self, words: &str, at: (i32, i32), colour: RGBColor, side: HPos) -> Drawn {
-        text(self.page, words, at, SMALL, colour, side)
-    }
-
-    fn bottom(&self) -> i32 {
-        self.top + PLOT
-    }
-
-    fn x(&self, at: Duration) -> i32 {
-        self.time.at(at.as_secs_f64())
-    }
+/// Draws the bars and their legend.
+fn stack<const N: usize>(
+    panel: &Panel,
+    bars: &[Bar<N>],
+    rates: &Range,
+    shares: &[Share; N],
+) -> Drawn {
+    panel.stack(bars, rates, shares.map(|share| share.0))?;
+    let names = shares.iter().map(|(colour, name, _)| (*colour, *name));
+    legend(panel.page, (LEFT, panel.top - 38), names)?;
+    Ok(())
 }
 
 /// Each phase, when it begins, and when it ends.
@@ -251,38 +186,22 @@ fn phases() -> impl Iterator<Item = (&'static Phase, Duration, Duration)> {
     })
 }
 
-/// Rates between each page and the next.
-struct Bars<const N: usize>(Vec<Bar<N>>);
-
-struct Bar<const N: usize> {
-    from: Duration,
-    to: Duration,
-    rates: [f64; N],
-}
-
-impl<const N: usize> Bars<N> {
-    /// Of a count, by a label.
-    fn of(scrapes: &[Scrape], shares: &[Share; N], name: &str, label: &str) -> Self {
-        let counts = |scrape: &Scrape| {
-            let sums = scrape.page.sum_by(name, label);
-            shares.map(|(_, _, value)| sums.get(value).copied().unwrap_or_default())
-        };
-        let bars = scrapes.windows(2).map(|pair| {
-            let (before, after) = (counts(&pair[0]), counts(&pair[1]));
-            let seconds = (pair[1].at - pair[0].at).as_secs_f64();
-            Bar {
-                from: pair[0].at,
-                to: pair[1].at,
-                rates: std::array::from_fn(|share| (after[share] - before[share]) / seconds),
-            }
-        });
-        Bars(bars.collect())
-    }
-
-    /// How high each bar is.
-    fn highest(&self) -> impl Iterator<Item = f64> {
-        self.0.iter().map(|bar| bar.rates.iter().sum())
-    }
+/// The rates of a count between each page and the next, by a label.
+fn bars<const N: usize>(
+    scrapes: &[Scrape],
+    shares: &[Share; N],
+    name: &str,
+    label: &str,
+) -> Vec<Bar<N>> {
+    let counts = |scrape: &Scrape| {
+        let sums = scrape.page.sum_by(name, label);
+        let counts = shares.map(|(_, _, value)| sums.get(value).copied().unwrap_or_default());
+        (scrape.at, counts)
+    };
+    let pairs = scrapes.windows(2);
+    pairs
+        .map(|pair| Bar::between(counts(&pair[0]), counts(&pair[1])))
+        .collect()
 }
 
 /// How many calls a second were begun, as steps of a second.

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::axis::{Axis, Scale};
+use crate::calls::{Load, Outcome, herd, run};
 use crate::chart::{Chart, Line, Panel};
-use crate::quota::{Hint, LIMIT, Outcome, SECOND, herd, run};
+use crate::quota::{Hint, LIMIT, Quota, SECOND};
 use crate::results::{Cell, Findings, Results};
 use crate::row::Hop;
 use crate::runs::Crew;
+use crate::sharing::Sharing;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{BATCH, JITTERED, SPREAD, Strategy};
 
@@ -39,8 +41,12 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
     for (row, hint) in Hint::ALL.into_iter().enumerate() {
         for (column, strategy) in BATCH.iter().enumerate() {
             let experiment = format!("{}, {}", hint.sentence(), strategy.name);
+            let load = Load {
+                hint,
+                ..Load::at_once(callers, Quota::bucket(LIMIT))
+            };
             let outcomes = crew.run(&experiment, |rng| {
-                run(callers, hop, hint, &strategy.policy, rng)
+                run(&load, hop, Sharing::Nothing, &strategy.policy, rng)
             });
             results.cells.push(cell(hint, strategy.name, &outcomes));
             let line = |name, number, points| {
@@ -91,7 +97,7 @@ pub(crate) fn findings(callers: u32, seeds: u64) -> Result<Findings, Error> {
 fn cell(hint: Hint, strategy: &str, outcomes: &[Outcome]) -> Cell {
     let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
     let told = |share| {
-        move |outcome: &Outcome| percentile(&outcome.succeeded, share).map(|time| time as f64 / 1e9)
+        move |outcome: &Outcome| percentile(&outcome.ends(), share).map(|time| time as f64 / 1e9)
     };
     Cell {
         labels: vec![hint.name().to_owned(), strategy.to_owned()],
@@ -159,12 +165,9 @@ fn moments() -> impl Iterator<Item = u64> {
 
 /// How many callers were done at each moment, until all are.
 fn progress(outcomes: &[Outcome]) -> Vec<(f64, Mean)> {
-    let done_by = |outcome: &Outcome, time| {
-        let told = outcome.succeeded.iter().filter(|&&told| told <= time);
-        told.count()
-    };
-    let last = outcomes.iter().flat_map(|outcome| &outcome.succeeded).max();
-    let before = moments().take_while(|time| Some(time) < last).count();
+    let done_by = |outcome: &Outcome, time| outcome.jobs.partition_point(|job| job.ended <= time);
+    let last = outcomes.iter().flat_map(Outcome::ends).max();
+    let before = moments().take_while(|time| Some(*time) < last).count();
     moments()
         .take(before + 1)
         .filter_map(|time| {
@@ -197,12 +200,21 @@ fn arrivals(outcomes: &[Outcome]) -> Vec<(f64, Mean)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::Job;
 
-    fn outcome(arrived: &[u64], succeeded: &[u64]) -> Outcome {
-        let tenths = |times: &[u64]| times.iter().map(|time| time * SECOND / 10).collect();
+    fn outcome(arrived: &[u64], ends: &[u64]) -> Outcome {
+        let tenths =
+            |times: &[u64]| -> Vec<_> { times.iter().map(|time| time * SECOND / 10).collect() };
+        let job = |ended| Job {
+            process: 0,
+            began: 0,
+            ended,
+            is_done: true,
+        };
         Outcome {
             arrived: tenths(arrived),
-            succeeded: tenths(succeeded),
+            jobs: tenths(ends).into_iter().map(job).collect(),
+            ..Outcome::default()
         }
     }
 

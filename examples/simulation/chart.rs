@@ -43,6 +43,7 @@ impl Panel {
 }
 
 /// What was measured along the x axis, or a bound that was computed.
+#[derive(Clone)]
 pub(crate) struct Line {
     name: String,
     /// `None` for a bound.

@@ -12,6 +12,7 @@ use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
 use crate::stats::Mean;
 use crate::strategies::{COMPARED, COUNTED, FULL, Strategy};
+use crate::verdict::{Bound, Limit, Verdict};
 
 const CLIENTS: [u32; 9] = [1, 2, 3, 5, 10, 20, 50, 100, 200];
 /// At this number of clients the products are measured.
@@ -56,51 +57,6 @@ struct Pace {
 struct Plan<'a> {
     clients: &'a [u32],
     paces: &'a [Pace],
-}
-
-/// What must not be passed, and what was measured.
-struct Limit {
-    what: String,
-    most: f64,
-    measured: Mean,
-    /// In which circumstances, if there are several.
-    at: String,
-}
-
-impl Limit {
-    fn is_held(&self) -> bool {
-        self.measured.mean <= self.most
-    }
-
-    fn row(&self) -> Vec<String> {
-        let verdict = if self.is_held() { "held" } else { "MISSED" };
-        vec![
-            self.what.clone(),
-            self.at.clone(),
-            self.measured.to_string(),
-            format!("{:.2}", self.most),
-            verdict.to_owned(),
-        ]
-    }
-}
-
-/// What the check found.
-pub(crate) struct Verdict {
-    /// For people.
-    pub(crate) text: String,
-    limits: Vec<Limit>,
-}
-
-impl Verdict {
-    /// # Errors
-    /// Where a limit is missed.
-    pub(crate) fn held(&self) -> Result<(), Error> {
-        let missed = self.limits.iter().filter(|limit| !limit.is_held()).count();
-        if missed > 0 {
-            return Err(format!("{missed} of {} limits are missed", self.limits.len()).into());
-        }
-        Ok(())
-    }
 }
 
 /// Runs everything with so many seeds.
@@ -189,17 +145,12 @@ impl Plan<'_> {
              Worst ratios to full jitter, for N of {:?}:\n\n{}\n\
              product: with {CROWD} clients, {product}.\n\
              a client's wait: the mean from a client's arrival to its success; no limit holds for it.\n\n\
-             {}\n",
+             ",
             self.products(&settings),
             self.clients,
             self.ratios(&settings),
-            examples::table::table(
-                &["limit", "worst with", "measured", "at most", ""],
-                2,
-                &limits.iter().map(Limit::row).collect::<Vec<_>>()
-            ),
         );
-        Ok(Verdict { text, limits })
+        Ok(Verdict::new(&text, limits))
     }
 
     fn measure(&self, crew: &Crew) -> Result<Vec<Setting>, Error> {
@@ -234,7 +185,7 @@ impl Plan<'_> {
             let measured = &crowd.paced[number];
             let limit = |what, measured, most| Limit {
                 what: format!("{name}: {what}"),
-                most,
+                bound: Bound::AtMost(most),
                 measured,
                 at: format!("N = {CROWD}, {} {}", crowd.hops(), crowd.come()),
             };
@@ -247,7 +198,7 @@ impl Plan<'_> {
                 let among = settings.iter().filter(|setting| setting.is_of_two() == two);
                 limits.extend(worst(among, number, of).map(|(measured, at)| Limit {
                     what: format!("{name}: {what}{whose} / full jitter's"),
-                    most,
+                    bound: Bound::AtMost(most),
                     measured,
                     at: format!("N = {}, {} {}", at.crowd.clients, at.hops(), at.come()),
                 }));
@@ -369,7 +320,7 @@ mod tests {
             let limit = find(&alone, what);
             assert!(!limit.is_held(), "{what} is held: {}", limit.measured);
         }
-        assert_eq!(find(&alone, "time / full").most, WORST);
+        assert_eq!(find(&alone, "time / full").bound, Bound::AtMost(WORST));
         assert!(alone.text.contains("MISSED"), "{}", alone.text);
         let error = alone.held().unwrap_err().to_string();
         assert!(error.ends_with(" of 6 limits are missed"), "{error}");

@@ -11,6 +11,7 @@
 //! | `contention` | clients write one row with optimistic concurrency, as in the AWS Architecture Blog's "Exponential Backoff And Jitter" |
 //! | `iam` | the same at the scale of Google Cloud IAM, where clients give up after a deadline |
 //! | `batch` | many calls at once meet a limit of so many a second |
+//! | `rate` | the same with more jobs, while the calls of a process share what a 429 says, or nothing |
 //! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
@@ -18,20 +19,26 @@
 //! services and the time. All strategies are in `strategies.rs`.
 
 mod batch;
+mod calls;
 mod chart;
 mod check;
 mod contention;
+mod executor;
 mod iam;
 mod measured;
 mod outage;
 mod published;
 mod quota;
+mod rate;
+mod rate_check;
 mod results;
 mod row;
 mod runs;
 mod service;
+mod sharing;
 mod stats;
 mod strategies;
+mod verdict;
 
 use std::error::Error as StdError;
 use std::fs;
@@ -103,6 +110,15 @@ enum Scenario {
         #[arg(long, value_name = "N", default_value_t = 200, value_parser = seeds())]
         seeds: u64,
     },
+    /// The calls of a process share what they learn about a limit of 50 a second, or nothing
+    Rate {
+        /// How often each experiment is run, each time with other random numbers
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = seeds())]
+        seeds: u64,
+        /// Compares the library's `Rate` with full jitter, and fails if it misses a limit
+        #[arg(long)]
+        check: bool,
+    },
     /// A service is down for 30 s, while each of its clients has a budget for retries, or none
     Outage {
         /// How many processes share the load, each with a budget of its own
@@ -126,6 +142,7 @@ impl Scenario {
             Self::Contention { .. } => "contention",
             Self::Iam { .. } => "iam",
             Self::Batch { .. } => "batch",
+            Self::Rate { .. } => "rate",
             Self::Outage { .. } => "outage",
         }
     }
@@ -137,6 +154,7 @@ impl Scenario {
             }
             Self::Iam { clients, seeds } => iam::findings(&ascending(clients), *seeds),
             Self::Batch { clients, seeds } => batch::findings(*clients, *seeds),
+            Self::Rate { seeds, .. } => rate::findings(*seeds),
             Self::Outage { clients, seeds } => outage::findings(*clients, *seeds),
         }
     }
@@ -161,11 +179,14 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Error> {
-    if let Scenario::Contention {
-        seeds, check: true, ..
-    } = options.scenario
-    {
-        let verdict = check::check(seeds)?;
+    let verdict = match options.scenario {
+        Scenario::Contention {
+            seeds, check: true, ..
+        } => Some(check::check(seeds)?),
+        Scenario::Rate { seeds, check: true } => Some(rate_check::check(seeds)?),
+        _ => None,
+    };
+    if let Some(verdict) = verdict {
         say(&verdict.text)?;
         return verdict.held();
     }

@@ -1,32 +1,21 @@
-//! A service with a limit of so many calls a second, and callers that meet it all at once.
-//!
-//! The service has a bucket of tokens that holds one second's worth and refills evenly. A call
-//! that finds a token is answered; any other is refused with 429, which costs no token, and with
-//! or without a `Retry-After`. Callers do not give up, unless their policy does.
+//! A service with a limit of so many calls a second. A call beyond the limit is refused with 429, with or
+//! without a `Retry-After`. A refused call counts nothing.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use backoff_cloud::{Decision, Fault, Policy, RetryState};
-use rand::Rng as _;
-use rand::rngs::SmallRng;
-
-use crate::row::Hop;
+use backoff_cloud::Fault;
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Calls a second.
 pub(crate) const LIMIT: u64 = 50;
-/// Between two tokens.
-const TOKEN: u64 = SECOND / LIMIT;
 
 /// What the service says to a call that it refuses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hint {
     Nothing,
-    /// `Retry-After: 1`: a whole second, the least that can be said, until there is a token.
+    /// `Retry-After: 1`: the whole seconds until a call is admitted.
     NextToken,
-    /// The second in which there is a token that has not been promised to anyone else.
+    /// The second in which there is room that has not been promised to anyone else.
     InTurn,
 }
 
@@ -51,7 +40,7 @@ impl Hint {
 }
 
 /// The reply to a call too many.
-struct Throttled {
+pub(crate) struct Throttled {
     retry_after: Option<Duration>,
 }
 
@@ -64,144 +53,248 @@ impl Fault for Throttled {
     }
 }
 
+/// How the service counts.
+#[derive(Clone, Copy, PartialEq)]
+enum Counted {
+    /// A bucket holds the tokens of this number of seconds, is full at first and refills evenly.
+    Bucket(f64),
+    /// Each window of this length, in nanoseconds, admits what the rate gives in the window.
+    Windows(u64),
+}
+
+/// A limit. Its tokens are numbered in the order in which they come: the n-th token of a rate of 50 a
+/// second comes at n/50 s. The tokens of a full bucket have numbers up to 0.
+#[derive(Clone, Copy)]
+pub(crate) struct Quota {
+    counted: Counted,
+    per_second: f64,
+    /// From this time on, another rate.
+    then: (u64, f64),
+}
+
+impl Quota {
+    const fn new(counted: Counted, per_second: u64) -> Self {
+        let per_second = per_second as f64;
+        Self {
+            counted,
+            per_second,
+            then: (u64::MAX, per_second),
+        }
+    }
+
+    /// A bucket of one second.
+    pub(crate) const fn bucket(per_second: u64) -> Self {
+        Self::new(Counted::Bucket(1.0), per_second)
+    }
+
+    /// A leaky bucket: calls are admitted evenly, and may come up to 0.1 s early.
+    pub(crate) const fn leaky(per_second: u64) -> Self {
+        Self::new(Counted::Bucket(0.1), per_second)
+    }
+
+    /// Fixed windows of a minute.
+    pub(crate) const fn minutes(per_second: u64) -> Self {
+        Self::new(Counted::Windows(60 * SECOND), per_second)
+    }
+
+    /// Changes to another rate; windows at the end of one.
+    pub(crate) const fn then(self, at: Duration, per_second: u64) -> Self {
+        Self {
+            then: (at.as_nanos() as u64, per_second as f64),
+            ..self
+        }
+    }
+
+    pub(crate) fn is_raised(&self) -> bool {
+        self.then.0 < u64::MAX
+    }
+
+    pub(crate) fn has_windows(&self) -> bool {
+        matches!(self.counted, Counted::Windows(_))
+    }
+
+    /// Calls a second at this time.
+    pub(crate) fn rate(&self, time: u64) -> f64 {
+        let (change, then) = self.then;
+        if time < change { self.per_second } else { then }
+    }
+
+    /// How many tokens have come.
+    fn tokens(&self, time: u64) -> f64 {
+        let (change, then) = self.then;
+        let before = time.min(change) as f64 * self.per_second;
+        (before + time.saturating_sub(change) as f64 * then) / SECOND as f64
+    }
+
+    /// When a token comes.
+    pub(crate) fn comes(&self, token: f64) -> u64 {
+        let nanos = SECOND as f64;
+        let time = (token / self.per_second * nanos).max(0.0).ceil() as u64;
+        let (change, then) = self.then;
+        match time.checked_sub(change) {
+            None => time,
+            Some(_) => {
+                let more = token - self.tokens(change);
+                change + (more / then * nanos).ceil() as u64
+            }
+        }
+    }
+
+    /// The numbers of the tokens that may be used now: greater than the first, up to the second.
+    fn usable(&self, now: u64) -> (f64, f64) {
+        match self.counted {
+            Counted::Bucket(size) => {
+                let tokens = self.tokens(now);
+                (tokens - size * self.rate(now), tokens)
+            }
+            Counted::Windows(length) => {
+                let start = now - now % length;
+                (self.tokens(start), self.tokens(start + length))
+            }
+        }
+    }
+
+    /// When this number of calls can have been admitted, if they all come from `start` on.
+    pub(crate) fn admits(&self, calls: u32, start: u64) -> u64 {
+        self.turn(self.usable(start).0 + f64::from(calls))
+            .max(start)
+    }
+
+    /// The first time at which a token may be used.
+    fn turn(&self, token: f64) -> u64 {
+        let comes = self.comes(token - EXACT);
+        match self.counted {
+            Counted::Bucket(_) => comes,
+            Counted::Windows(length) => comes - comes % length,
+        }
+    }
+}
+
+/// So far a sum of tokens may be from a whole number.
+const EXACT: f64 = 1e-6;
+
 /// Times are in nanoseconds.
-struct Service {
+pub(crate) struct Service {
+    quota: Quota,
     hint: Hint,
-    /// When the bucket was, or would have been, empty. It cannot be longer ago than a second.
-    empty: u64,
-    /// Until when all tokens are promised.
-    promised: u64,
+    /// The token that was used last.
+    used: f64,
+    /// The token that was promised last.
+    promised: f64,
 }
 
 impl Service {
-    fn call(&mut self, now: u64) -> Result<(), Throttled> {
-        self.empty = self.empty.max(now.saturating_sub(SECOND));
-        if self.empty + TOKEN <= now {
-            self.empty += TOKEN;
+    pub(crate) fn new(quota: Quota, hint: Hint) -> Self {
+        let used = quota.usable(0).0;
+        Self {
+            quota,
+            hint,
+            used,
+            promised: used,
+        }
+    }
+
+    pub(crate) fn call(&mut self, now: u64) -> Result<(), Throttled> {
+        let (first, last) = self.quota.usable(now);
+        self.used = self.used.max(first);
+        if self.used + 1.0 <= last + EXACT {
+            self.used += 1.0;
             return Ok(());
         }
-        let wait = match self.hint {
+        let token = match self.hint {
             Hint::Nothing => return Err(Throttled { retry_after: None }),
-            Hint::NextToken => self.empty + TOKEN - now,
+            Hint::NextToken => self.used + 1.0,
             Hint::InTurn => {
-                self.promised = self.promised.max(self.empty) + TOKEN;
-                self.promised.saturating_sub(now)
+                self.promised = self.promised.max(self.used) + 1.0;
+                self.promised
             }
         };
+        let wait = self.quota.turn(token).saturating_sub(now);
         // The header knows whole seconds only.
         let seconds = Duration::from_secs(wait.div_ceil(SECOND));
         Err(Throttled {
             retry_after: Some(seconds),
         })
     }
-}
 
-/// What happened.
-pub(crate) struct Outcome {
-    /// When each call arrived, in the order of time.
-    pub(crate) arrived: Vec<u64>,
-    /// When each caller was told that it succeeded, in the order of arrival.
-    pub(crate) succeeded: Vec<u64>,
-}
-
-pub(crate) fn run(
-    callers: u32,
-    hop: Hop,
-    hint: Hint,
-    policy: &Policy,
-    rng: &mut SmallRng,
-) -> Outcome {
-    // The bucket is full at the first call.
-    let origin = SECOND;
-    let mut service = Service {
-        hint,
-        empty: 0,
-        promised: 0,
-    };
-    let mut retries: Vec<_> = (0..callers)
-        .map(|_| RetryState::start(policy, || Duration::from_nanos(origin)))
-        .collect();
-    let mut calls: BinaryHeap<_> = (0..callers)
-        .map(|caller| Reverse((origin + hop.draw(rng), caller)))
-        .collect();
-    let mut outcome = Outcome {
-        arrived: Vec::new(),
-        succeeded: Vec::new(),
-    };
-    while let Some(Reverse((arrived, caller))) = calls.pop() {
-        outcome.arrived.push(arrived - origin);
-        let reply = service.call(arrived);
-        let replied = arrived + hop.draw(rng);
-        let Err(fault) = reply else {
-            outcome.succeeded.push(replied - origin);
-            continue;
-        };
-        let now = || Duration::from_nanos(replied);
-        let random = || rng.next_u64();
-        let verdict = policy.judge(&fault);
-        if let Decision::Wait(wait) = retries[caller as usize].failed(policy, verdict, now, random)
-        {
-            let sent = replied + wait.delay.as_nanos() as u64;
-            calls.push(Reverse((sent + hop.draw(rng), caller)));
-        }
+    /// Takes a place in the order of all calls, and tells its time: for a client that knows the limit.
+    pub(crate) fn place(&mut self, now: u64) -> u64 {
+        self.used = self.used.max(self.quota.usable(now).0) + 1.0;
+        self.quota.turn(self.used).max(now)
     }
-    outcome
-}
-
-/// The most calls that arrived within a tenth of a second, once the first tenth was over: the
-/// herd that comes back.
-pub(crate) fn herd(arrived: &[u64]) -> usize {
-    const TENTH: u64 = SECOND / 10;
-    let later = arrived.iter().filter(|&&time| time >= TENTH);
-    let tenths: Vec<_> = later.map(|time| time / TENTH).collect();
-    tenths
-        .chunk_by(|one, next| one == next)
-        .map(<[u64]>::len)
-        .max()
-        .unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategies::BATCH;
-    use rand::SeedableRng as _;
 
-    fn outcome(name: &str, hint: Hint) -> Outcome {
-        let strategy = BATCH.iter().find(|strategy| strategy.name == name).unwrap();
-        let hop = Hop::new(Duration::from_millis(10), Duration::from_millis(2)).unwrap();
-        let mut rng = SmallRng::seed_from_u64(1);
-        run(500, hop, hint, &strategy.policy, &mut rng)
+    /// When calls that come every millisecond are admitted, in milliseconds.
+    fn admitted(quota: Quota, from: u64, to: u64) -> Vec<u64> {
+        let mut service = Service::new(quota, Hint::Nothing);
+        let is_admitted = |millis: &u64| service.call(millis * SECOND / 1_000).is_ok();
+        (from..to).filter(is_admitted).collect()
     }
 
     #[test]
-    fn the_limit_holds_whatever_the_callers_do() {
-        for strategy in BATCH {
-            for hint in Hint::ALL {
-                let mut succeeded = outcome(strategy.name, hint).succeeded;
-                succeeded.sort_unstable();
-                assert_eq!(succeeded.len(), 500);
-                // A second's worth in the bucket, one that refills meanwhile, and what the
-                // replies' way blurs.
-                for window in succeeded.windows(2 * LIMIT as usize + 5) {
-                    let took = window[window.len() - 1] - window[0];
-                    assert!(took >= SECOND, "{}: {took}", strategy.name);
-                }
+    fn each_quota_admits_what_it_says() {
+        // A full bucket, and then one each 20 ms.
+        let bucket = admitted(Quota::bucket(50), 0, 2_000);
+        assert_eq!(bucket[..52], (0..52).collect::<Vec<_>>());
+        assert_eq!(bucket.len(), 50 + 99);
+        let leaky = admitted(Quota::leaky(50), 0, 200);
+        assert_eq!(
+            leaky,
+            [0, 1, 2, 3, 4, 20, 40, 60, 80, 100, 120, 140, 160, 180]
+        );
+        // A minute has 3,000 calls, at any time of it.
+        let minutes = admitted(Quota::minutes(50), 58_000, 64_000);
+        assert_eq!(minutes, (58_000..63_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_quota_changes_when_it_is_told_to() {
+        let then = |quota: Quota| quota.then(Duration::from_secs(60), 500);
+        let bucket = admitted(then(Quota::bucket(50)), 0, 70_000);
+        let before = bucket.partition_point(|&millis| millis < 60_000);
+        assert_eq!((before, bucket.len() - before), (50 + 2_999, 5_000));
+        let minutes = admitted(then(Quota::minutes(50)), 0, 120_000);
+        assert_eq!(minutes.len(), 3_000 + 30_000);
+    }
+
+    #[test]
+    fn hints_and_places_name_the_time_of_a_token() {
+        let of = |quota, hint, calls| {
+            let mut service = Service::new(quota, hint);
+            (0..calls)
+                .filter_map(|_| service.call(0).err()?.retry_after)
+                .collect::<Vec<_>>()
+        };
+        let seconds = |seconds: &[u64]| {
+            seconds
+                .iter()
+                .copied()
+                .map(Duration::from_secs)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(Quota::bucket(1), Hint::NextToken, 4),
+            seconds(&[1, 1, 1])
+        );
+        assert_eq!(of(Quota::bucket(1), Hint::InTurn, 4), seconds(&[1, 2, 3]));
+        assert_eq!(
+            of(Quota::minutes(50), Hint::NextToken, 3_001),
+            seconds(&[60])
+        );
+        // Whoever goes at the time of its place is admitted.
+        for quota in [Quota::bucket(50), Quota::leaky(50), Quota::minutes(50)] {
+            let quota = quota.then(Duration::from_secs(60), 500);
+            let (mut client, mut service) =
+                [0; 2].map(|_| Service::new(quota, Hint::Nothing)).into();
+            for call in 1..5_000 {
+                let place = client.place(0);
+                assert!(service.call(place).is_ok(), "call {call} at {place}");
+                assert_eq!(place, quota.admits(call, 0));
             }
         }
-    }
-
-    #[test]
-    fn callers_at_a_fixed_interval_come_back_together() {
-        let of = |name| herd(&outcome(name, Hint::Nothing).arrived);
-        let (fixed, jittered) = (of("fixed 1 s"), of("exponential + jitter"));
-        assert!(fixed > 400 && jittered < 100, "{fixed} and {jittered}");
-    }
-
-    #[test]
-    fn a_hint_is_waited_for() {
-        let calls = |hint| outcome("exponential", hint).arrived.len();
-        assert_eq!(calls(Hint::NextToken), calls(Hint::Nothing));
-        assert!(calls(Hint::InTurn) < calls(Hint::Nothing) / 2);
     }
 }

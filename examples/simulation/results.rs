@@ -34,9 +34,14 @@ pub(crate) struct Cell {
 impl Results {
     /// One cell's mean of a measure, by their names; `None` also where there is no such cell.
     pub(crate) fn mean(&self, labels: &[&str], measure: &str) -> Option<f64> {
+        self.cell(labels, measure).map(|mean| mean.mean)
+    }
+
+    /// The same, with its error.
+    pub(crate) fn cell(&self, labels: &[&str], measure: &str) -> Option<Mean> {
         let measure = self.measures.iter().position(|&name| name == measure)?;
         let cell = self.cells.iter().find(|cell| cell.labels == labels)?;
-        Some(cell.means[measure]?.mean)
+        cell.means[measure]
     }
 
     /// The names of all columns.

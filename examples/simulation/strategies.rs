@@ -117,12 +117,12 @@ pub(crate) const BATCH: &[Strategy] = &[
     strategy("fixed 1 s", fixed(Duration::from_secs(1))),
     strategy("fixed 5 s", fixed(Duration::from_secs(5))),
     strategy("exponential", THROTTLED.jitter(Jitter::None)),
-    strategy(JITTERED, THROTTLED.jitter(Jitter::Full)),
-    strategy(
-        SPREAD,
-        THROTTLED.jitter(Jitter::Full).spread_retry_after(true),
-    ),
+    strategy(JITTERED, SHARED),
+    strategy(SPREAD, SHARED.spread_retry_after(true)),
 ];
+
+/// What a caller does that shares nothing, in the scenario [`rate`](crate::rate).
+pub(crate) const SHARED: Policy = THROTTLED.jitter(Jitter::Full);
 
 const fn fixed(wait: Duration) -> Policy {
     Policy::constant(wait)

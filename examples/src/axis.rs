@@ -119,7 +119,7 @@ impl Range {
                 .to_vec(),
             Scale::Linear => {
                 let magnitude = 10_f64.powf(self.values.1.log10().floor());
-                [0.05, 0.1, 0.2, 0.5, 1.0]
+                [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0]
                     .map(|step| {
                         let values = (0..=200).map(|number| f64::from(number) * step * magnitude);
                         values.filter(within).collect()
@@ -130,8 +130,13 @@ impl Range {
     }
 }
 
-/// `12,000`, `0.05`.
-fn written(value: f64) -> String {
+/// A number as people write it.
+///
+/// ```
+/// assert_eq!(examples::axis::written(12_000.0), "12,000");
+/// assert_eq!(examples::axis::written(0.05), "0.05");
+/// ```
+pub fn written(value: f64) -> String {
     if value < 1_000.0 {
         // Takes off what floating point added.
         return format!("{}", (value * 1e9).round() / 1e9);
@@ -188,6 +193,13 @@ mod tests {
             .map(|tick| tick.1)
             .collect();
         assert_eq!(labels, ["10", "20", "30", "50", "100", "200"]);
+    }
+
+    #[test]
+    fn a_short_axis_has_ticks_too() {
+        let range = Range::new(Axis::new("", Scale::Linear), [890.0].into_iter(), (150, 0));
+        let labels: Vec<_> = range.ticks(28).into_iter().map(|tick| tick.1).collect();
+        assert_eq!(labels, ["0", "200", "400", "600", "800"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then groups of different sizes change one policy, in four ways. Prints tables and draws two pictures. With `-- processes`, each writer is a process. |
 //! | `cargo run --release -p examples --example simulation -- contention` | Compares ways to wait, in virtual time and over many seeds. Scenarios: clients that write the same row (`contention`, and `iam` for IAM's times), a batch of calls against a rate limit (`batch`), and a service that is down for a while (`outage`). Prints a table, draws charts with error bars, and writes CSV files. |
+//! | `cargo run --release -p examples --example rate` | A batch runs into a limit: 100 workers with 3,000 jobs call a service that allows 200 calls a second, over real HTTP, with fixed waits, with full jitter, and with full jitter and a `Rate`. With `-- --hint`, the service sends `Retry-After`. Prints a table and draws the calls a second against the limit. |
 //! | `cargo run -p examples --example policy -- iam::REQUEST` | Shows what a preset does: in words, as a table of its waits, and as a picture. |
 //! | `cargo run -p examples --example memorystore` | Creates an instance of Memorystore, polls the long-running operation until the instance is ready, and deletes the instance, while the service fails, throttles and loses replies. Prints a line for each call. |
 //! | `cargo run -p examples --features official --example official_client` | Google's own Secret Manager client, while the service conflicts and fails: with a policy inside the client, with one call that adds a member to a role, and with a read-modify-write under the attribute. Prints a line for each call. With `cargo run --release …` and `-- contest`, 8 and 32 writers add members, and a table compares `iam::add` with the loop of Google's guide. |
@@ -15,9 +16,10 @@
 //! | `cargo run -p examples --example shutdown -- --demo` | Shuts down an axum service while its handlers wait for an upstream that is down, and measures the graceful shutdown without `stop_on` and with `stop_on`. Prints a table. Without `-- --demo`, the program serves until Ctrl-C. |
 //! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, prints the log and the page, and checks that the numbers of the page agree with each other and with the calls. Draws attempts, outcomes and the budget, as a scraper read them. With `-- --keep`, the program continues to serve the page. |
 //!
-//! The examples share these modules: [`table`], [`drawing`], [`axis`] and [`terminal`].
+//! The examples share these modules: [`table`], [`drawing`], [`axis`], [`panel`] and [`terminal`].
 
 pub mod axis;
 pub mod drawing;
+pub mod panel;
 pub mod table;
 pub mod terminal;

@@ -140,7 +140,7 @@
 //! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
 //!
 //! The picture shows a service that takes 50 calls a second and gets 500 at once. With the same
-//! `Retry-After` for all, 450 calls come back within 0.1 s; with `spread_retry_after`, 55 do
+//! `Retry-After` for all, 450 calls come back within 0.1 s; with `spread_retry_after`, 56 do
 //! (`cargo run --release -p examples --example simulation -- batch`):
 //!
 #![doc = include_str!("../../doc/batch-calls.svg")]

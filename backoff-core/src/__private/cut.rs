@@ -99,14 +99,11 @@ pub fn expired<R>() -> Result<R, TimedOut> {
 #[inline]
 pub fn settle<T, E: FromTimedOut>(
     done: Result<Result<T, E>, TimedOut>,
-    is_late: bool,
+    unless_done: Stage,
 ) -> (Result<T, E>, Stage) {
     match done {
         Ok(outcome) => (outcome, Stage::Whole),
-        Err(late) => (
-            Err(E::from_timed_out(late)),
-            if is_late { Stage::Late } else { Stage::Cut },
-        ),
+        Err(late) => (Err(E::from_timed_out(late)), unless_done),
     }
 }
 

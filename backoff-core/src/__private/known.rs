@@ -37,8 +37,13 @@ impl<F: Fn() -> &'static Context<'static>> Pays for Known<F> {
     }
 
     #[inline]
+    fn rate(&self) -> Option<&crate::rate::Rate> {
+        self.context().policy.shared_rate()
+    }
+
+    #[inline]
     fn may_pay(&self) -> bool {
-        self.budget().is_some()
+        self.budget().is_some() || self.context().policy.shared_rate().is_some()
     }
 }
 

@@ -31,6 +31,7 @@ pub use crate::clients::aws_smithy::GivenUp;
 pub use crate::clients::boxed::know;
 pub use awaited::*;
 pub use cut::*;
+pub use entering::*;
 pub use facts::*;
 pub use judges::{BY_CODES, error_of, every, found, notified, or, when};
 pub use keys::Keys;
@@ -48,6 +49,7 @@ pub use timer::*;
 
 mod awaited;
 mod cut;
+mod entering;
 mod facts;
 mod judges;
 mod keys;

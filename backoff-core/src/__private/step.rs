@@ -14,6 +14,7 @@ use crate::{
     facts::fault::Fault,
     judge::{Stage, is_success},
     observe::Failure,
+    rate::Reply,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Next},
 };
@@ -85,6 +86,10 @@ where
     });
     if next.is_none() {
         state.succeeded::<R::Error, _, _>(context, settings, runtime);
+        // Of a constant policy, the compiler knows this.
+        if context.rate().is_some() {
+            state.replied::<R::Error, _, _>(Reply::Admitted, context, settings, runtime);
+        }
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }
@@ -96,14 +101,15 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
     runtime.sleep(wait)
 }
 
-/// The wait of a sync function. Returns whether the timer woke after the deadline; then hooks and logs
-/// get this.
+/// The wait of a sync function, and the wait for its turn. Returns whether the call ends then, because the timer
+/// woke or the turn came after the deadline; hooks and logs get this.
 #[inline]
 pub fn pause<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
     wait: Duration,
+    max_wait: Option<Duration>,
     last: &R,
     value: Option<&dyn Fault>,
     settings: &mut H,
@@ -115,12 +121,24 @@ where
 {
     runtime.sleep_blocking(wait);
     let is_late = state.is_late(context, runtime);
-    if is_late {
+    let turn = match context.rate() {
+        Some(rate) if !is_late => {
+            let limit = state.longest_wait(true, max_wait, context, runtime);
+            state.enters_blocking(rate, limit, None, runtime)
+        }
+        _ => Ok(()),
+    };
+    if is_late || turn.is_err() {
         rarely();
         let error = last.error();
         let fault = error.map_or(value, |error| settings.fault(error));
-        let end = CallEnd::late(Failure::new(error, fault), WriteOutcome::Known);
+        let failure = Failure::new(error, fault);
+        let end = match turn {
+            Ok(()) => CallEnd::late(failure, WriteOutcome::Known),
+            Err(_) => CallEnd::too_long(failure, WriteOutcome::Known),
+        };
         state.ended(context, settings, runtime, end);
+        return true;
     }
-    is_late
+    false
 }

@@ -1,12 +1,14 @@
 //! The blocking loop.
 
 use super::{
+    admission::InFlight,
     around::Around,
     call_state::{CallEnd, CallState},
     consecutive::{ConsecutiveCount, NotYet},
     context::Context,
     future,
     judges::{Judge, Replaced},
+    limit::Expires,
     operation::{Failed, Operation, Run},
     plan::{Funded, Guard, Named, Plan},
     rules::{Codes, Conflict, ConflictIf, Counts, Responses, Rules, Until},
@@ -15,18 +17,24 @@ use super::{
     watch::{Measured, Watch},
     write_outcome::WriteOutcome,
 };
+#[cfg(feature = "rate")]
+use super::{limit::MaxWait, plan::Rated};
 use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::Fault,
     observe::{Event, Failure, Notify},
+    rate::Left,
     report::{Reporting, Updated},
     runtime::{BlockingRuntime, BlockingSleep, Clock, Random},
     state::Next,
 };
+#[cfg(feature = "rate")]
+use crate::{facts::fault::TimedOut, rate::Rate};
 use core::{
     pin::pin,
     task::{self, Poll, Waker},
+    time::Duration,
 };
 
 /// A blocking operation with its retries. Nothing is called until [`call`](Self::call) or
@@ -116,6 +124,21 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
         }
     }
 
+    /// Waits for a turn of `rate` before each attempt, as [`Retrying::rate`](crate::Retrying::rate) does.
+    #[cfg(feature = "rate")]
+    pub fn rate<'r>(self, rate: &'r Rate) -> Blocking<Rated<'r, P>, O, K, R, S> {
+        Blocking {
+            plan: Rated {
+                plan: self.plan,
+                rate,
+            },
+            operation: self.operation,
+            settings: self.settings,
+            runtime: self.runtime,
+            signal: self.signal,
+        }
+    }
+
     /// Names the operation in hooks, logs, spans and metrics, as
     /// [`Retrying::operation`](crate::Retrying::operation) does.
     ///
@@ -164,6 +187,20 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
 impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
     Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
 {
+    /// Ends the call when it has waited so long for its turn at its rate, as
+    /// [`Retrying::max_wait`](crate::Retrying::max_wait) does. After a failed attempt, the call returns the error
+    /// of that attempt.
+    #[cfg(feature = "rate")]
+    pub fn max_wait(
+        self,
+        wait: Duration,
+    ) -> Blocking<P, O, Settings<J, N, D, X, MaxWait<L>, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.with(|settings| settings.limit(|limit| MaxWait { limit, wait }))
+    }
+
     /// Repeats the operation until its value is the awaited one, as
     /// [`Retrying::until`](crate::Retrying::until) does.
     pub fn until<F>(
@@ -258,7 +295,7 @@ impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
     }
 }
 
-impl<P, O, J, N, D, X, C, R, S> Blocking<P, O, Settings<J, N, D, X, (), C>, R, S>
+impl<P, O, J, N, D, X, L, C, R, S> Blocking<P, O, Settings<J, N, D, X, L, C>, R, S>
 where
     P: Plan,
     O: Operation,
@@ -266,6 +303,7 @@ where
     N: Notify<O::Error>,
     D: Delays,
     X: Rules<O::Value, O::Error>,
+    L: Expires<O::Error>,
     C: Around + Watch<O::Error>,
     R: Clock + BlockingSleep + Random,
     S: BlockingSignal<O::Error>,
@@ -303,7 +341,7 @@ where
     }
 }
 
-impl<P, O, J, N, D, X, C, M, R, S> Blocking<P, O, Settings<J, N, D, X, (), C, M>, R, S>
+impl<P, O, J, N, D, X, L, C, M, R, S> Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
 where
     P: Plan,
     O: Operation,
@@ -311,6 +349,7 @@ where
     N: Notify<O::Error>,
     D: Delays,
     X: Rules<O::Value, O::Error>,
+    L: Expires<O::Error>,
     C: Around + Watch<O::Error>,
     M: Watch<O::Error>,
     R: Clock + BlockingSleep + Random,
@@ -321,6 +360,11 @@ where
         let timed = O::TIMED || M::MEASURES;
         let context = Self::context(&self.plan, &self.settings, &self.operation);
         state.start(&context, &self.runtime, timed);
+        if context.rate().is_some()
+            && let Some(error) = self.enters(state)
+        {
+            return Err(error);
+        }
         loop {
             match self.attempt(state) {
                 Ok(value) => {
@@ -331,6 +375,10 @@ where
                     if goes_on.is_none() {
                         let context = Self::context(&self.plan, &self.settings, &self.operation);
                         state.succeeded(&context, &mut self.settings, &self.runtime);
+                        if state.is_in_flight() {
+                            let (settings, runtime) = (&mut self.settings, &self.runtime);
+                            future::admitted(&self.plan, state, &self.operation, settings, runtime);
+                        }
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -350,10 +398,30 @@ where
     #[inline]
     fn context<'a>(
         plan: &'a P,
-        settings: &Settings<J, N, D, X, (), C, M>,
+        settings: &Settings<J, N, D, X, L, C, M>,
         operation: &O,
     ) -> Context<'a> {
         settings.context(plan, operation)
+    }
+
+    /// Waits for the turn of the first attempt at the rate of the call, if it has one. Returns the error of a
+    /// call that waits too long.
+    #[cold]
+    #[inline(never)]
+    fn enters(&mut self, state: &mut CallState) -> Option<O::Error> {
+        let context = Self::context(&self.plan, &self.settings, &self.operation);
+        let rate = context.rate()?;
+        let (settings, runtime) = (&mut self.settings, &self.runtime);
+        let limit = settings.limit.max_wait().unwrap_or(Duration::MAX);
+        let entered = state.enters_blocking(rate, limit, None, runtime);
+        let Err(Left::Over(late)) = entered else {
+            return None;
+        };
+        let error = L::error(late)?;
+        let fault = settings.judge.fault(&error);
+        let end = CallEnd::too_long(Failure::new(Some(&error), fault), WriteOutcome::Known);
+        state.ended(&context, settings, runtime, end);
+        Some(error)
     }
 
     /// Makes an attempt.
@@ -371,7 +439,9 @@ where
         let attempt = settings.around.around(operation.begin(&run));
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
+        let in_flight = context.rate().map(InFlight);
         let polled = operation.poll(C::inner_mut(attempt.as_mut()), &run, &mut cx);
+        core::mem::forget(in_flight);
         drop(entered);
         let Poll::Ready(outcome) = polled else {
             unreachable!("a blocking attempt is ready when it is polled")
@@ -446,8 +516,24 @@ where
         } else if state.is_late(&context, runtime) {
             CallEnd::late(failure, outcome)
         } else {
-            state.begins(runtime);
-            return true;
+            let (settings, signal) = (&mut self.settings, &self.signal);
+            let entered = match context.rate() {
+                Some(rate) => {
+                    let max_wait = settings.limit.max_wait();
+                    let limit = state.longest_wait(true, max_wait, &context, runtime);
+                    let stopped = || signal.has_come();
+                    state.enters_blocking(rate, limit, Some(&stopped), runtime)
+                }
+                None => Ok(()),
+            };
+            match entered {
+                Ok(()) => {
+                    state.begins(runtime);
+                    return true;
+                }
+                Err(Left::Over(_)) => CallEnd::too_long(failure, outcome),
+                Err(Left::Stopped) => CallEnd::stopped(failure, outcome),
+            }
         };
         state.ended(&context, &mut self.settings, runtime, end);
         false

@@ -12,6 +12,7 @@ use super::{
     watch::Measured,
     write_outcome::{FailureContext, WriteOutcome},
 };
+use crate::rate::{Rate, Reply};
 use crate::{
     budget::Budget,
     facts::fault::{Fault, HintSource},
@@ -28,7 +29,7 @@ use core::time::Duration;
 /// The state of a call. Policy, stage and runtime are passed in, so that a future stores only 15 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct CallState {
-    retry: RetryState,
+    pub(super) retry: RetryState,
     /// In a program with metrics, this is stored beside the 15 bytes.
     #[cfg(feature = "metrics")]
     metrics: CallMetrics,
@@ -103,6 +104,15 @@ impl<'e, E> CallEnd<'e, E> {
             next: outcome.concluded(LATE),
             attempt_failure: AttemptFailure::expired(fault),
             failure: Failure::new(Some(error), fault),
+        }
+    }
+
+    /// The call waited too long for its turn.
+    pub(crate) fn too_long(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
+        CallEnd {
+            next: outcome.concluded(Next::stop(StopReason::Rate)),
+            attempt_failure: AttemptFailure::expired(failure.fault()),
+            failure,
         }
     }
 
@@ -248,6 +258,28 @@ impl CallState {
         self.retry.begins();
     }
 
+    /// Whether a rate counts the attempt that runs.
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.retry.is_in_flight()
+    }
+
+    /// Whether a dropped call gives something back.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.retry.is_open()
+    }
+
+    /// The call is dropped: the budget gets back the tokens that it paid for a wait, and the rate no longer
+    /// counts the attempt that runs.
+    #[inline]
+    pub(super) fn dropped(&mut self, budget: Option<&Budget>, rate: Option<&Rate>) {
+        if let Some(rate) = rate {
+            self.left(rate);
+        }
+        self.cancelled(budget);
+    }
+
     /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
     #[inline]
     pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
@@ -375,8 +407,8 @@ impl CallState {
         } else {
             stage.ruling(context.policy)
         };
-        if !stage.is_judged() && stage == Stage::Late {
-            return self.expired(context, settings, runtime, error, known.outcome());
+        if !stage.is_judged() && matches!(stage, Stage::Late | Stage::Queued) {
+            return self.expired(context, settings, runtime, error, stage, known.outcome());
         }
         let ruling = known.outcome().corrected(stage, ruling);
         let fault = settings.fault(error);
@@ -404,13 +436,18 @@ impl CallState {
         settings: &mut H,
         runtime: &R,
         error: &E,
+        stage: Stage,
         outcome: WriteOutcome,
     ) -> Next
     where
         H: Handler<E>,
         R: Clock,
     {
-        let end = CallEnd::expired(error, settings.fault(error), outcome);
+        let fault = settings.fault(error);
+        let end = match stage {
+            Stage::Queued => CallEnd::too_long(Failure::new(Some(error), fault), outcome),
+            _ => CallEnd::expired(error, fault, outcome),
+        };
         let next = end.next;
         self.ended(context, settings, runtime, end);
         next
@@ -436,6 +473,23 @@ impl CallState {
         K: FailureContext,
     {
         let (policy, overrides) = (context.policy, context.overrides.as_ref());
+        let rated;
+        let rate = match self.is_in_flight() {
+            true => context.rate(),
+            false => None,
+        };
+        let overrides = match rate {
+            Some(rate) => {
+                if attempt_failure.stage().is_cut() {
+                    self.left(rate);
+                } else {
+                    self.replied::<E, H, R>(Reply::of(ruling), context, settings, runtime);
+                }
+                rated = Overrides::with_rate(overrides, rate);
+                Some(&rated)
+            }
+            None => overrides,
+        };
         let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, overrides));
         let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
@@ -495,6 +549,9 @@ impl CallState {
     {
         let stage = attempt_failure.stage();
         let ruling = outcome.corrected(stage, stage.ruling(context.policy));
+        if let Some(rate) = context.rate() {
+            self.left(rate);
+        }
         self.retry.ended();
         let next = outcome.concluded(match ruling {
             Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),

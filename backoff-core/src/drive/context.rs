@@ -1,5 +1,6 @@
 //! What every attempt of a call has in common.
 
+use crate::rate::Rate;
 use crate::{budget::Budget, policy::Policy, state::Overrides};
 use core::time::Duration;
 
@@ -81,6 +82,12 @@ impl<'a> Context<'a> {
     #[inline]
     pub(crate) fn budget(&self) -> Option<&Budget> {
         Overrides::budget(self.overrides.as_ref(), self.policy)
+    }
+
+    /// The rate that says when an attempt begins.
+    #[inline]
+    pub(crate) fn rate(&self) -> Option<&'a Rate> {
+        Overrides::rate(self.overrides.as_ref()).or(self.policy.shared_rate())
     }
 
     /// The name of the operation in hooks, logs, spans and metrics: that of a closure is the path of the

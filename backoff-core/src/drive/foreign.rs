@@ -137,8 +137,8 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        self.state
-            .succeeded::<E, _, _>(&Context::of(policy, operation), &mut { SETTINGS }, clock);
+        let state = self.state;
+        state.succeeded::<E, _, _>(&Context::of(policy, operation), &mut { SETTINGS }, clock);
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the

@@ -17,12 +17,17 @@ use super::{
     watch::{Measured, Watch},
     write_outcome::{JudgedWrite, WriteOutcome},
 };
+#[cfg(feature = "rate")]
+use super::{limit::MaxWait, plan::Rated};
+#[cfg(feature = "rate")]
+use crate::rate::Rate;
 use crate::{
     budget::Budget,
     delay::Delay,
     facts::fault::{Fault, TimedOut},
     judge::Stage,
     observe::{Event, Failure, Notify},
+    rate::{Queued, Reply},
     report::{Reporting, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
     state::Next,
@@ -115,8 +120,19 @@ pin_project! {
         New,
         // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
         Running { #[pin] attempt: A, #[pin] timer: T },
-        Waiting { #[pin] sleep: S },
+        Waiting { #[pin] wait: Wait<S> },
         Done,
+    }
+}
+
+pin_project! {
+    // One type for both, so that the drop of a phase is one comparison and one call. With two variants of the
+    // phase, a success cost 32 instructions more.
+    #[project = WaitProjection]
+    enum Wait<S> {
+        Until { #[pin] sleep: S },
+        // In the queue of the rate.
+        Queued { queued: Queued<S> },
     }
 }
 
@@ -270,6 +286,26 @@ impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S
         self.plan(|plan| Funded { plan, budget })
     }
 
+    /// Waits for a turn of `rate` before each attempt, instead of the policy's rate: for example for the limit
+    /// of one customer. The rate can have any lifetime.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Rate, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let of_this_customer = Rate::new();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// assert_eq!(Policy::exponential().retry(get).rate(&of_this_customer).await, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "rate")]
+    pub fn rate<'r>(self, rate: &'r Rate) -> Retrying<Rated<'r, P>, O, K, R, S> {
+        self.plan(|plan| Rated { plan, rate })
+    }
+
     /// Names the operation in hooks, log events, spans and metrics. Without this, the name follows from the
     /// kind of the call: [of a closure](crate::telemetry#the-name-of-an-operation) it is the path of the
     /// function that holds the closure.
@@ -351,11 +387,42 @@ where
     pub fn attempt_timeout(
         self,
         limit: Duration,
-    ) -> Retrying<P, O, Settings<J, N, D, X, Limited, C, M>, R, S>
+    ) -> Retrying<P, O, Settings<J, N, D, X, L::Limited, C, M>, R, S>
     where
         O::Error: From<TimedOut>,
     {
         self.with(|settings| settings.limit(|before| before.and(Limited::attempts(limit))))
+    }
+
+    /// Ends the call when it has waited so long for its turn in the queue of its [`Rate`](crate::Rate): for a
+    /// server that would rather refuse a request than let it wait. The limit holds for each attempt's wait. The
+    /// error is made from [`TimedOut`], and the reason is [`StopReason::Rate`](crate::StopReason::Rate).
+    ///
+    /// Without a rate, this setting does nothing. A limit of zero ends every call that would have to wait.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Rate, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// static RATE: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&RATE);
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// assert_eq!(POLICY.retry(get).max_wait(Duration::from_secs(2)).await, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "rate")]
+    pub fn max_wait(
+        self,
+        wait: Duration,
+    ) -> Retrying<P, O, Settings<J, N, D, X, MaxWait<L>, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.with(|settings| settings.limit(|limit| MaxWait { limit, wait }))
     }
 
     /// Limits the time of the whole call, whatever the server does: no attempt begins and no wait ends
@@ -395,7 +462,7 @@ where
     pub fn timeout(
         self,
         limit: Duration,
-    ) -> Retrying<P, O, Settings<J, N, D, X, Limited, C, M>, R, S>
+    ) -> Retrying<P, O, Settings<J, N, D, X, L::Limited, C, M>, R, S>
     where
         O::Error: From<TimedOut>,
     {
@@ -703,6 +770,7 @@ where
         let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
             let context = settings.context(plan, operation);
+            let mut goes = false;
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
@@ -720,45 +788,56 @@ where
                     }
                     true
                 }
-                PhaseProjection::Waiting { sleep } => {
-                    if S::IS_ONE && this.signal.as_mut().has_come(cx) {
-                        let outcome = operation.write_outcome();
-                        let kept = operation.kept();
-                        let kept = kept.map(|error| Err(Failed::whole(error)));
-                        if let Some(last) = kept.or_else(|| this.signal.as_mut().take()) {
-                            let failure = match &last {
-                                Ok(value) => Failure::new(None, X::fault(value)),
-                                Err(Failed { error, .. }) => {
-                                    Failure::new(Some(error), settings.judge.fault(error))
-                                }
-                            };
-                            let end = CallEnd::stopped(failure, outcome);
-                            on_host!(context, operation);
-                            state.ended(&context, settings, runtime, end);
-                            this.phase.set(Phase::Done);
-                            // The call returns the last response unchanged.
-                            return Poll::Ready(
-                                last.map_err(|failed| operation.last_word(failed.error)),
-                            );
+                PhaseProjection::Waiting { wait } => {
+                    if S::IS_ONE
+                        && this.signal.as_mut().has_come(cx)
+                        && let Some(ended) = stopped_waiting(
+                            operation,
+                            settings,
+                            this.signal.as_mut(),
+                            |operation, settings, end| {
+                                on_host!(context, operation);
+                                state.ended(&context, settings, runtime, end);
+                            },
+                        )
+                    {
+                        this.phase.set(Phase::Done);
+                        return Poll::Ready(ended);
+                    }
+                    match wait.project() {
+                        WaitProjection::Until { sleep } => {
+                            ready!(sleep.poll(cx));
+                            if S::IS_ONE
+                                && let Some(Err(failed)) = this.signal.as_mut().take()
+                            {
+                                settings.watch.keep(failed.error, failed.stage);
+                            }
+                            if L::CUTS
+                                && state.is_late(&context, runtime)
+                                && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
+                            {
+                                let fault = settings.judge.fault(&error);
+                                let end =
+                                    CallEnd::expired(&error, fault, operation.write_outcome());
+                                on_host!(context, operation);
+                                state.ended(&context, settings, runtime, end);
+                                break error;
+                            }
+                            state.begins(runtime);
+                        }
+                        WaitProjection::Queued { queued } => {
+                            let late = ready!(state.turn(context, queued, runtime, cx));
+                            if let Some(error) = late.and_then(L::error) {
+                                let fault = settings.judge.fault(&error);
+                                let failure = Failure::new(Some(&error), fault);
+                                let end = CallEnd::too_long(failure, operation.write_outcome());
+                                on_host!(context, operation);
+                                state.ended(&context, settings, runtime, end);
+                                break error;
+                            }
+                            goes = true;
                         }
                     }
-                    ready!(sleep.poll(cx));
-                    if S::IS_ONE
-                        && let Some(Err(failed)) = this.signal.as_mut().take()
-                    {
-                        settings.watch.keep(failed.error, failed.stage);
-                    }
-                    if L::CUTS
-                        && state.is_late(&context, runtime)
-                        && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
-                    {
-                        let fault = settings.judge.fault(&error);
-                        let end = CallEnd::expired(&error, fault, operation.write_outcome());
-                        on_host!(context, operation);
-                        state.ended(&context, settings, runtime, end);
-                        break error;
-                    }
-                    state.begins(runtime);
                     // The timer is dropped before the attempt begins. The compiler knows this phase then, so that
                     // to begin costs 3 to 7 instructions less.
                     this.phase.set(Phase::New);
@@ -766,6 +845,17 @@ where
                 }
                 PhaseProjection::Done => finished_before(),
             };
+            if begins
+                && !goes
+                && let Some(rate) = context.rate()
+            {
+                let max_wait = settings.limit.max_wait();
+                let queued = state.enters(rate, L::CUTS, max_wait, context, runtime);
+                if let Some(queued) = queued {
+                    waits_for_its_turn(this.phase.as_mut(), queued);
+                    continue;
+                }
+            }
             let run = Run {
                 context: &context,
                 state,
@@ -858,7 +948,7 @@ where
                     match next {
                         Some(next) if next.is_wait() => {
                             let sleep = runtime.sleep(next.wait());
-                            this.phase.set(Phase::Waiting { sleep });
+                            this.phase.set(Phase::until(sleep));
                             if S::IS_ONE {
                                 let _ = this.signal.as_mut().keep(Ok(value));
                             }
@@ -874,6 +964,9 @@ where
                             });
                             let context = context.at(&on_host);
                             state.succeeded(&context, settings, runtime);
+                            if state.is_in_flight() {
+                                admitted(plan, state, operation, settings, runtime);
+                            }
                         }
                     }
                     this.phase.set(Phase::Done);
@@ -893,11 +986,83 @@ where
                 settings.watch.keep(failed.error, failed.stage);
             }
             let sleep = runtime.sleep(next.wait());
-            this.phase.set(Phase::Waiting { sleep });
+            this.phase.set(Phase::until(sleep));
         };
         this.phase.set(Phase::Done);
         Poll::Ready(Err(operation.last_word(error)))
     }
+}
+
+/// The signal has come during a wait: reports the end of the call, and returns the last response unchanged, or
+/// the last error. Returns nothing if there is none.
+fn stopped_waiting<O, J, N, D, X, L, C, M, S>(
+    operation: &mut O,
+    settings: &mut Settings<J, N, D, X, L, C, M>,
+    mut signal: Pin<&mut S>,
+    ends: impl FnOnce(&O, &mut Settings<J, N, D, X, L, C, M>, CallEnd<'_, O::Error>),
+) -> Option<Result<O::Value, O::Error>>
+where
+    O: Operation,
+    J: Judge<O::Error>,
+    X: Rules<O::Value, O::Error>,
+    S: Signal<O::Value, O::Error>,
+{
+    let outcome = operation.write_outcome();
+    let kept = operation.kept();
+    let kept = kept.map(|error| Err(Failed::whole(error)));
+    let cuts = signal.cuts();
+    let first = || cuts.map(|cuts| Err(Failed::whole(cuts(Stopped))));
+    let last = kept.or_else(|| signal.as_mut().take()).or_else(first)?;
+    let judge = &settings.judge;
+    let failure = match &last {
+        Ok(value) => Failure::new(None, X::fault(value)),
+        Err(Failed { error, .. }) => Failure::new(Some(error), judge.fault(error)),
+    };
+    ends(operation, settings, CallEnd::stopped(failure, outcome));
+    Some(last.map_err(|failed| operation.last_word(failed.error)))
+}
+
+impl<A, T, S> Phase<A, T, S> {
+    #[inline]
+    fn until(sleep: S) -> Self {
+        let wait = Wait::Until { sleep };
+        Phase::Waiting { wait }
+    }
+}
+
+/// The call stands in the queue.
+#[cold]
+#[inline(never)]
+fn waits_for_its_turn<A, T, S>(mut phase: Pin<&mut Phase<A, T, S>>, queued: Queued<S>) {
+    let wait = Wait::Queued { queued };
+    phase.set(Phase::Waiting { wait });
+}
+
+/// An attempt that the rate counts succeeded. A function of its own, so that a call without a rate need not keep
+/// the context in memory.
+#[cold]
+#[inline(never)]
+pub(super) fn admitted<P, O, J, N, D, X, L, C, M, R>(
+    plan: &P,
+    state: &mut CallState,
+    operation: &O,
+    settings: &mut Settings<J, N, D, X, L, C, M>,
+    runtime: &R,
+) where
+    P: Plan,
+    O: Operation,
+    J: Judge<O::Error>,
+    N: Notify<O::Error>,
+    D: Delays,
+    X: Rules<O::Value, O::Error>,
+    L: Limit,
+    C: Watch<O::Error>,
+    M: Watch<O::Error>,
+    R: Clock,
+{
+    let context = settings.context(plan, operation);
+    on_host!(context, operation);
+    state.replied(Reply::Admitted, &context, settings, runtime);
 }
 
 /// Drops an attempt whose time is over.

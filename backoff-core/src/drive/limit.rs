@@ -22,8 +22,17 @@ pub trait Limit {
     /// The timer of an attempt.
     type Timer<S>;
 
+    /// The same with limits of attempts.
+    type Limited: Limit;
+
     /// These limits too; the shorter ones hold.
-    fn and(self, limits: Limited) -> Limited;
+    fn and(self, limits: Limited) -> Self::Limited;
+
+    /// The longest wait for a turn, if it has a limit of its own.
+    #[inline]
+    fn max_wait(&self) -> Option<Duration> {
+        None
+    }
 
     /// The timer of the attempt that begins.
     fn timer<S>(&self) -> Self::Timer<S>;
@@ -60,6 +69,7 @@ pub trait Expires<E>: Limit {
 impl Limit for () {
     const CUTS: bool = false;
     type Timer<S> = ();
+    type Limited = Limited;
 
     fn and(self, limits: Limited) -> Limited {
         limits
@@ -129,6 +139,7 @@ impl Limited {
 impl Limit for Limited {
     const CUTS: bool = true;
     type Timer<S> = Timer<S>;
+    type Limited = Limited;
 
     fn and(self, limits: Limited) -> Limited {
         let whole = match (self.whole, limits.whole) {
@@ -169,6 +180,70 @@ impl Limit for Limited {
 
 #[diagnostic::do_not_recommend]
 impl<E: From<TimedOut>> Expires<E> for Limited {
+    fn error(late: TimedOut) -> Option<E> {
+        Some(late.into())
+    }
+}
+
+/// The limits `L`, and the longest wait for a turn at the rate of the call. Made by
+/// [`Retrying::max_wait`](super::future::Retrying::max_wait).
+#[derive(Clone, Copy, Debug)]
+pub struct MaxWait<L> {
+    pub(super) limit: L,
+    pub(super) wait: Duration,
+}
+
+impl<L: Limit> Limit for MaxWait<L> {
+    const CUTS: bool = L::CUTS;
+    type Timer<S> = L::Timer<S>;
+    type Limited = MaxWait<L::Limited>;
+
+    fn and(self, limits: Limited) -> Self::Limited {
+        MaxWait {
+            limit: self.limit.and(limits),
+            wait: self.wait,
+        }
+    }
+
+    #[inline]
+    fn max_wait(&self) -> Option<Duration> {
+        Some(
+            self.wait
+                .min(self.limit.max_wait().unwrap_or(Duration::MAX)),
+        )
+    }
+
+    #[inline]
+    fn timer<S>(&self) -> Self::Timer<S> {
+        self.limit.timer()
+    }
+
+    #[inline]
+    fn overrides(&self, before: Option<Overrides<'static>>) -> Option<Overrides<'static>> {
+        self.limit.overrides(before)
+    }
+
+    #[inline]
+    fn is_over<S: Future<Output = ()>>(
+        timer: Pin<&mut Self::Timer<S>>,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        L::is_over(timer, cx)
+    }
+
+    #[inline]
+    fn expired<R: Clock + Sleep>(
+        timer: Pin<&mut Self::Timer<R::Sleep>>,
+        is_over: bool,
+        run: &Run<'_, R>,
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut> {
+        L::expired(timer, is_over, run, cx)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: From<TimedOut>, L: Limit> Expires<E> for MaxWait<L> {
     fn error(late: TimedOut) -> Option<E> {
         Some(late.into())
     }

@@ -7,6 +7,7 @@
     reason = "the type of a call names each of its slots"
 )]
 
+pub(crate) mod admission;
 pub(crate) mod around;
 pub(crate) mod attempt_failure;
 pub(crate) mod blocking;
@@ -46,8 +47,10 @@ pub use blocking::Blocking;
 pub use entry::Judged;
 pub use future::{Reported, Retrying};
 pub use judges::{ByCodes, When, WhenAny};
-pub use limit::Limited;
+pub use limit::{Limited, MaxWait};
 pub use operation::{Awaits, Blocks, Plain, WithAttempt};
+#[cfg(feature = "rate")]
+pub use plan::Rated;
 pub use plan::{Funded, Named};
 pub use resume::Resuming;
 pub use rules::{ConflictIf, Responses, Until};

@@ -2,15 +2,19 @@
 //! that gives tokens back.
 
 use super::call_state::CallState;
+use crate::rate::Rate;
 use crate::{budget::Budget, policy::Policy, state::Overrides};
 use core::fmt;
 
-/// The holder of the budget that pays for a call's waits.
+/// The holder of the budget that pays for a call's waits, and of its rate.
 pub trait Pays {
     /// The budget.
     fn budget(&self) -> Option<&Budget>;
 
-    /// Whether there may be a budget, as far as the compiler can tell.
+    /// The rate that says when an attempt begins.
+    fn rate(&self) -> Option<&Rate>;
+
+    /// Whether there may be a budget or a rate, as far as the compiler can tell.
     #[inline]
     fn may_pay(&self) -> bool {
         true
@@ -47,6 +51,11 @@ impl Pays for Policy {
     fn budget(&self) -> Option<&Budget> {
         self.budget
     }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.shared_rate()
+    }
 }
 
 impl Plan for Policy {
@@ -66,6 +75,11 @@ impl Pays for &Policy {
     #[inline]
     fn budget(&self) -> Option<&Budget> {
         self.budget
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.shared_rate()
     }
 }
 
@@ -87,6 +101,11 @@ impl Plan for &Policy {
 impl<P: Pays> Pays for std::sync::Arc<P> {
     fn budget(&self) -> Option<&Budget> {
         (**self).budget()
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        (**self).rate()
     }
 
     #[inline]
@@ -126,10 +145,15 @@ pub struct Funded<'b, P> {
     pub(super) budget: &'b Budget,
 }
 
-impl<P> Pays for Funded<'_, P> {
+impl<P: Pays> Pays for Funded<'_, P> {
     #[inline]
     fn budget(&self) -> Option<&Budget> {
         Some(self.budget)
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.plan.rate()
     }
 }
 
@@ -155,7 +179,57 @@ impl<'f, P: Plan> Plan for Funded<'f, P> {
 
     #[inline]
     fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
-        Some(Overrides::with_budget(of_operation.as_ref(), self.budget))
+        let overrides = self.plan.overrides(of_operation);
+        Some(Overrides::with_budget(overrides.as_ref(), self.budget))
+    }
+}
+
+/// A plan with a rate of the call. Made by [`Retrying::rate`](super::future::Retrying::rate).
+#[cfg(feature = "rate")]
+#[derive(Clone, Copy, Debug)]
+pub struct Rated<'r, P> {
+    pub(super) plan: P,
+    pub(super) rate: &'r Rate,
+}
+
+#[cfg(feature = "rate")]
+impl<P: Pays> Pays for Rated<'_, P> {
+    #[inline]
+    fn budget(&self) -> Option<&Budget> {
+        self.plan.budget()
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        Some(self.rate)
+    }
+}
+
+#[cfg(feature = "rate")]
+impl<'f, P: Plan> Plan for Rated<'f, P> {
+    type Owned = Rated<'f, P::Owned>;
+
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self.plan.policy()
+    }
+
+    fn owned(&self) -> Self::Owned {
+        Rated {
+            plan: self.plan.owned(),
+            rate: self.rate,
+        }
+    }
+
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        self.plan.operation()
+    }
+
+    #[inline]
+    fn overrides<'b>(&'b self, of_operation: Option<Overrides<'b>>) -> Option<Overrides<'b>> {
+        let overrides = self.plan.overrides(of_operation);
+        Some(Overrides::with_rate(overrides.as_ref(), self.rate))
     }
 }
 
@@ -171,6 +245,11 @@ impl<P: Pays> Pays for Named<P> {
     #[inline]
     fn budget(&self) -> Option<&Budget> {
         self.plan.budget()
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.plan.rate()
     }
 
     #[inline]
@@ -216,6 +295,11 @@ impl Pays for Unfunded {
     }
 
     #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        None
+    }
+
+    #[inline]
     fn may_pay(&self) -> bool {
         false
     }
@@ -252,10 +336,16 @@ impl Pays for Borrowed<'_> {
     fn budget(&self) -> Option<&Budget> {
         self.policy().budget
     }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.policy().shared_rate()
+    }
 }
 
 /// The state of a call, and the plan that pays for its waits. If the guard is dropped during a wait,
-/// because the call is dropped or a hook panics, the budget gets its tokens back.
+/// because the call is dropped or a hook panics, the budget gets its tokens back. If it is dropped during an
+/// attempt, the rate no longer counts the attempt.
 #[derive(Debug)]
 pub struct Guard<P: Pays> {
     /// The plan.
@@ -289,8 +379,9 @@ impl<P: Pays> Guard<P> {
 impl<P: Pays> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.plan.may_pay() {
-            self.state.cancelled(self.plan.budget());
+        if self.plan.may_pay() && self.state.is_open() {
+            let (budget, rate) = (self.plan.budget(), self.plan.rate());
+            self.state.dropped(budget, rate);
         }
     }
 }

@@ -72,7 +72,7 @@ pub struct Resuming<'p, K = Settings, R = AsyncRuntime, S = Unstopped> {
 }
 
 /// A call has succeeded after failures.
-type Succeeds<K, R> = fn(&CallState, &Context<'_>, &mut K, &R);
+type Succeeds<K, R> = fn(&mut CallState, &Context<'_>, &mut K, &R);
 
 impl Policy {
     /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
@@ -257,9 +257,9 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
     /// An opened connection is no progress: a server that accepts connections and then fails would be
     /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
-        let (context, state) = (self.context(), &self.guard.state);
+        let (context, mut state) = (self.context(), self.guard.state);
         match self.succeeds.take() {
-            Some(succeeds) => succeeds(state, &context, &mut self.settings, &self.runtime),
+            Some(succeeds) => succeeds(&mut state, &context, &mut self.settings, &self.runtime),
             None => state.progressed(context.policy),
         }
         self.is_given_up = false;

@@ -125,12 +125,20 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
 pub trait BlockingSignal<E> {
     /// Waits on this thread. Returns whether the signal has come.
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool;
+
+    /// Whether the signal has come.
+    fn has_come(&self) -> bool;
 }
 
 impl<E> BlockingSignal<E> for Unstopped {
     #[inline]
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         runtime.sleep_blocking(wait);
+        false
+    }
+
+    #[inline]
+    fn has_come(&self) -> bool {
         false
     }
 }
@@ -140,6 +148,10 @@ impl<E> BlockingSignal<E> for StoppedBy<&Stop, (), E> {
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         let stop = self.signal.signal;
         stop.is_some_and(|stop| runtime.sleep_or_stop(wait, stop))
+    }
+
+    fn has_come(&self) -> bool {
+        self.signal.signal.is_some_and(Stop::is_stopped)
     }
 }
 

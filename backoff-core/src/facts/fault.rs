@@ -281,29 +281,49 @@ impl FaultKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimedOut {
-    /// How long the attempt was allowed to run.
+    /// How long the attempt was allowed to run, or to wait for its turn.
     pub after: Duration,
+    /// The call waited for its turn, so nothing was sent.
+    in_queue: bool,
 }
 
 impl TimedOut {
     /// An attempt that was cut after this time.
     pub const fn new(after: Duration) -> Self {
-        TimedOut { after }
+        TimedOut {
+            after,
+            in_queue: false,
+        }
+    }
+
+    /// A call that waited so long for its turn in the queue of its [`Rate`](crate::Policy).
+    #[cfg(feature = "rate")]
+    pub(crate) const fn in_queue(after: Duration) -> Self {
+        TimedOut {
+            after,
+            in_queue: true,
+        }
     }
 }
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the attempt was cut after {:?}", self.after)
+        match self.in_queue {
+            true => write!(f, "the call waited {:?} for its turn", self.after),
+            false => write!(f, "the attempt was cut after {:?}", self.after),
+        }
     }
 }
 
 impl core::error::Error for TimedOut {}
 
-/// A failure of the transport; the request may have arrived.
+/// A failure of the transport. The request may have arrived, unless the call waited for its turn.
 impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
-        Some(Delivery::MaybeSent)
+        Some(match self.in_queue {
+            true => Delivery::NotSent,
+            false => Delivery::MaybeSent,
+        })
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {

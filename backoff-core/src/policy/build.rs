@@ -16,6 +16,7 @@ use crate::{
         slots,
     },
     facts::{codes::Codes, fault::FaultKind},
+    rate::Rate,
     runtime::nanos,
 };
 use core::time::Duration;
@@ -35,6 +36,8 @@ impl Policy {
             max_retry_after: NEVER,
             retry_after_slack: NEVER,
             budget: None,
+            #[cfg(feature = "rate")]
+            rate: None,
             jitter: Spread::Full,
             codes: codes![429, 500, 502..=504],
             max_attempts: 0,
@@ -203,7 +206,7 @@ impl Policy {
     /// The default is 5 attempts without a deadline, and as many attempts as fit with a deadline. A
     /// policy whose waits are all zero makes 5 attempts even with a deadline: without a pause, the
     /// policy would call a failing service some hundred thousand times a second. A number above
-    /// 2,097,151 is reduced to 2,097,151.
+    /// 1,048,575 is reduced to 1,048,575.
     ///
     /// # Panics
     /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
@@ -443,6 +446,30 @@ impl Policy {
     pub const fn without_budget(mut self) -> Self {
         self.budget = None;
         self.settled()
+    }
+
+    /// All calls with this rate go as fast as the service allows, which they learn from its 429s. After a 429,
+    /// a call waits as long as the server asks, or not at all, and then joins the queue of the [`Rate`].
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Rate};
+    ///
+    /// static GMAIL: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&GMAIL);
+    /// ```
+    #[cfg(feature = "rate")]
+    pub const fn rate(mut self, rate: &'static Rate) -> Self {
+        self.rate = Some(rate);
+        self.settled()
+    }
+
+    /// The rate, if there is one.
+    #[inline]
+    pub(crate) const fn shared_rate(&self) -> Option<&'static Rate> {
+        #[cfg(feature = "rate")]
+        return self.rate;
+        #[cfg(not(feature = "rate"))]
+        return None;
     }
 
     /// The level of the log event before each wait. The default is `INFO`; [`LogLevel::Off`] writes no

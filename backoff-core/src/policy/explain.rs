@@ -190,6 +190,9 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             budget.capacity()
         )?;
     }
+    if policy.shared_rate().is_some() {
+        f.write_str(", or when its turn in the queue of its rate would come too late")?;
+    }
     Ok(())
 }
 

@@ -9,6 +9,8 @@ mod explain;
 pub(crate) mod log_level;
 pub mod schedule;
 
+#[cfg(feature = "rate")]
+use crate::rate::Rate;
 use crate::{
     budget::Budget,
     delay::{Delay, growth::Growth, jitter::Spread},
@@ -79,6 +81,8 @@ pub struct Policy {
     pub(crate) max_retry_after: u64,
     pub(crate) retry_after_slack: u64,
     pub(crate) budget: Option<&'static Budget>,
+    #[cfg(feature = "rate")]
+    pub(super) rate: Option<&'static Rate>,
     pub(crate) jitter: Spread,
     pub(crate) codes: Codes,
     /// 0 if nobody has set the value.
@@ -116,7 +120,7 @@ enum Way {
 }
 
 /// The highest number of attempts that is counted. A higher limit is reduced to this number.
-pub(crate) const MOST_ATTEMPTS: u32 = 2_097_151;
+pub(crate) const MOST_ATTEMPTS: u32 = 1_048_575;
 
 /// The message for a policy that would never call the operation.
 pub(crate) const NO_ATTEMPTS: &str =
@@ -172,7 +176,7 @@ impl Delay for &Policy {
     }
 }
 
-/// Two policies are equal if their rules are equal and their budget and custom function are the same.
+/// Two policies are equal if their rules are equal and their budget, rate and custom function are the same.
 /// [`log_waits`](Policy::log_waits) and [`name`](Policy::name) are not compared, because they only
 /// concern logs and metrics.
 impl PartialEq for Policy {
@@ -202,6 +206,8 @@ impl PartialEq for Policy {
             && rules(self) == rules(other)
             && self.max_attempts == other.max_attempts
             && budget(self) == budget(other)
+            && self.shared_rate().map(core::ptr::from_ref)
+                == other.shared_rate().map(core::ptr::from_ref)
     }
 }
 
@@ -231,6 +237,7 @@ impl fmt::Debug for Policy {
             .field("retry_after_slack", &limit(self.retry_after_slack))
             .field("spread_retry_after", &self.spread_retry_after)
             .field("budget", &self.budget)
+            .field("rate", &self.shared_rate())
             .field("log_waits", &self.log_waits)
             .field("name", &self.name)
             .finish()

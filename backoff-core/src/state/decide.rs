@@ -2,7 +2,7 @@
 
 use super::{
     Next, Overrides, RetryState, is_over,
-    packed::{Packed, Paid},
+    packed::{Form, Packed, Paid},
 };
 use crate::{
     budget::Budget,
@@ -45,6 +45,7 @@ impl RetryState {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Next {
+        let has_rate = Overrides::rate(overrides).is_some();
         self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
             if kind == FaultKind::Conflict
                 && let Some(range) = Overrides::conflict_range(overrides)
@@ -54,10 +55,10 @@ impl RetryState {
             if !policy.remembers() {
                 return Some(policy.backoff_nanos(kind, retry, || 0, random));
             }
-            let narrow = Packed::is_narrow(policy.max_backoff);
-            let previous = || packed.previous(narrow);
+            let form = Form::of(policy.max_backoff, has_rate);
+            let previous = || packed.previous(form);
             let backoff = policy.backoff_nanos(kind, retry, previous, random);
-            packed.set_previous(backoff, narrow);
+            packed.set_previous(backoff, form);
             Some(backoff)
         })
     }
@@ -72,7 +73,7 @@ impl RetryState {
                 policy.backoff_nanos(FaultKind::Transient, retry, || previous, &random)
             });
             self.packed
-                .set_previous(last, Packed::is_narrow(policy.max_backoff));
+                .set_previous(last, Form::of(policy.max_backoff, false));
         }
     }
 
@@ -88,10 +89,14 @@ impl RetryState {
     ) -> Next {
         let overrides = overrides.map(Overrides::without_pace);
         let overrides = overrides.as_ref();
+        let form = match Overrides::rate(overrides) {
+            Some(_) => Form::Rated,
+            None => Form::Wide,
+        };
         self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
-            let previous = Duration::from_nanos(packed.previous(false));
+            let previous = Duration::from_nanos(packed.previous(form));
             let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
-            packed.set_previous(wait, false);
+            packed.set_previous(wait, form);
             Some(wait)
         })
     }
@@ -133,10 +138,17 @@ impl RetryState {
         } else {
             &mut self.packed
         };
-        let Some(backoff) = backoff(memory, kind, Overrides::turn(overrides, retry)) else {
-            return Next::stop(StopReason::Attempts);
+        let rate = Overrides::rate(overrides);
+        let turn = Overrides::turn(overrides, retry);
+        let mut next = match rate {
+            // The queue of the rate follows.
+            Some(_) if kind == FaultKind::Throttled => Next::RATE,
+            _ => match backoff(memory, kind, turn) {
+                Some(backoff) => Next::backoff(backoff),
+                None => return Next::stop(StopReason::Attempts),
+            },
         };
-        let mut next = Next::backoff(backoff);
+        let backoff = next.delay();
         let deadline = Overrides::deadline_of_wait(overrides, policy);
         if ruling.hint > backoff {
             let longest = policy.longest_hint(deadline);
@@ -145,10 +157,18 @@ impl RetryState {
                 return next;
             }
         }
-        if deadline != NEVER
-            && let Some(reason) = self.passes(deadline, next, ruling.hint, overrides, now)
-        {
-            return Next::stop(reason);
+        if deadline != NEVER {
+            let now = now();
+            let passes = |next, hint| self.passes(deadline, next, hint, overrides, || now);
+            if let Some(reason) = passes(next, ruling.hint) {
+                return Next::stop(reason);
+            }
+            if let Some(rate) = rate
+                && let queued = nanos(rate.wait_of_the_next(now))
+                && passes(Next::backoff(next.delay().saturating_add(queued)), 0).is_some()
+            {
+                return Next::stop(StopReason::Rate);
+            }
         }
         match budget {
             Some(budget) => self.pay(budget, kind, next),

@@ -38,16 +38,21 @@ pub enum WaitSource {
     /// The client, which opens no connection before the wait is over: a pause of `Reconnect`. Only an
     /// event has this value.
     Pause,
+    /// The queue of the call's [`Rate`](crate::Policy), after throttling without a longer hint: the wait is
+    /// zero, and the attempt begins when its turn comes.
+    Rate,
 }
 
 impl WaitSource {
-    /// A short name for logs and labels: `"backoff"`, `"retry_after"`, `"retry_info"`, `"pause"`.
+    /// A short name for logs and labels: `"backoff"`, `"retry_after"`, `"retry_info"`, `"pause"`,
+    /// `"rate"`.
     pub const fn name(self) -> &'static str {
         match self {
             WaitSource::Backoff => "backoff",
             WaitSource::RetryAfter => "retry_after",
             WaitSource::RetryInfo => "retry_info",
             WaitSource::Pause => "pause",
+            WaitSource::Rate => "rate",
         }
     }
 }
@@ -67,9 +72,16 @@ enum Kind {
     Stop(StopReason),
     Backoff,
     RetryAfter,
+    Rate,
 }
 
 impl Next {
+    /// Wait in the queue of the rate alone.
+    pub(super) const RATE: Self = Next {
+        delay: 0,
+        kind: Kind::Rate,
+    };
+
     /// Wait for this number of nanoseconds, as the policy says.
     #[inline]
     pub(crate) const fn backoff(delay: u64) -> Self {
@@ -117,7 +129,7 @@ impl Next {
     /// Whether to wait.
     #[inline]
     pub(crate) const fn is_wait(self) -> bool {
-        matches!(self.kind, Kind::Backoff | Kind::RetryAfter)
+        !matches!(self.kind, Kind::Stop(_))
     }
 
     /// The same decision, without a wait.
@@ -130,8 +142,8 @@ impl Next {
     #[inline]
     pub(crate) const fn reason(self) -> Option<StopReason> {
         match self.kind {
-            Kind::Backoff | Kind::RetryAfter => None,
             Kind::Stop(reason) => Some(reason),
+            _ => None,
         }
     }
 }
@@ -142,6 +154,7 @@ impl From<Next> for Decision {
         let source = match next.kind {
             Kind::Backoff => WaitSource::Backoff,
             Kind::RetryAfter => WaitSource::RetryAfter,
+            Kind::Rate => WaitSource::Rate,
             Kind::Stop(reason) => return Decision::Stop(reason),
         };
         Decision::Wait(Wait {

@@ -338,6 +338,30 @@ impl RetryState {
         self.packed.is_held()
     }
 
+    /// Whether something must be given back when the call is dropped.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.packed.is_open()
+    }
+
+    /// Whether a rate counts an attempt that runs.
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.packed.is_in_flight()
+    }
+
+    /// A rate counts the attempt that begins.
+    #[inline]
+    pub(crate) fn goes(&mut self, epoch: u8) {
+        self.packed.set_in_flight(epoch);
+    }
+
+    /// The attempt has ended. Returns its number, if a rate counts it.
+    #[inline]
+    pub(crate) fn lands(&mut self) -> Option<u8> {
+        self.packed.land()
+    }
+
     /// Call this when the attempt after the wait begins: the budget's payment for the wait is spent.
     #[inline]
     pub fn begins(&mut self) {

@@ -4,12 +4,13 @@ use crate::{
     budget::Budget,
     delay::Pace,
     policy::{MOST_DEADLINE, NEVER, Policy},
+    rate::Rate,
     runtime::nanos,
 };
 use core::time::Duration;
 
 /// The rules of one call beside its policy: a time limit, whether attempts are cut, a number of
-/// attempts, a budget, the range of the wait after a conflict, which failures do not lengthen the waits,
+/// attempts, a budget, a rate, the range of the wait after a conflict, which failures do not lengthen the waits,
 /// and whether the call can be repeated at all. Most calls have no such settings, which is faster.
 #[derive(Clone, Copy, Debug)]
 pub struct Overrides<'b> {
@@ -34,6 +35,7 @@ pub struct Overrides<'b> {
     /// The operation cannot be repeated, because its input is used up.
     unrepeatable: bool,
     budget: Option<&'b Budget>,
+    rate: Option<&'b Rate>,
 }
 
 /// More than the highest number of failures.
@@ -52,6 +54,7 @@ impl<'b> Overrides<'b> {
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
+        rate: None,
     };
 
     /// No attempt can follow, whatever the policy says, because the operation's input is used up.
@@ -106,6 +109,7 @@ impl<'b> Overrides<'b> {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             budget: None,
+            rate: None,
             ..before
         }
     }
@@ -161,6 +165,18 @@ impl<'b> Overrides<'b> {
         let overrides = *overrides.unwrap_or(&Overrides::PLAIN);
         Overrides {
             budget: Some(budget),
+            ..overrides
+        }
+    }
+}
+
+impl<'b> Overrides<'b> {
+    /// The same overrides with this rate; without overrides, the rate alone.
+    #[inline]
+    pub(crate) fn with_rate(overrides: Option<&Self>, rate: &'b Rate) -> Self {
+        let overrides = *overrides.unwrap_or(&Overrides::PLAIN);
+        Overrides {
+            rate: Some(rate),
             ..overrides
         }
     }
@@ -242,6 +258,12 @@ impl<'b> Overrides<'b> {
     #[inline]
     pub(crate) fn waits_as_first(this: Option<&Self>) -> bool {
         this.is_some_and(|overrides| overrides.uncounted == ALL)
+    }
+
+    /// The rate whose queue comes before the next attempt. A loop that does not ask its policy's rate has none.
+    #[inline]
+    pub(crate) fn rate(this: Option<&Self>) -> Option<&'b Rate> {
+        this?.rate
     }
 
     /// The budget that pays for retries.

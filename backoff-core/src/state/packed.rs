@@ -13,10 +13,11 @@ pub(super) struct Packed {
     /// The start of the first attempt, in nanoseconds of the caller's clock: the lowest 56 bits, which
     /// repeat after 2.3 years. `UNTIMED` if the start was not timed.
     started: [u8; 7],
-    /// The lowest 21 bits: the number of failed attempts. The next 2 bits: the last payment of a
-    /// budget. The next bit: no attempt has followed the payment yet. The highest 40 bits: the last
-    /// backoff, for the algorithms that grow from the last backoff. One instruction reads or writes all
-    /// four together.
+    /// The lowest 20 bits: the number of failed attempts. The next bit: a rate counts a running attempt.
+    /// The next 2 bits: the last payment of a budget. The next bit: no attempt has followed the payment
+    /// yet. The highest 40 bits: the last backoff, for the algorithms that grow from the last backoff. In
+    /// a call with a rate, the lowest 8 of these are the number of the rate's refusal before the attempt.
+    /// One instruction reads or writes all of them together.
     rest: [u8; 8],
 }
 
@@ -33,23 +34,60 @@ const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back. A larger difference counts as a clock that went forward: 26 days.
 const BACK: u64 = 1 << 51;
 
-const COUNT: u64 = (1 << 21) - 1;
+const COUNT: u64 = (1 << 20) - 1;
+/// The bit that says that a rate counts a running attempt.
+const IN_FLIGHT: u64 = 1 << 20;
 const PAID: u64 = 1 << 21;
 const PAID_THROTTLED: u64 = 2 << 21;
 /// The bit that says that no attempt has followed the payment yet.
 const HELD: u64 = 4 << 21;
-/// The position of that bit within its byte, so that a test reads one byte.
-const HELD_BYTE: usize = 2;
+/// The byte of these two bits, so that a test of both reads one byte.
+const OPEN_BYTE: usize = 2;
 const HELD_BIT: u8 = 0x80;
+const IN_FLIGHT_BIT: u8 = 0x10;
 /// The position of the backoff.
 const BACKOFF: u32 = 24;
 
-/// The position of a wide backoff's shift, above its 34 bits.
-const WIDE: u64 = (1 << 34) - 1;
+/// The position of the number of a rate's refusal.
+const EPOCH: u32 = 24;
+
+/// How the last backoff is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// To the nanosecond, for backoffs below 18 minutes.
+    Narrow,
+    /// Within one part in 2³³.
+    Wide,
+    /// Within one part in 2²⁵, in a call with a rate.
+    Rated,
+}
+
+impl Form {
+    /// The form for backoffs of at most `longest` nanoseconds.
+    #[inline]
+    pub(super) const fn of(longest: u64, has_rate: bool) -> Self {
+        match has_rate {
+            true => Form::Rated,
+            false if longest < 1 << 40 => Form::Narrow,
+            false => Form::Wide,
+        }
+    }
+
+    /// The bits of the number, and the bits below it that belong to a rate.
+    #[inline]
+    const fn bits(self) -> (u32, u32) {
+        match self {
+            Form::Narrow => (40, 0),
+            Form::Wide => (34, 0),
+            Form::Rated => (26, 8),
+        }
+    }
+}
 
 // The limits of a policy must fit into the packed numbers.
 const _: () = assert!(MOST_ATTEMPTS as u64 <= COUNT && MOST_DEADLINE < UNTIMED - BACK);
-const _: () = assert!(HELD == (HELD_BIT as u64) << (8 * HELD_BYTE));
+const _: () = assert!(HELD == (HELD_BIT as u64) << (8 * OPEN_BYTE));
+const _: () = assert!(IN_FLIGHT == (IN_FLIGHT_BIT as u64) << (8 * OPEN_BYTE));
 
 impl Packed {
     /// A retry whose start is not timed.
@@ -149,43 +187,62 @@ impl Packed {
     /// Whether no attempt has followed the payment yet.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
-        self.rest[HELD_BYTE] & HELD_BIT != 0
+        self.rest[OPEN_BYTE] & HELD_BIT != 0
     }
 
     /// An attempt follows the payment.
     #[inline]
     pub(super) fn spend(&mut self) {
-        self.rest[HELD_BYTE] &= !HELD_BIT;
+        self.rest[OPEN_BYTE] &= !HELD_BIT;
     }
 
-    /// The stored backoff; `narrow` must be the same as when it was stored.
+    /// Whether a rate counts a running attempt.
     #[inline]
-    pub(super) fn previous(&self, narrow: bool) -> u64 {
-        let packed = self.rest() >> BACKOFF;
-        if narrow {
-            packed
-        } else {
-            (packed & WIDE) << (packed >> 34)
-        }
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.rest[OPEN_BYTE] & IN_FLIGHT_BIT != 0
     }
 
-    /// Stores a backoff: to the nanosecond if it is narrow (below 18 minutes), otherwise within one
-    /// part in 2³³.
+    /// Whether something must be given back when the call is dropped: a payment, or a running attempt.
     #[inline]
-    pub(super) fn set_previous(&mut self, backoff: u64, narrow: bool) {
-        let packed = if narrow {
-            backoff
-        } else {
-            let shift = 30u32.saturating_sub(backoff.leading_zeros());
-            backoff >> shift | u64::from(shift) << 34
+    pub(super) fn is_open(&self) -> bool {
+        self.rest[OPEN_BYTE] & (HELD_BIT | IN_FLIGHT_BIT) != 0
+    }
+
+    /// A rate counts the attempt that begins after the refusal with this number.
+    #[inline]
+    pub(super) fn set_in_flight(&mut self, epoch: u8) {
+        self.set(
+            0xff << EPOCH | IN_FLIGHT,
+            u64::from(epoch) << EPOCH | IN_FLIGHT,
+        );
+    }
+
+    /// The attempt that a rate counts has ended. Returns its number.
+    #[inline]
+    pub(super) fn land(&mut self) -> Option<u8> {
+        let is_in_flight = self.is_in_flight();
+        self.rest[OPEN_BYTE] &= !IN_FLIGHT_BIT;
+        is_in_flight.then_some(self.rest[EPOCH as usize / 8])
+    }
+
+    /// The stored backoff; `form` must be the same as when it was stored.
+    #[inline]
+    pub(super) fn previous(&self, form: Form) -> u64 {
+        let (number, below) = form.bits();
+        let packed = self.rest() >> (BACKOFF + below);
+        (packed & ((1 << number) - 1)) << (packed >> number)
+    }
+
+    /// Stores a backoff in this form.
+    #[inline]
+    pub(super) fn set_previous(&mut self, backoff: u64, form: Form) {
+        let (number, below) = form.bits();
+        let shift = (64 - number).saturating_sub(backoff.leading_zeros());
+        let packed = match form {
+            Form::Narrow => backoff,
+            _ => backoff >> shift | u64::from(shift) << number,
         };
-        self.set(!0 << BACKOFF, packed << BACKOFF);
-    }
-
-    /// Whether a backoff of at most `longest` nanoseconds is narrow.
-    #[inline]
-    pub(super) const fn is_narrow(longest: u64) -> bool {
-        longest < 1 << 40
+        self.set(!0 << (BACKOFF + below), packed << (BACKOFF + below));
     }
 }
 
@@ -211,14 +268,34 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_backoff_is_kept_within_one_part_in_two_to_the_33(backoff: u64) {
+        fn a_backoff_is_kept_within_its_form(backoff: u64) {
             let mut packed = Packed::UNTIMED;
-            packed.set_previous(backoff, false);
-            let kept = packed.previous(false);
-            prop_assert!(kept <= backoff && backoff - kept <= backoff >> 33);
+            for (form, lost) in [(Form::Wide, 33), (Form::Rated, 25)] {
+                packed.set_previous(backoff, form);
+                let kept = packed.previous(form);
+                prop_assert!(kept <= backoff && backoff - kept <= backoff >> lost, "{form:?}");
+            }
             let narrow = backoff >> 24;
-            packed.set_previous(narrow, true);
-            prop_assert_eq!(packed.previous(true), narrow);
+            packed.set_previous(narrow, Form::Narrow);
+            prop_assert_eq!(packed.previous(Form::Narrow), narrow);
+        }
+
+        #[test]
+        fn the_number_of_a_refusal_leaves_the_rest(
+            failures in 0..=COUNT, backoff in 0u64..1 << 26, epoch: u8, other: u8,
+        ) {
+            let mut packed = Packed::started(5, failures);
+            packed.set_paid(Paid::Throttled);
+            packed.set_previous(backoff, Form::Rated);
+            packed.set_in_flight(other);
+            packed.set_in_flight(epoch);
+            prop_assert!(packed.is_in_flight() && packed.is_held() && packed.is_open());
+            packed.spend();
+            prop_assert!(packed.is_open());
+            prop_assert_eq!((packed.land(), packed.land()), (Some(epoch), None));
+            prop_assert!(!packed.is_open());
+            prop_assert_eq!((packed.failures(), packed.paid()), (failures, Paid::Throttled));
+            prop_assert_eq!(packed.previous(Form::Rated), backoff);
         }
 
         #[test]
@@ -229,15 +306,15 @@ mod tests {
             let mut packed = Packed::started(started, 0);
             packed.set_failures(failures);
             packed.set_paid(paid);
-            packed.set_previous(narrow, true);
+            packed.set_previous(narrow, Form::Narrow);
             let now = started.wrapping_add(5);
             prop_assert!(packed.elapsed(|| now).abs_diff(5) <= 1);
             prop_assert_eq!((packed.failures(), packed.paid()), (failures, paid));
-            prop_assert_eq!(packed.previous(true), narrow);
+            prop_assert_eq!(packed.previous(Form::Narrow), narrow);
             prop_assert_eq!(packed.is_held(), paid != Paid::Nothing);
             packed.spend();
             prop_assert_eq!((packed.failures(), packed.paid()), (failures, paid));
-            prop_assert_eq!((packed.previous(true), packed.is_held()), (narrow, false));
+            prop_assert_eq!((packed.previous(Form::Narrow), packed.is_held()), (narrow, false));
         }
     }
 }

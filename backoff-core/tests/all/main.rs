@@ -36,6 +36,8 @@ mod pace;
 mod peers;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod polling;
+#[cfg(all(feature = "tokio", feature = "rate"))]
+mod rate;
 #[cfg(all(feature = "macros", feature = "reconnect"))]
 mod reconnect;
 #[cfg(all(feature = "tokio", feature = "macros", feature = "std"))]

@@ -33,7 +33,7 @@ const NAMES: &[(&str, &str)] = &[
         "base",
     ),
     (
-        "cap max_delay max_interval max_retry_delay max_wait max_wait_duration wait_max",
+        "cap max_delay max_interval max_retry_delay max_wait_duration wait_max",
         "max_backoff",
     ),
     (

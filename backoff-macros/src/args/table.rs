@@ -259,6 +259,18 @@ keys! {
             takes: "the path of a `static` `Budget` that pays for all retries of one service",
             without: "the policy's budget",
         }
+        rate: Expr = Expr(Ok), Static {
+            usage: "rate = RATE",
+            no_literal: "the path of a `static`",
+            takes: "the path of a `static` `Rate`, by which all calls with it find the rate that the service \
+                    allows (feature `rate`)",
+            without: "the policy's rate",
+        }
+        max_wait: Time = Expr(time) {
+            usage: r#"max_wait = "5s""#,
+            takes: "a duration: the longest wait for a turn at the rate; the error is `From<TimedOut>`",
+            without: "none",
+        }
     }
     "How the body sees it" {
         clone: Names = Names(Ok) {

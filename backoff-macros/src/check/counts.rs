@@ -13,6 +13,15 @@ const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 
 /// The numbers of attempts and of values in a row, and whether there can be as many values.
 pub(super) fn check(args: &Args, errors: &mut Errors) {
+    if let Some(Given { key, .. }) = &args.max_wait
+        && args.rate.is_none()
+        && args.policy.is_none()
+    {
+        errors.at(
+            key,
+            "`max_wait` limits the wait for a turn at a rate: write `rate = RATE` too, or remove `max_wait`",
+        );
+    }
     let mut counted = |given: &Option<Given<Expr>>| given.as_ref().and_then(|it| count(it, errors));
     let (attempts, wanted) = (counted(&args.max_attempts), counted(&args.consecutive));
     let Some(Given { key, .. }) = &args.consecutive else {

@@ -65,14 +65,17 @@ impl Loop<'_> {
             .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
         let cut = self.args.cuts().map(|(key, _)| key);
         // An attempt with a limit is not begun if the timer woke too late.
-        let begins = (cut.is_none() && may_pay)
+        let begins = (cut.is_none() && self.args.max_wait.is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
             let k = self.library.at(*key_at);
             quote_spanned!(*key_at=> let mut #span = #k::__private::attempt_span(#context);)
         });
-        let (bind_outcome, stage) = self.bind_outcome(cut, &with, &context);
+        // The key whose limit makes an error before the attempt.
+        let limited = cut.or(self.args.max_wait.as_ref().map(|max_wait| &max_wait.key));
+        let bind_turn = self.turn(&with, &context, limited);
+        let (bind_outcome, stage) = self.bind_outcome(cut, limited, &with, &context);
         let (await_value, stage) = self.awaited(stage, &context);
         let (bind_row, in_row) = self.row();
         let judged_at = self.judged_at;
@@ -105,6 +108,7 @@ impl Loop<'_> {
         }
         let (bind_cut, break_if_cut) = self.broken(&with);
         let attempt = quote_spanned! {here=>
+            #bind_turn
             #bind_attempt
             #bind_span
             #bind_cut
@@ -113,7 +117,7 @@ impl Loop<'_> {
             let mut __judge = #judge;
             #break_if_cut
         };
-        let (bind_stop, wait_or_stop) = self.stop(&context);
+        let (bind_stop, wait_or_stop) = self.stop(&context, &with);
         let body = if let Some(wait_or_stop) = wait_or_stop {
             // The outcome lives during the wait: it is returned if the wait is ended.
             quote_spanned! {here=>
@@ -128,6 +132,10 @@ impl Loop<'_> {
         } else if self.is_async {
             // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
             // and could remove its `Send`.
+            let pause = match self.may_have_rate() {
+                true => quote_spanned!(here=> wait),
+                false => quote_spanned!(here=> sleep),
+            };
             quote_spanned! {here=>
                 let __wait = {
                     #attempt
@@ -136,14 +144,15 @@ impl Loop<'_> {
                         #k::__private::Option::Some(__wait) => __wait,
                     }
                 };
-                #k::__private::sleep(#runtime, __wait).await;
+                #k::__private::#pause(#runtime, __wait).await;
                 #begins
             }
         } else {
             // The place of the step, so that a mistake there is reported only once.
+            let (_, max_wait) = self.waits();
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
-                    #with, &mut __guard.state, __wait, &__outcome, #value, &mut __judge
+                    #with, &mut __guard.state, __wait, #max_wait, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be used twice for one error: before the wait, and when the timer woke too late.
@@ -170,7 +179,11 @@ impl Loop<'_> {
 
     /// The statement that makes the signal, and the statements that wait until the wait is over or the
     /// signal comes.
-    fn stop(&self, context: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
+    fn stop(
+        &self,
+        context: &TokenStream,
+        with: &TokenStream,
+    ) -> (Option<TokenStream>, Option<TokenStream>) {
         let Some(Given { value, .. }) = self.args.signal() else {
             return (None, None);
         };
@@ -190,7 +203,87 @@ impl Loop<'_> {
                 break __outcome;
             }
         };
-        (Some(bind), Some(wait))
+        let turn = self.may_have_rate().then(|| {
+            let (is_cut, max_wait) = self.waits();
+            quote_spanned! {here=>
+                let __entering = #k::__private::enters(#with, &mut __guard.state, #is_cut, #max_wait);
+                if let #k::__private::Option::Some(__entering) = __entering {
+                    let __left = #k::__private::enters_or_stops(__entering, __stop.as_mut()).await;
+                    if let #k::__private::Option::Some(__left) = __left {
+                        #k::__private::left(
+                            #with, &mut __guard.state, __left, &__outcome, #fault, &mut __judge
+                        );
+                        break __outcome;
+                    }
+                }
+            }
+        });
+        (Some(bind), Some(quote_spanned!(here=> #wait #turn)))
+    }
+
+    /// Whether the policy may have a rate, as far as the attribute can tell.
+    fn may_have_rate(&self) -> bool {
+        self.args.policy.is_some() || self.args.rate.is_some()
+    }
+
+    /// Whether attempts are cut, and the longest wait for a turn.
+    fn waits(&self) -> (bool, TokenStream) {
+        let (here, k) = self.library.here();
+        let max_wait = match &self.values.max_wait {
+            Some(wait) => quote_spanned!(here=> #k::__private::Option::Some(#wait)),
+            None => quote_spanned!(here=> #k::__private::Option::None),
+        };
+        (self.args.cuts().is_some(), max_wait)
+    }
+
+    /// The statements that wait for the turn of the attempt. With a limit, `__late` says that it came too late.
+    fn turn(
+        &self,
+        with: &TokenStream,
+        context: &TokenStream,
+        limited: Option<&Ident>,
+    ) -> Option<TokenStream> {
+        let (here, k) = self.library.here();
+        let (is_cut, max_wait) = self.waits();
+        if !self.may_have_rate() {
+            return None;
+        }
+        if !self.is_async {
+            let turn = quote_spanned! {here=>
+                #k::__private::enters_blocking(#with, &mut __guard.state, #max_wait)
+            };
+            return Some(match limited {
+                Some(_) => quote_spanned!(here=> let __late = #turn;),
+                None => quote_spanned!(here=> #turn;),
+            });
+        }
+        // A retry of a loop with a signal has waited for its turn at the end of the loop.
+        let enters = match self.args.signal() {
+            Some(_) => quote_spanned!(here=> enters_first),
+            None => quote_spanned!(here=> enters),
+        };
+        let turn = match self.cut_on() {
+            Some(_) => quote_spanned! {here=>
+                match __entering {
+                    #k::__private::Option::Some(__entering) => {
+                        #k::__private::unless_cut_first(__entering, __stop.as_mut()).await
+                    }
+                    #k::__private::Option::None => #k::__private::Option::None,
+                }
+            },
+            None => quote_spanned!(here=> #k::__private::turn(__entering).await),
+        };
+        // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
+        // place in the queue during the attempt.
+        Some(quote_spanned! {here=>
+            let __late = if #k::__private::has_rate(#context) {
+                let __entering =
+                    #k::__private::#enters(#with, &mut __guard.state, #is_cut, #max_wait);
+                #turn
+            } else {
+                #k::__private::Option::None
+            };
+        })
     }
 
     /// The statement before an attempt that the signal may cut, and the statement that ends the call then.
@@ -238,8 +331,8 @@ impl Loop<'_> {
             let ty = quote_spanned!(here=> #k::__private::Context<'static>);
             item(ty, of(quote_spanned!(here=> &#policy)))
         };
-        // Only a constant policy is known to name no budget.
-        let may_pay = self.args.policy.is_some() || self.args.budget.is_some();
+        // Only a constant policy is known to name no budget and no rate.
+        let may_pay = self.may_have_rate() || self.args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: quote_spanned! {here=>
                 #bind
@@ -317,13 +410,14 @@ impl Loop<'_> {
     fn bind_outcome(
         &self,
         cut: Option<&Ident>,
+        limited: Option<&Ident>,
         with: &TokenStream,
         context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
         let (here, k) = self.library.here();
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
-        let Some(key) = cut else {
+        let Some(key) = limited else {
             // The type may be known from where a block stands. This statement tells it before the judge is made.
             let known = (!self.is_async && is_hole(returns))
                 .then(|| quote_spanned!(here=> if false { break __outcome; }));
@@ -333,13 +427,32 @@ impl Loop<'_> {
         // The error is made in one place, so that only one message says that it cannot be made.
         let key_at = at(key.span());
         let k_at_key = self.library.at(key_at);
-        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __is_late));
+        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __unless_done));
+        let stage = quote_spanned!(here=> #k::__private::Stage);
+        // Without a cut, an attempt that is begun has an outcome.
+        let (is_late, outcome) = match cut {
+            Some(_) => (
+                quote_spanned!(here=> #k::__private::is_late(#with, &__guard.state)),
+                outcome,
+            ),
+            None => (
+                quote_spanned!(here=> false),
+                quote_spanned!(here=> #k::__private::Result::Ok(#outcome)),
+            ),
+        };
+        let is_queued = self.may_have_rate().then(|| {
+            quote_spanned! {here=>
+                if let #k::__private::Option::Some(__late) = __late {
+                    (#k::__private::Result::Err(__late), #stage::Queued)
+                } else
+            }
+        });
         let bind = quote_spanned! {here=>
-            let (__done, __is_late) = if #k::__private::is_late(#with, &__guard.state) {
-                (#k::__private::expired(), true)
+            let (__done, __unless_done) = #is_queued if #is_late {
+                (#k::__private::expired(), #stage::Late)
             } else {
                 #k::__private::begins(&mut __guard);
-                (#outcome, false)
+                (#outcome, #stage::Cut)
             };
             let (__outcome, __stage): (#returns, _) = #settled;
         };

@@ -129,9 +129,18 @@ fn each_form_and_each_key_in_the_written_code() {
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
+                        let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
+                        let __late = match __entering {
+                            p::Option::Some(__entering) => {
+                                p::unless_cut_first(__entering, __stop.as_mut()).await
+                            }
+                            p::Option::None => p::Option::None,
+                        };
                         let mut __cut = p::Option::None;
-                        let (__done, __is_late) = if p::is_late(p::known(&__guard), &p::ASYNC, &__guard.state) {
-                            (p::expired(), true)
+                        let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
+                            (p::Result::Err(__late), p::Stage::Queued)
+                        } else if p::is_late(p::known(&__guard), &p::ASYNC, &__guard.state) {
+                            (p::expired(), p::Stage::Late)
                         } else {
                             p::begins(&mut __guard);
                             (
@@ -153,10 +162,10 @@ fn each_form_and_each_key_in_the_written_code() {
                                             },
                                         ),
                                     ).await,
-                                false,
+                                p::Stage::Cut,
                             )
                         };
-                        let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __is_late);
+                        let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
                         let mut __judge = p::BY_CODES;
                         if p::is_cut(p::known(&__guard), &p::ASYNC, &mut __guard.state, __cut, &__outcome, &mut __judge) {
                             break __outcome;
@@ -182,6 +191,22 @@ fn each_form_and_each_key_in_the_written_code() {
                                 &mut __judge,
                             );
                             break __outcome;
+                        }
+                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
+                        if let p::Option::Some(__entering) = __entering {
+                            let __left = p::enters_or_stops(__entering, __stop.as_mut()).await;
+                            if let p::Option::Some(__left) = __left {
+                                p::left(
+                                    p::known(&__guard),
+                                    &p::ASYNC,
+                                    &mut __guard.state,
+                                    __left,
+                                    &__outcome,
+                                    p::Outcomes::of(&__outcome).__backoff_value(),
+                                    &mut __judge,
+                                );
+                                break __outcome;
+                            }
                         }
                     }
                 }
@@ -244,6 +269,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                     &__backoff::__private::BLOCKING,
                                     &mut __guard.state,
                                     __wait,
+                                    __backoff::__private::Option::None,
                                     &__outcome,
                                     __backoff::__private::Option::None,
                                     &mut __judge,
@@ -282,8 +308,8 @@ fn each_form_and_each_key_in_the_written_code() {
                     loop {
                         let __wait = {
                             let n = p::attempt(__BACKOFF, &__timer, &__guard.state, &__info);
-                            let (__done, __is_late) = if p::is_late(__BACKOFF, &__timer, &__guard.state) {
-                                (p::expired(), true)
+                            let (__done, __unless_done) = if p::is_late(__BACKOFF, &__timer, &__guard.state) {
+                                (p::expired(), p::Stage::Late)
                             } else {
                                 p::begins(&mut __guard);
                                 (
@@ -308,10 +334,10 @@ fn each_form_and_each_key_in_the_written_code() {
                                             ).await;
                                         __attempted
                                     },
-                                    false,
+                                    p::Stage::Cut,
                                 )
                             };
-                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __is_late);
+                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
                             let mut __judge = p::with_info(
                                 &mut __info,
                                 p::notified(
@@ -373,6 +399,11 @@ fn each_form_and_each_key_in_the_written_code() {
                             );
                             loop {
                                 let __wait = {
+                                    let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                                    let __late = match __entering {
+                                        p::Option::Some(__entering) => __entering.await,
+                                        p::Option::None => p::Option::None,
+                                    };
                                     let __outcome: Result<u8, E> = async {
                                         if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<u8, E>>::None {
                                             return __returns;
@@ -435,7 +466,16 @@ fn each_form_and_each_key_in_the_written_code() {
                             match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
                                 p::Option::Some(__wait) => {
-                                    if p::pause(__BACKOFF, &p::BLOCKING, &mut __guard.state, __wait, &__outcome, p::Option::None, &mut __judge) {
+                                    if p::pause(
+                                        __BACKOFF,
+                                        &p::BLOCKING,
+                                        &mut __guard.state,
+                                        __wait,
+                                        p::Option::None,
+                                        &__outcome,
+                                        p::Option::None,
+                                        &mut __judge,
+                                    ) {
                                         break __outcome;
                                     }
                                 }
@@ -461,6 +501,11 @@ fn each_form_and_each_key_in_the_written_code() {
                         };
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {
+                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                            let __late = match __entering {
+                                p::Option::Some(__entering) => __entering.await,
+                                p::Option::None => p::Option::None,
+                            };
                             let __outcome: _ = async {
                                 {
                                     read().await?;
@@ -475,6 +520,14 @@ fn each_form_and_each_key_in_the_written_code() {
                             if p::sleep_or_stop(&p::ASYNC, __wait, __stop.as_mut()).await {
                                 p::stopped(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge);
                                 break __outcome;
+                            }
+                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                            if let p::Option::Some(__entering) = __entering {
+                                let __left = p::enters_or_stops(__entering, __stop.as_mut()).await;
+                                if let p::Option::Some(__left) = __left {
+                                    p::left(p::known(&__guard), &p::ASYNC, &mut __guard.state, __left, &__outcome, p::Option::None, &mut __judge);
+                                    break __outcome;
+                                }
                             }
                             p::begins(&mut __guard);
                         }

@@ -23,6 +23,8 @@ pub(super) struct Values {
     pub(super) overrides: TokenStream,
     /// The time limit of one attempt, if attempts are cut.
     pub(super) limit: Option<TokenStream>,
+    /// The longest wait for a turn at the rate, if it has a limit.
+    pub(super) max_wait: Option<TokenStream>,
     /// The name of the operation in logs and metrics.
     pub(super) operation: TokenStream,
     /// The place of a context with these overrides and this name.
@@ -85,6 +87,8 @@ impl Values {
             Some(limit) => kept_time("__attempt_timeout", limit),
             None => quote_spanned!(at(key.span())=> #k::__private::Duration::MAX),
         });
+        let max_wait = args.max_wait.as_ref();
+        let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
         let overrides = match limit {
             Some(_) => quote_spanned!(here=> #k::__private::cut_at(#timeout)),
             None => timeout,
@@ -127,6 +131,7 @@ impl Values {
             runtime,
             overrides,
             limit,
+            max_wait,
             operation,
             place,
             when,

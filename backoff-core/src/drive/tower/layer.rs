@@ -379,7 +379,7 @@ impl<C, J, N, D, X, L, A, M, R, G> RetryLayer<C, Settings<J, N, D, X, L, A, M>, 
     pub fn attempt_timeout(
         self,
         limit: Duration,
-    ) -> RetryLayer<C, Settings<J, N, D, X, Limited, A, M>, R, G>
+    ) -> RetryLayer<C, Settings<J, N, D, X, L::Limited, A, M>, R, G>
     where
         L: Limit,
     {

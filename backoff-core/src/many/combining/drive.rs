@@ -26,6 +26,7 @@ use crate::{
     judge::Stage,
     observe::Failure,
     policy::Policy,
+    rate::Reply,
     report::Updated,
     runtime::{Clock, Random, Sleep, timer_of},
     state::Overrides,
@@ -62,7 +63,11 @@ pub(super) async fn drive<K, V, W, E, R>(
         doubt: None,
         pace: Pace::new(),
     };
-    while let Some(mark) = queue.read_begins() {
+    loop {
+        driver.enters().await;
+        let Some(mark) = queue.read_begins() else {
+            break;
+        };
         driver.guard.state.start_if_metered(&*rules.runtime);
         let wait = match driver.attempt(&key, mark).await {
             Ok(()) => None,
@@ -184,6 +189,22 @@ where
         Ok(())
     }
 
+    /// Waits for a turn at the rate of the policy, if it has one.
+    async fn enters(&mut self) {
+        let (context, runtime) = (self.context(), &*self.rules.runtime);
+        let Some(rate) = context.rate() else {
+            return;
+        };
+        let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
+        // A write that was refused for its value, and whose parts are written next, was a reply.
+        state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
+        let queued = state.enters(rate, false, None, context, runtime);
+        if let Some(mut queued) = queued {
+            let stands = poll_fn(|cx| state.turn_at(rate, &mut queued, runtime, cx));
+            let _ = stands.await;
+        }
+    }
+
     /// The time of the clock. The clock is read here only if a caller needs the time.
     fn now(&self) -> Option<Duration> {
         let is_timed = self.queue.is_timed();
@@ -232,8 +253,9 @@ where
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
         let (context, runtime) = (self.context(), &*self.rules.runtime);
-        let state = &self.guard.state;
-        state.succeeded::<E, _, _>(&context, &mut { SETTINGS }, runtime);
+        let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
+        state.succeeded::<E, _, _>(&context, settings, runtime);
+        state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
     }

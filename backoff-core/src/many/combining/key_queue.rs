@@ -9,8 +9,8 @@ mod steps;
 use super::{
     caller::{Caller, Outcome, Panic, Place, Told},
     error::CombineError,
-    sync::Mutex,
 };
+use crate::sync::Mutex;
 use core::{
     future::Future,
     panic::AssertUnwindSafe,

@@ -14,7 +14,6 @@ mod pieces;
 #[cfg(all(test, loom))]
 mod races;
 mod rules;
-mod sync;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
 mod updating;

@@ -1,9 +1,7 @@
 //! The rules that hold for all changes of a [`Combining`](super::Combining).
 
-use super::{
-    key_queue::KeyQueue,
-    sync::{Mutex, MutexGuard},
-};
+use super::key_queue::KeyQueue;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{
     delay::Passed,
     drive::{rules::Conflict, version::Version},

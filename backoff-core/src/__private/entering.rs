@@ -1,0 +1,201 @@
+//! The turn of an attempt at the rate of its call.
+
+use super::outcome::Outcome;
+use crate::{
+    drive::{
+        call_state::{CallEnd, CallState},
+        context::Context,
+        handler::Handler,
+        write_outcome::WriteOutcome,
+    },
+    facts::fault::{Fault, TimedOut},
+    observe::Failure,
+    rate::{Left, Queued, Rate},
+    runtime::{BlockingSleep, Clock, Sleep},
+};
+use core::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    task,
+    task::Poll,
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// A call in the queue of its rate. Ready when the attempt may begin, or when the time of the call is over.
+pub struct Entering<'a, C: Sleep> {
+    rate: &'a Rate,
+    runtime: &'a C,
+    state: &'a mut CallState,
+    queued: Queued<C::Sleep>,
+}
+
+/// No field is pinned in place: the queue has a box of its own.
+impl<C: Sleep> Unpin for Entering<'_, C> {}
+
+impl<C: Clock + Sleep> Future for Entering<'_, C> {
+    type Output = Option<TimedOut>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        this.state
+            .turn_at(this.rate, &mut this.queued, this.runtime, cx)
+    }
+}
+
+pin_project! {
+    /// What an annotated function waits for between two attempts. One type for both, so that dropping the
+    /// function's future is one comparison and one call for each.
+    #[project = WaitProjection]
+    pub enum Wait<'a, C: Sleep> {
+        Until { #[pin] sleep: C::Sleep },
+        Turn { entering: Entering<'a, C> },
+        // The attempt may begin.
+        Over,
+    }
+}
+
+impl<C: Clock + Sleep> Future for Wait<'_, C> {
+    type Output = Option<TimedOut>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            WaitProjection::Until { sleep } => sleep.poll(cx).map(|()| None),
+            WaitProjection::Turn { entering } => Pin::new(entering).poll(cx),
+            WaitProjection::Over => Poll::Ready(None),
+        }
+    }
+}
+
+/// The pause of a function whose policy may have a rate.
+#[inline]
+#[track_caller]
+pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
+    let sleep = runtime.sleep(wait);
+    Wait::Until { sleep }
+}
+
+/// The wait for a turn.
+#[inline]
+pub fn turn<C: Sleep>(entering: Option<Entering<'_, C>>) -> Wait<'_, C> {
+    entering.map_or(Wait::Over, |entering| Wait::Turn { entering })
+}
+
+/// Whether the call has a rate.
+#[inline]
+pub fn has_rate(context: &Context<'_>) -> bool {
+    context.rate().is_some()
+}
+
+/// Before an attempt. Returns the future of its turn, if the call has to wait.
+#[inline]
+pub fn enters<'a, C: Clock + Sleep>(
+    context: &Context<'a>,
+    runtime: &'a C,
+    state: &'a mut CallState,
+    is_cut: bool,
+    max_wait: Option<Duration>,
+) -> Option<Entering<'a, C>> {
+    let rate = context.rate()?;
+    let queued = state.enters(rate, is_cut, max_wait, *context, runtime)?;
+    Some(Entering {
+        rate,
+        runtime,
+        state,
+        queued,
+    })
+}
+
+/// The same before the first attempt.
+#[inline]
+pub fn enters_first<'a, C: Clock + Sleep>(
+    context: &Context<'a>,
+    runtime: &'a C,
+    state: &'a mut CallState,
+    is_cut: bool,
+    max_wait: Option<Duration>,
+) -> Option<Entering<'a, C>> {
+    match state.failures() {
+        0 => enters(context, runtime, state, is_cut, max_wait),
+        _ => None,
+    }
+}
+
+/// Waits for the turn of a first attempt. If the signal comes before it, the attempt is not begun.
+pub async fn unless_cut_first<C, F>(
+    entering: Entering<'_, C>,
+    stop: Pin<&mut F>,
+) -> Option<TimedOut>
+where
+    C: Clock + Sleep,
+    F: Future<Output = ()>,
+{
+    match enters_or_stops(entering, stop).await {
+        Some(Left::Over(late)) => Some(late),
+        _ => None,
+    }
+}
+
+/// Waits for the turn of a retry, unless the signal comes or the turn comes too late.
+pub async fn enters_or_stops<C, F>(
+    mut entering: Entering<'_, C>,
+    mut stop: Pin<&mut F>,
+) -> Option<Left>
+where
+    C: Clock + Sleep,
+    F: Future<Output = ()>,
+{
+    poll_fn(|cx| match stop.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(Some(Left::Stopped)),
+        Poll::Pending => Pin::new(&mut entering)
+            .poll(cx)
+            .map(|late| late.map(Left::Over)),
+    })
+    .await
+}
+
+/// A retry left the queue without an attempt: hooks and logs get the end of the call.
+#[cold]
+pub fn left<C, R, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &mut CallState,
+    left: Left,
+    outcome: &R,
+    value: Option<&dyn Fault>,
+    settings: &mut H,
+) where
+    R: Outcome,
+    H: Handler<R::Error>,
+    C: Clock,
+{
+    let error = outcome.error();
+    let fault = error.map_or(value, |error| settings.fault(error));
+    let (failure, known) = (Failure::new(error, fault), WriteOutcome::Known);
+    let end = match left {
+        Left::Over(_) => CallEnd::too_long(failure, known),
+        Left::Stopped => CallEnd::stopped(failure, known),
+    };
+    state.ended(context, settings, runtime, end);
+}
+
+/// Before an attempt of a sync function. The first attempt waits here for its turn, and a retry in
+/// [`pause`](super::pause).
+#[inline]
+pub fn enters_blocking<C: Clock + BlockingSleep>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &mut CallState,
+    max_wait: Option<Duration>,
+) -> Option<TimedOut> {
+    let rate = context.rate()?;
+    if state.failures() > 0 {
+        return None;
+    }
+    let limit = max_wait.unwrap_or(Duration::MAX);
+    match state.enters_blocking(rate, limit, None, runtime) {
+        Err(Left::Over(late)) => Some(late),
+        _ => None,
+    }
+}

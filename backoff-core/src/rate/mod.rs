@@ -1,0 +1,342 @@
+//! The rate that a service allows, found from its 429s and shared by all calls that meet the same limit.
+
+mod line;
+mod rules;
+mod standing;
+
+#[cfg(test)]
+mod tests;
+
+pub use rules::RateChange;
+pub(crate) use rules::Reply;
+pub(crate) use standing::{Left, Queued, stand_blocking};
+
+use crate::sync::{Mutex, MutexGuard};
+use core::{
+    fmt,
+    sync::atomic::{
+        AtomicU32,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    task::Waker,
+    time::Duration,
+};
+use line::{Line, Ticket};
+use rules::{Rules, SETTLE, Turn};
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
+/// and name it in a policy with [`Policy::rate`](crate::Policy::rate).
+///
+/// Before the first 429, no call is delayed. After a 429, all calls that share the `Rate` wait in one queue,
+/// first in, first out, and go one after the other at a rate that follows the replies. When no call has been
+/// refused for a while (a minute, or longer if [`settle`](Self::settle) is long), the `Rate` switches itself
+/// off.
+///
+/// ```
+/// use backoff_core::{Policy, Rate};
+///
+/// static GMAIL: Rate = Rate::new();
+/// const POLICY: Policy = Policy::exponential().rate(&GMAIL);
+///
+/// assert_eq!((GMAIL.per_second(), GMAIL.waiting()), (None, 0)); // no 429 yet
+/// ```
+///
+/// # What a call does
+/// - A call that waits in the queue makes no attempt and pays nothing from a budget. One attempt takes one
+///   place; a read-modify-write is one attempt.
+/// - After a 429 a call waits as long as the server asks, or not at all, and then joins the end of the queue.
+///   After another failure a call waits as the policy says, and then joins the queue.
+/// - The time in the queue counts against `deadline` and `timeout`. A *retry* whose turn would come after the
+///   deadline ends at once with its last error and [`StopReason::Rate`](crate::StopReason::Rate). A first
+///   attempt has no error, so it waits; `timeout`, `attempt_timeout` and `max_wait`, which can make an error,
+///   end its waiting.
+/// - A call that is dropped leaves the queue.
+///
+/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. The clients of
+/// Google and AWS have their own loops and do not ask a `Rate`.
+pub struct Rate {
+    /// [`ON`], and in the lowest byte the number of the last refusal that counted.
+    flag: AtomicU32,
+    /// How many attempts run.
+    in_flight: AtomicU32,
+    settle: f64,
+    name: Option<&'static str>,
+    /// Made at the first reply.
+    shared: OnceLock<Arc<Shared>>,
+}
+
+/// Calls wait for their turn.
+const ON: u32 = 1 << 8;
+
+/// The parts behind the lock, which a waiting call refers to.
+struct Shared(Mutex<State>);
+
+struct State {
+    rules: Rules,
+    line: Line,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No code panics while it holds this lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a call in the queue. The call leaves the queue when this is dropped.
+pub(crate) struct Place {
+    shared: Arc<Shared>,
+    ticket: Ticket,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let next = {
+            let mut state = self.shared.lock();
+            let next = state.line.leave(self.ticket);
+            if state.line.is_empty() {
+                state.rules.emptied();
+            }
+            next
+        };
+        wake(next);
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// What the queue says to a waiting call.
+enum Asked {
+    /// The attempt begins; this is the number of the last refusal.
+    Goes(u8),
+    /// The call is the first, and may ask again after this time.
+    After(Duration),
+    /// The call is woken when it may ask again.
+    NotYet,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Rate {
+    /// A rate for a limit that nobody has met yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Rate {
+            flag: AtomicU32::new(0),
+            in_flight: AtomicU32::new(0),
+            settle: SETTLE,
+            name: None,
+            shared: OnceLock::new(),
+        }
+    }
+
+    /// How long the rate stays near the rate that was admitted last, before it grows fast: 1.8 s by default.
+    /// After about five times as long, the rate is ten times as high. For a quota of a few calls a minute,
+    /// write about 40 s.
+    ///
+    /// # Panics
+    /// Unless `settle` is from 10 ms to five minutes. In a constant, the panic is a compile error.
+    ///
+    /// ```
+    /// use backoff_core::Rate;
+    /// use std::time::Duration;
+    ///
+    /// static A_FEW_A_MINUTE: Rate = Rate::new().settle(Duration::from_secs(40));
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn settle(mut self, settle: Duration) -> Self {
+        assert!(
+            settle.as_millis() >= 10 && settle.as_millis() <= 300_000,
+            "a rate settles within 10 ms to 5 minutes: write `Duration::from_secs(2)`"
+        );
+        self.settle = settle.as_nanos() as f64 / 1e9;
+        self
+    }
+
+    /// The same rate with a name. Log events and metrics show the rate under this name. Metrics do not show a
+    /// rate without a name.
+    ///
+    /// ```
+    /// use backoff_core::Rate;
+    ///
+    /// static GMAIL: Rate = Rate::new().name("gmail");
+    /// ```
+    #[must_use]
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// The name.
+    pub(crate) const fn label(&self) -> Option<&'static str> {
+        self.name
+    }
+
+    /// The calls a second that go now, as of the last call or reply; `None` while no call is delayed.
+    pub fn per_second(&self) -> Option<f64> {
+        let state = self.shared.get()?.lock();
+        state.rules.per_second()
+    }
+
+    /// How many calls wait in the queue.
+    pub fn waiting(&self) -> usize {
+        self.shared
+            .get()
+            .map_or(0, |shared| shared.lock().line.len())
+    }
+
+    /// Whether calls wait for their turn.
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.flag.load(Acquire) & ON != 0
+    }
+
+    /// An attempt begins at once, if no call waits for its turn. Returns the number of the last refusal.
+    #[inline]
+    pub(crate) fn is_free(&self) -> Option<u8> {
+        let flag = self.flag.load(Acquire);
+        if flag & ON != 0 {
+            return None;
+        }
+        self.in_flight.fetch_add(1, Relaxed);
+        Some(flag as u8)
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        self.shared.get_or_init(|| {
+            Arc::new(Shared(Mutex::new(State {
+                rules: Rules::new(self.settle),
+                line: Line::new(),
+            })))
+        })
+    }
+
+    /// How long the next call would wait.
+    pub(crate) fn wait_of_the_next(&self, clock: Duration) -> Duration {
+        if !self.is_on() {
+            return Duration::ZERO;
+        }
+        let mut state = self.shared().lock();
+        self.at(&mut state, clock);
+        state.rules.wait_behind(state.line.len())
+    }
+
+    /// Lets the time pass. Switches off when the time has come: then each call goes.
+    fn at(&self, state: &mut State, clock: Duration) {
+        state.rules.at(clock);
+        self.publish(state);
+    }
+
+    /// Tells calls that have not asked for the lock.
+    fn publish(&self, state: &State) {
+        let on = if state.rules.is_on() { ON } else { 0 };
+        self.flag
+            .store(on | u32::from(state.rules.epoch()), Release);
+    }
+
+    /// The attempt begins if nobody waits and it may go now; otherwise the call joins the queue.
+    fn enters(&self, clock: Duration) -> Result<u8, Place> {
+        let shared = self.shared();
+        let mut state = shared.lock();
+        self.at(&mut state, clock);
+        let in_flight = self.in_flight.load(Relaxed);
+        if state.line.is_empty() && state.rules.turn(in_flight) == Turn::Now {
+            state.rules.goes(false);
+            return Ok(self.begins(&state));
+        }
+        if state.line.is_empty() {
+            state.rules.queued();
+        }
+        let ticket = state.line.join();
+        let shared = Arc::clone(shared);
+        Err(Place { shared, ticket })
+    }
+
+    fn begins(&self, state: &State) -> u8 {
+        self.in_flight.fetch_add(1, Relaxed);
+        state.rules.epoch()
+    }
+
+    /// A call in the queue asks whether its attempt may begin. If not, `waker` is woken when the answer may
+    /// have changed.
+    fn asks(&self, place: &Place, clock: Duration, waker: &Waker) -> Asked {
+        let (asked, next) = {
+            let mut state = place.shared.lock();
+            self.at(&mut state, clock);
+            let in_flight = self.in_flight.load(Relaxed);
+            let turn = match state.rules.is_on() && !state.line.is_first(place.ticket) {
+                true => Turn::AfterReply,
+                false => state.rules.turn(in_flight),
+            };
+            match turn {
+                Turn::Now => {
+                    state.rules.goes(true);
+                    let next = state.line.leave(place.ticket);
+                    if state.line.is_empty() {
+                        state.rules.emptied();
+                    }
+                    (Asked::Goes(self.begins(&state)), next)
+                }
+                turn => {
+                    state.line.listens(place.ticket, waker);
+                    let asked = match turn {
+                        Turn::After(nanos) => Asked::After(Duration::from_nanos(nanos)),
+                        _ => Asked::NotYet,
+                    };
+                    (asked, None)
+                }
+            }
+        };
+        wake(next);
+        asked
+    }
+
+    /// An attempt has ended with this reply. `epoch` is the number that it got at its beginning.
+    pub(crate) fn replied(&self, reply: Reply, epoch: u8, clock: Duration) -> Option<RateChange> {
+        let in_flight = self.in_flight.fetch_sub(1, Relaxed) - 1;
+        let (change, wakes) = {
+            let mut state = self.shared().lock();
+            self.at(&mut state, clock);
+            let change = state.rules.replied(reply, epoch, in_flight);
+            self.publish(&state);
+            let may_differ = change.is_some() || state.rules.has_window();
+            (change, may_differ.then(|| state.line.first()).flatten())
+        };
+        wake(wakes);
+        change
+    }
+
+    /// An attempt ended without a reply.
+    #[cold]
+    pub(crate) fn dropped(&self) {
+        self.in_flight.fetch_sub(1, Relaxed);
+        if self.is_on() {
+            let first = {
+                let state = self.shared().lock();
+                let has_window = state.rules.has_window();
+                has_window.then(|| state.line.first()).flatten()
+            };
+            wake(first);
+        }
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rate")
+            .field("name", &self.name)
+            .field("per_second", &self.per_second())
+            .field("waiting", &self.waiting())
+            .finish()
+    }
+}

@@ -1,0 +1,159 @@
+//! A call that stands in the queue, async and blocking.
+
+use super::{Asked, Place, Rate};
+use crate::{
+    facts::fault::TimedOut,
+    runtime::{BlockingSleep, Clock, Sleep},
+    stop::Stop,
+};
+use core::{
+    future::Future,
+    mem::ManuallyDrop,
+    pin::Pin,
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+pin_project! {
+    /// A call in the queue, and its timer: that of the first call until its turn, and that of a call with a
+    /// time limit until its end.
+    struct Standing<S> {
+        place: Place,
+        since: Duration,
+        limit: Duration,
+        // The time at which the timer is ready.
+        ends: Duration,
+        #[pin]
+        timer: Option<S>,
+    }
+}
+
+/// A call in the queue. Its state is in one box, so that a future without a rate stays as small as it is. The box
+/// is dropped by a function of its own: a call that never waits then saves 7 instructions in its drop.
+pub(crate) struct Queued<S>(Option<ManuallyDrop<Pin<Box<Standing<S>>>>>);
+
+impl<S> Drop for Queued<S> {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        if let Some(standing) = self.0.take() {
+            drop(ManuallyDrop::into_inner(standing));
+        }
+    }
+}
+
+impl<S> Queued<S> {
+    /// Begins an attempt, or takes a place in the queue for at most `limit`.
+    pub(crate) fn enter(rate: &Rate, clock: Duration, limit: Duration) -> Result<u8, Self> {
+        rate.enters(clock).map_err(|place| {
+            Queued(Some(ManuallyDrop::new(Box::pin(Standing {
+                place,
+                since: clock,
+                limit,
+                ends: Duration::MAX,
+                timer: None,
+            }))))
+        })
+    }
+
+    /// Waits until the attempt may begin. Returns its number, or that the time is over.
+    pub(crate) fn poll<R: Clock + Sleep<Sleep = S>>(
+        &mut self,
+        rate: &Rate,
+        runtime: &R,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<u8, TimedOut>>
+    where
+        S: Future<Output = ()>,
+    {
+        let Some(standing) = &mut self.0 else {
+            unreachable!("only a call that is dropped leaves the queue")
+        };
+        let mut this = standing.as_mut().project();
+        // A clock that stands still must not stop the queue: the time of a timer that was ready has come.
+        let mut least = Duration::ZERO;
+        loop {
+            let now = runtime.now().max(least);
+            let stood = now.saturating_sub(*this.since);
+            if stood >= *this.limit {
+                return Poll::Ready(Err(TimedOut::in_queue(*this.limit)));
+            }
+            let rest = this.limit.saturating_sub(stood);
+            let wait = match rate.asks(this.place, now, cx.waker()) {
+                Asked::Goes(epoch) => return Poll::Ready(Ok(epoch)),
+                Asked::After(wait) => wait.min(rest),
+                Asked::NotYet => rest,
+            };
+            if wait == Duration::MAX || *this.limit == Duration::MAX && wait == rest {
+                this.timer.set(None);
+                return Poll::Pending;
+            }
+            let ends = now.saturating_add(wait);
+            if this.timer.is_none() || *this.ends != ends {
+                this.timer.set(Some(runtime.sleep(wait)));
+                *this.ends = ends;
+            }
+            if let Some(timer) = this.timer.as_mut().as_pin_mut() {
+                ready!(timer.poll(cx));
+            }
+            this.timer.set(None);
+            least = *this.ends;
+        }
+    }
+}
+
+/// How a blocking call left the queue without an attempt.
+pub enum Left {
+    Over(TimedOut),
+    Stopped,
+}
+
+/// How soon a blocking call in the queue sees its stop signal.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// Waits on this thread until the attempt may begin, for at most `limit`. `stopped` says whether a signal has
+/// come, for a call that has one.
+pub(crate) fn stand_blocking<R: Clock + BlockingSleep>(
+    rate: &Rate,
+    runtime: &R,
+    limit: Duration,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> Result<u8, Left> {
+    let since = runtime.now();
+    let place = match rate.enters(since) {
+        Ok(epoch) => return Ok(epoch),
+        Err(place) => place,
+    };
+    let mut now = since;
+    loop {
+        if stopped.is_some_and(|stopped| stopped()) {
+            return Err(Left::Stopped);
+        }
+        let stood = now.saturating_sub(since);
+        if stood >= limit {
+            return Err(Left::Over(TimedOut::in_queue(limit)));
+        }
+        let woken = Stop::new();
+        let rest = limit.saturating_sub(stood);
+        let mut wait = match rate.asks(&place, now, &Waker::from(&woken)) {
+            Asked::Goes(epoch) => return Ok(epoch),
+            Asked::After(wait) => wait.min(rest),
+            Asked::NotYet if limit == Duration::MAX => Duration::MAX,
+            Asked::NotYet => rest,
+        };
+        if stopped.is_some() {
+            wait = wait.min(LOOKS);
+        }
+        let is_woken = if wait == Duration::MAX {
+            woken.wait(wait)
+        } else {
+            runtime.sleep_or_stop(wait, &woken)
+        };
+        // A clock that stands still must not stop the queue.
+        now = match is_woken {
+            true => runtime.now(),
+            false => runtime.now().max(now.saturating_add(wait)),
+        };
+    }
+}

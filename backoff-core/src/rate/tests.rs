@@ -1,0 +1,1 @@
+//! The queue in every order, and callers that leave it.

@@ -1,0 +1,429 @@
+//! The calls of a process meet a limit of 50 a second and share what they learn about it. A call takes
+//! 20 ms: two hops of |N(10, 2)| ms. All strategies are in [`sharing`](crate::sharing).
+
+use std::time::Duration;
+
+use backoff_cloud::Policy;
+
+use crate::Error;
+use crate::axis::{Axis, Scale};
+use crate::calls::{Load, Outcome, run};
+use crate::chart::{Chart, Line, Panel};
+use crate::quota::{Hint, LIMIT, Quota, SECOND};
+use crate::results::{Cell, Findings, Results};
+use crate::row::Hop;
+use crate::runs::Crew;
+use crate::sharing::Sharing;
+use crate::stats::{Mean, percentile};
+use crate::strategies::SHARED;
+
+const HOP: Duration = Duration::from_millis(10);
+const HOP_DEVIATION: Duration = Duration::from_millis(2);
+
+/// The measures, which are the titles of their columns.
+pub(crate) const CALLS: &str = "calls for a job";
+pub(crate) const TIME: &str = "time / least";
+pub(crate) const DONE: &str = "done, %";
+const SLOW: &str = "99 % done in, s";
+pub(crate) const FAIR: &str = "Jain's index";
+pub(crate) const USED: &str = "90 % used after, s";
+
+/// What is run with every strategy.
+#[derive(Clone, Copy)]
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) load: Load,
+    /// Of a call that shares nothing.
+    policy: Policy,
+}
+
+const BUCKET: Quota = Quota::bucket(LIMIT);
+const LEAKY: Quota = Quota::leaky(LIMIT);
+const MINUTES: Quota = Quota::minutes(LIMIT);
+
+/// One process with 100 workers and 3,000 jobs. No call gives up.
+const fn experiment(name: &'static str, quota: Quota) -> Experiment {
+    let load = Load {
+        jobs: 3_000,
+        ..Load::at_once(100, quota)
+    };
+    let policy = SHARED;
+    Experiment { name, load, policy }
+}
+
+impl Experiment {
+    const fn workers(mut self, workers: u32) -> Self {
+        self.load.workers = workers;
+        self
+    }
+
+    const fn jobs(mut self, jobs: u32) -> Self {
+        self.load.jobs = jobs;
+        self
+    }
+
+    const fn hinted(mut self) -> Self {
+        self.load.hint = Hint::NextToken;
+        self
+    }
+
+    /// Ten processes of 20 workers each.
+    const fn shared(mut self) -> Self {
+        self.load.processes = 10;
+        self.workers(200).jobs(1_000)
+    }
+
+    /// After a minute the limit is ten times as high.
+    const fn raised(mut self) -> Self {
+        self.load.quota = self.load.quota.then(RAISED, 10 * LIMIT);
+        self
+    }
+
+    /// A minute at half the limit, and then 500 jobs at once.
+    const fn burst(mut self) -> Self {
+        self.load.trickle = 30 * LIMIT as u32;
+        self.workers(500).jobs(500)
+    }
+
+    const fn ending(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    fn is_raised(&self) -> bool {
+        self.load.quota.is_raised()
+    }
+}
+
+const RAISED: Duration = Duration::from_secs(60);
+
+/// More jobs where the first window takes 3,000 at once.
+const WINDOWS: u32 = 12_000;
+
+pub(crate) const EXPERIMENTS: [Experiment; 17] = [
+    experiment("bucket of 1 s, 10 workers", BUCKET).workers(10),
+    experiment("bucket of 1 s, 100 workers", BUCKET),
+    experiment("bucket of 1 s, 500 workers", BUCKET).workers(500),
+    experiment("leaky bucket", LEAKY),
+    experiment("windows of 60 s", MINUTES).jobs(WINDOWS),
+    experiment("bucket of 1 s, Retry-After", BUCKET).hinted(),
+    experiment("leaky bucket, Retry-After", LEAKY).hinted(),
+    experiment("windows of 60 s, Retry-After", MINUTES)
+        .hinted()
+        .jobs(WINDOWS),
+    experiment("ten processes, bucket of 1 s", BUCKET).shared(),
+    experiment("ten processes, leaky bucket", LEAKY).shared(),
+    experiment("limit × 10, bucket of 1 s", BUCKET)
+        .raised()
+        .jobs(20_000),
+    experiment("limit × 10, leaky bucket", LEAKY)
+        .raised()
+        .jobs(20_000),
+    experiment("limit × 10, windows of 60 s", MINUTES)
+        .raised()
+        .jobs(40_000),
+    experiment("trickle, then 500, bucket of 1 s", BUCKET).burst(),
+    experiment("trickle, then 500, leaky bucket", LEAKY).burst(),
+    experiment("500 workers, up to five attempts", BUCKET)
+        .workers(500)
+        .ending(SHARED.max_attempts(5)),
+    experiment("500 workers, deadline of 60 s", BUCKET)
+        .workers(500)
+        .ending(SHARED.deadline(RAISED)),
+];
+
+/// Those that are drawn.
+const DRAWN: [usize; 2] = [1, 10];
+const LINES: [Sharing; 3] = [Sharing::Nothing, Sharing::Adaptive, Sharing::Rate];
+
+/// How many runs there are for each seed.
+pub(crate) fn runs(experiments: &[Experiment], strategies: &[Sharing]) -> usize {
+    let of = |one: &Experiment| {
+        strategies
+            .iter()
+            .filter(|sharing| one.has(**sharing))
+            .count()
+    };
+    experiments.iter().map(of).sum()
+}
+
+impl Experiment {
+    /// Only one process can know the limit as its own.
+    fn has(&self, sharing: Sharing) -> bool {
+        sharing != Sharing::Known || self.load.processes == 1
+    }
+
+    fn cell(&self, sharing: Sharing, outcomes: &[Outcome]) -> Cell {
+        let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
+        let some = |is: bool, of: &dyn Fn(&Outcome) -> Option<f64>| mean(of).filter(|_| is);
+        Cell {
+            labels: vec![self.name.to_owned(), sharing.name().to_owned()],
+            means: vec![
+                mean(&|outcome| Some(outcome.arrived.len() as f64 / outcome.jobs.len() as f64)),
+                mean(&|outcome| self.time(outcome)),
+                mean(&|outcome| Some(100.0 * done(outcome) as f64 / outcome.jobs.len() as f64)),
+                mean(&slow),
+                some(self.load.processes > 1, &|outcome| self.fair(outcome)),
+                some(self.is_raised(), &used),
+            ],
+        }
+    }
+
+    /// From the beginning of the workers to the last of their jobs that is done, as a multiple of the time in
+    /// which the service can admit as many.
+    fn time(&self, outcome: &Outcome) -> Option<f64> {
+        let begins = self.load.begins();
+        let done = outcome
+            .jobs
+            .iter()
+            .filter(|job| job.is_done && job.began >= begins);
+        let least =
+            self.load.quota.admits(done.clone().count() as u32, begins) + 2 * HOP.as_nanos() as u64;
+        let end = done.map(|job| job.ended).max()?;
+        Some((end - begins) as f64 / (least - begins) as f64)
+    }
+
+    /// Jain's index of the rates of the processes, each until its last job is done.
+    fn fair(&self, outcome: &Outcome) -> Option<f64> {
+        let mut ends = vec![0; self.load.processes as usize];
+        for job in &outcome.jobs {
+            ends[job.process] = job.ended;
+        }
+        let rates = || {
+            ends.iter()
+                .map(|&end| f64::from(self.load.jobs) / seconds(end))
+        };
+        let squares: f64 = rates().map(|rate| rate * rate).sum();
+        Some(rates().sum::<f64>().powi(2) / (squares * ends.len() as f64))
+    }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / SECOND as f64
+}
+
+/// Within this time 99 % of the jobs ended after their beginning.
+fn slow(outcome: &Outcome) -> Option<f64> {
+    let times = outcome.jobs.iter().map(|job| job.ended - job.began);
+    percentile(&times.collect::<Vec<_>>(), 0.99).map(seconds)
+}
+
+fn done(outcome: &Outcome) -> usize {
+    outcome.jobs.iter().filter(|job| job.is_done).count()
+}
+
+/// Seconds from the change of the limit until 90 % of it were admitted within a second, or until the last
+/// call if they never were.
+fn used(outcome: &Outcome) -> Option<f64> {
+    const MANY: usize = 9 * LIMIT as usize;
+    let change = RAISED.as_nanos() as u64;
+    let before = outcome.admitted.partition_point(|&time| time < change);
+    let mut all = outcome.admitted[before..].windows(MANY);
+    let full = all.find(|times| times[MANY - 1] - times[0] <= SECOND);
+    let last = full.unwrap_or(&outcome.admitted).last()?;
+    Some(seconds(last.saturating_sub(change)))
+}
+
+/// What was found.
+pub(crate) struct Found {
+    pub(crate) results: Results,
+    /// The lines of the charts, by the experiments of [`DRAWN`].
+    lines: Vec<Vec<Line>>,
+}
+
+pub(crate) fn measure(
+    crew: &Crew,
+    experiments: &[Experiment],
+    strategies: &[Sharing],
+) -> Result<Found, Error> {
+    let hop = Hop::new(HOP, HOP_DEVIATION)?;
+    let mut results = Results {
+        labels: &["limit", "strategy"],
+        measures: &[CALLS, TIME, DONE, SLOW, FAIR, USED],
+        cells: Vec::new(),
+    };
+    let mut lines = vec![Vec::new(); DRAWN.len()];
+    for (number, experiment) in experiments.iter().enumerate() {
+        let panel = DRAWN.iter().position(|&drawn| drawn == number);
+        for &sharing in strategies.iter().filter(|one| experiment.has(**one)) {
+            let title = format!("{}, {}", experiment.name, sharing.name());
+            let outcomes = crew.run(&title, |rng| {
+                run(&experiment.load, hop, sharing, &experiment.policy, rng)
+            });
+            results.cells.push(experiment.cell(sharing, &outcomes));
+            let line = LINES.iter().position(|&line| line == sharing);
+            if let (Some(panel), Some(line)) = (panel, line) {
+                let mut line = Line::measured(sharing.name(), line);
+                line.points = sent(&outcomes);
+                lines[panel].push(line);
+            }
+        }
+    }
+    Ok(Found { results, lines })
+}
+
+/// For as long as a chart can show.
+const SHOWN: u64 = 100;
+
+/// The calls that arrived in each second.
+fn sent(outcomes: &[Outcome]) -> Vec<(f64, Mean)> {
+    let within = |outcome: &Outcome, second: u64| {
+        let before = |second| {
+            outcome
+                .arrived
+                .partition_point(|&time| time < second * SECOND)
+        };
+        (before(second + 1) - before(second)) as f64
+    };
+    (0..SHOWN)
+        .filter_map(|second| {
+            let calls = outcomes.iter().map(|outcome| within(outcome, second));
+            Some((second as f64 + 0.5, Mean::of(calls)?))
+        })
+        .collect()
+}
+
+/// All strategies.
+pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
+    let crew = Crew::new(seeds, runs(&EXPERIMENTS, &Sharing::ALL));
+    let Found { results, lines } = measure(&crew, &EXPERIMENTS, &Sharing::ALL)?;
+    drop(crew);
+    let title = format!("Calls against a limit of {LIMIT} a second, {seeds} seeds.");
+    let panels = DRAWN.iter().zip(lines).map(|(&number, mut lines)| {
+        let experiment = &EXPERIMENTS[number];
+        let quota = experiment.load.quota;
+        let limit = (0..=SHOWN * 10).map(|tenth| tenth * SECOND / 10);
+        lines.push(Line::bound(
+            "the limit",
+            limit.map(|time| (seconds(time), quota.rate(time))),
+        ));
+        Panel {
+            title: experiment.name.to_owned(),
+            x: Axis::new("time, s", Scale::Linear),
+            y: Axis::new("calls that arrive in a second", Scale::Linear),
+            lines,
+            band: None,
+        }
+    });
+    let chart = Chart {
+        title: headline(&results),
+        subtitle: format!(
+            "Means of {seeds} seeds; 100 callers; bars show ± 1 standard error where it is larger than the line."
+        ),
+        panels: panels.collect(),
+    };
+    Ok(Findings {
+        table: results.table(),
+        remarks: format!(
+            "{TIME}: until the last job is done, as a multiple of the time that the limit needs.\n\
+             {SLOW}: from the first call of a job to its end.\n\
+             {FAIR}: of the rates of the processes; 1 if all are the same.\n\
+             {USED}: until 90 % of the new limit were admitted within a second, or until the last \
+             call.\n"
+        ),
+        csv: results.csv(),
+        charts: vec![("rate", chart)],
+        title,
+    })
+}
+
+fn headline(results: &Results) -> String {
+    let of = |sharing: Sharing, measure| {
+        results.mean(&[EXPERIMENTS[DRAWN[0]].name, sharing.name()], measure)
+    };
+    let both = |sharing| Some((of(sharing, CALLS)?, of(sharing, TIME)?));
+    match (both(Sharing::Nothing), both(Sharing::Rate)) {
+        (Some(alone), Some(shared)) => format!(
+            "With a Rate {:.2} calls for each job and {:.2} times the least time, with full jitter {:.2} and {:.2}",
+            shared.0, shared.1, alone.0, alone.1
+        ),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::Job;
+
+    fn found(experiments: &[Experiment], strategies: &[Sharing], seeds: u64) -> Results {
+        let crew = Crew::silent(seeds);
+        measure(&crew, experiments, strategies).unwrap().results
+    }
+
+    #[test]
+    fn full_jitter_and_aws_lose_what_a_queue_keeps() {
+        let one = EXPERIMENTS[DRAWN[0]];
+        let results = found(&[one], &Sharing::ALL, 3);
+        let of =
+            |sharing: Sharing, measure| results.mean(&[one.name, sharing.name()], measure).unwrap();
+        // Means of other code for the same model, which has no queue for AWS' rules: calls and time.
+        for (sharing, calls, time) in [
+            (Sharing::Nothing, 1.87, 1.89),
+            (Sharing::Gate, 1.26, 1.06),
+            (Sharing::Adaptive, 1.09, 6.1),
+            (Sharing::AdaptiveQueue, 1.03, 1.06),
+            (Sharing::Rate, 1.03, 1.0),
+            (Sharing::Known, 1.0, 1.01),
+        ] {
+            let (found, took) = (of(sharing, CALLS), of(sharing, TIME));
+            let name = sharing.name();
+            assert!((found - calls).abs() < 0.04, "{name}: {found} calls");
+            assert!(
+                (took / time - 1.0).abs() < 0.12,
+                "{name}: {took} times the least"
+            );
+            assert_eq!(of(sharing, DONE), 100.0, "{name}");
+        }
+    }
+
+    #[test]
+    fn who_may_only_try_five_times_gives_up_without_a_queue() {
+        let mut five = EXPERIMENTS[15];
+        five.load.jobs = 1_000;
+        let results = found(&[five], &[Sharing::Nothing, Sharing::Rate], 2);
+        let done = |sharing: Sharing| results.mean(&[five.name, sharing.name()], DONE).unwrap();
+        assert!(done(Sharing::Nothing) < 80.0, "{}", done(Sharing::Nothing));
+        assert_eq!(done(Sharing::Rate), 100.0);
+    }
+
+    #[test]
+    fn a_measure_is_what_its_name_says() {
+        let ended = |process, began: u64, ended: u64| Job {
+            process,
+            began: began * SECOND,
+            ended: ended * SECOND,
+            is_done: true,
+        };
+        let mut shared = experiment("", BUCKET).shared();
+        (shared.load.processes, shared.load.jobs) = (2, 60);
+        let outcome = Outcome {
+            admitted: (0..2_000)
+                .map(|call| RAISED.as_nanos() as u64 + call * SECOND / 449)
+                .collect(),
+            jobs: vec![
+                ended(0, 0, 1),
+                ended(1, 0, 2),
+                ended(0, 0, 4),
+                ended(1, 2, 4),
+            ],
+            ..Outcome::default()
+        };
+        // Both processes end at the same time, and one at 4 s and one at 2 s are 1 to 2.
+        assert_eq!(shared.fair(&outcome), Some(1.0));
+        let unequal = Outcome {
+            jobs: outcome.jobs[1..3].to_vec(),
+            ..Outcome::default()
+        };
+        assert_eq!(shared.fair(&unequal), Some(0.9));
+        // The bucket admits four calls at once.
+        assert!((shared.time(&outcome).unwrap() - 4.0 / 0.02).abs() < 1e-6);
+        assert_eq!(slow(&outcome), Some(4.0));
+        assert_eq!(used(&outcome), Some(1.0));
+        let slower = Outcome {
+            admitted: (0..2_000).map(|call| call * SECOND / 20).collect(),
+            ..Outcome::default()
+        };
+        assert_eq!(used(&slower), Some(99.95 - 60.0));
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether a [`Rate`](backoff_cloud::Rate) is worth its place: it is compared with full jitter, and held
+//! against limits.
+
+use crate::Error;
+use crate::rate::{CALLS, DONE, EXPERIMENTS, Experiment, FAIR, TIME, USED, measure, runs};
+use crate::results::Results;
+use crate::runs::Crew;
+use crate::sharing::Sharing;
+use crate::verdict::{Bound, Limit, Verdict};
+
+/// Calls for a job, and the time as a multiple of the least.
+const ONE_PROCESS: (f64, f64) = (1.06, 1.10);
+/// The first burst of 500 calls costs 0.15 alone.
+const MANY_WORKERS: (f64, f64) = (1.18, 1.10);
+const PROCESSES: (f64, f64) = (1.12, 1.08);
+const JAIN: f64 = 0.96;
+/// Seconds until 90 % of a higher limit are used.
+const FOUND: f64 = 8.0;
+/// How many times what full jitter needs may be needed.
+const WORST: f64 = 1.02;
+
+/// Runs everything with so many seeds.
+pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
+    let strategies = [Sharing::Nothing, Sharing::Rate];
+    let crew = Crew::new(seeds, runs(&EXPERIMENTS, &strategies));
+    verdict(&crew, &EXPERIMENTS, Sharing::Rate)
+}
+
+fn verdict(crew: &Crew, experiments: &[Experiment], checked: Sharing) -> Result<Verdict, Error> {
+    let results = measure(crew, experiments, &[Sharing::Nothing, checked])?.results;
+    let limits = experiments
+        .iter()
+        .flat_map(|one| limits(one, checked, &results));
+    Ok(Verdict::new(
+        &format!("{}\n", results.table()),
+        limits.collect(),
+    ))
+}
+
+fn limits(experiment: &Experiment, checked: Sharing, results: &Results) -> Vec<Limit> {
+    let name = experiment.name;
+    let load = &experiment.load;
+    let of = |sharing: Sharing, measure| results.cell(&[name, sharing.name()], measure);
+    let limit = |what: &str, measured, bound| {
+        Some(Limit {
+            what: what.to_owned(),
+            bound,
+            measured: measured?,
+            at: name.to_owned(),
+        })
+    };
+    let own = |measure, bound| limit(measure, of(checked, measure), bound);
+    let mut limits = vec![own(DONE, Bound::AtLeast(100.0))];
+    for measure in [CALLS, TIME] {
+        let alone = of(Sharing::Nothing, measure);
+        let ratio = of(checked, measure)
+            .zip(alone)
+            .map(|(own, alone)| own.over(alone));
+        limits.push(limit(
+            &format!("{measure} / full jitter's"),
+            ratio,
+            Bound::AtMost(WORST),
+        ));
+    }
+    if load.trickle == 0 && !load.quota.is_raised() {
+        let (calls, time) = match (load.processes, load.workers) {
+            (1, ..=100) => ONE_PROCESS,
+            (1, _) => MANY_WORKERS,
+            _ => PROCESSES,
+        };
+        limits.push(own(CALLS, Bound::AtMost(calls)));
+        limits.push(own(TIME, Bound::AtMost(time)));
+        limits.push(own(FAIR, Bound::AtLeast(JAIN)));
+    }
+    if !load.quota.has_windows() {
+        limits.push(own(USED, Bound::AtMost(FOUND)));
+    }
+    limits.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_holds_the_limits_that_full_jitter_misses() {
+        // One process, several, and a limit that is raised: all limits that there are.
+        let experiments = [1, 8, 10].map(|number| EXPERIMENTS[number]);
+        let crew = Crew::silent(2);
+        let verdict = |checked| verdict(&crew, &experiments, checked).unwrap();
+        let rate = verdict(Sharing::Rate);
+        rate.held().unwrap();
+        assert_eq!(rate.limits.len(), 5 + 6 + 4);
+        assert!(!rate.text.contains("MISSED"));
+        // AWS' mode is slow: in one process, in several, and after the change.
+        let aws = verdict(Sharing::Adaptive);
+        let missed: Vec<_> = aws.limits.iter().filter(|limit| !limit.is_held()).collect();
+        let misses = |what| missed.iter().filter(|limit| limit.what == what).count();
+        assert_eq!(
+            (misses(TIME), misses(USED), misses(DONE)),
+            (2, 1, 0),
+            "{}",
+            aws.text
+        );
+        let error = aws.held().unwrap_err().to_string();
+        assert_eq!(error, format!("{} of 15 limits are missed", missed.len()));
+        assert!(aws.text.contains("MISSED"));
+    }
+}
