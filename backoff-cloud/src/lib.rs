@@ -90,7 +90,7 @@
 //! | feature | what it adds | on by default | Rust |
 //! |---|---|---|---|
 //! | `tokio`, `macros` | as in `backoff-core` | yes | 1.90 |
-//! | `tracing`, `metrics`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
+//! | `tracing`, `metrics`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` | 1.90 |
 //! | `hint` | `hint`: parsers for `Retry-After` and similar headers, as in `backoff-core` | no | 1.90 |
 //! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for the errors of these crates, as in `backoff-core` | no | 1.90 |
