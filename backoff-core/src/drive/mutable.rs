@@ -6,9 +6,10 @@ use crate::{
     facts::fault::Fault,
     judge::Stage,
     policy::Policy,
+    rate::Reply,
     runtime::{ASYNC, Sleep},
 };
-use core::future::Future;
+use core::future::{Future, poll_fn};
 
 impl Policy {
     /// As [`retry`](Self::retry), for an async closure that mutably borrows values around it. For such a
@@ -67,11 +68,18 @@ impl<J> Judged<'_, J> {
         let state = &mut guard.state;
         state.start(&context(), &ASYNC, false);
         loop {
+            if let Some(rate) = policy.shared_rate()
+                && let Some(mut queued) = state.enters(rate, false, None, context(), &ASYNC)
+            {
+                poll_fn(|cx| state.turn_at(rate, &mut queued, &ASYNC, cx)).await;
+            }
             // The error is dropped before the sleep, so that the future need not keep it.
             let wait = {
                 let error = match operation().await {
                     Ok(value) => {
                         state.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
+                        let admitted = Reply::Admitted;
+                        state.replied::<E, _, _>(admitted, &context(), &mut settings, &ASYNC);
                         return Ok(value);
                     }
                     Err(error) => error,

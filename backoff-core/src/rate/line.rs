@@ -40,22 +40,19 @@ impl Line {
         self.waiting.first_key_value().map(|(first, _)| *first) == Some(ticket)
     }
 
-    /// The call is woken by this.
-    pub(super) fn listens(&mut self, ticket: Ticket, waker: &Waker) {
-        if let Some(before) = self.waiting.get_mut(&ticket) {
-            before.clone_from(waker);
-        }
+    /// The call is woken by this. Returns the waker before, because dropping a waker may drop another call of
+    /// the queue, which takes the lock.
+    pub(super) fn listens(&mut self, ticket: Ticket, waker: Waker) -> Option<Waker> {
+        self.waiting.insert(ticket, waker)
     }
 
-    /// Wakes the first call.
+    /// The waker of the first call.
     pub(super) fn first(&self) -> Option<Waker> {
         self.waiting.values().next().cloned()
     }
 
-    /// A call leaves. If it was the first, returns the waker of the one behind it.
+    /// A call leaves. Returns its waker, as [`listens`](Self::listens) does.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
-        let was_first = self.is_first(ticket);
-        self.waiting.remove(&ticket);
-        was_first.then(|| self.first()).flatten()
+        self.waiting.remove(&ticket)
     }
 }

@@ -22,7 +22,7 @@ use core::{
     time::Duration,
 };
 use line::{Line, Ticket};
-use rules::{Rules, SETTLE, Turn};
+use rules::{AFTER_REPLY, Rules, SETTLE};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
@@ -75,12 +75,39 @@ struct Shared(Mutex<State>);
 struct State {
     rules: Rules,
     line: Line,
+    /// When the first call in the queue asks again by itself, in nanoseconds.
+    first_asks: u64,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// A call leaves the queue.
+    fn leaves(&mut self, ticket: Ticket) -> Option<Waker> {
+        if self.line.is_first(ticket) {
+            self.first_asks = AFTER_REPLY;
+        }
+        self.line.leave(ticket)
+    }
+
+    /// After each change. Returns the first call in the queue, if its turn comes before it asks by itself.
+    fn changed(&mut self, in_flight: u32) -> Option<Waker> {
+        if self.line.is_empty() {
+            self.rules.emptied();
+            return None;
+        }
+        self.rules.queued();
+        let turn = self.rules.turn(in_flight);
+        if turn >= self.first_asks {
+            return None;
+        }
+        self.first_asks = turn;
+        self.line.first()
     }
 }
 
@@ -92,15 +119,13 @@ pub(crate) struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let next = {
+        let (_left, woken) = {
             let mut state = self.shared.lock();
-            let next = state.line.leave(self.ticket);
-            if state.line.is_empty() {
-                state.rules.emptied();
-            }
-            next
+            let left = state.leaves(self.ticket);
+            let woken = left.is_some().then(|| state.changed(0)).flatten();
+            (left, woken)
         };
-        wake(next);
+        wake(woken);
     }
 }
 
@@ -217,8 +242,25 @@ impl Rate {
             Arc::new(Shared(Mutex::new(State {
                 rules: Rules::new(self.settle),
                 line: Line::new(),
+                first_asks: AFTER_REPLY,
             })))
         })
+    }
+
+    /// Changes the state under the lock. If the first call in the queue may go sooner then, wakes it.
+    fn change<T>(&self, shared: &Shared, change: impl FnOnce(&mut State) -> T) -> T {
+        let (value, woken) = {
+            let mut state = shared.lock();
+            let value = change(&mut state);
+            let woken = state.changed(self.in_flight.load(Relaxed));
+            // For calls that have not asked for the lock.
+            let on = if state.rules.is_on() { ON } else { 0 };
+            let flag = on | u32::from(state.rules.epoch());
+            self.flag.store(flag, Release);
+            (value, woken)
+        };
+        wake(woken);
+        value
     }
 
     /// How long the next call would wait.
@@ -226,43 +268,33 @@ impl Rate {
         if !self.is_on() {
             return Duration::ZERO;
         }
-        let mut state = self.shared().lock();
-        self.at(&mut state, clock);
-        state.rules.wait_behind(state.line.len())
-    }
-
-    /// Lets the time pass. Switches off when the time has come: then each call goes.
-    fn at(&self, state: &mut State, clock: Duration) {
-        state.rules.at(clock);
-        self.publish(state);
-    }
-
-    /// Tells calls that have not asked for the lock.
-    fn publish(&self, state: &State) {
-        let on = if state.rules.is_on() { ON } else { 0 };
-        self.flag
-            .store(on | u32::from(state.rules.epoch()), Release);
+        self.change(self.shared(), |state| {
+            state.rules.at(clock);
+            state.rules.wait_behind(state.line.len())
+        })
     }
 
     /// The attempt begins if nobody waits and it may go now; otherwise the call joins the queue.
     fn enters(&self, clock: Duration) -> Result<u8, Place> {
         let shared = self.shared();
-        let mut state = shared.lock();
-        self.at(&mut state, clock);
-        let in_flight = self.in_flight.load(Relaxed);
-        if state.line.is_empty() && state.rules.turn(in_flight) == Turn::Now {
-            state.rules.goes(false);
-            return Ok(self.begins(&state));
-        }
-        if state.line.is_empty() {
-            state.rules.queued();
-        }
-        let ticket = state.line.join();
-        let shared = Arc::clone(shared);
-        Err(Place { shared, ticket })
+        self.change(shared, |state| {
+            state.rules.at(clock);
+            if state.line.is_empty() && self.is_turn(state) {
+                return Ok(self.begins(state, false));
+            }
+            let ticket = state.line.join();
+            let shared = Arc::clone(shared);
+            Err(Place { shared, ticket })
+        })
     }
 
-    fn begins(&self, state: &State) -> u8 {
+    /// Whether the turn of the first call has come.
+    fn is_turn(&self, state: &State) -> bool {
+        state.rules.turn(self.in_flight.load(Relaxed)) <= state.rules.now()
+    }
+
+    fn begins(&self, state: &mut State, is_queued: bool) -> u8 {
+        state.rules.goes(is_queued);
         self.in_flight.fetch_add(1, Relaxed);
         state.rules.epoch()
     }
@@ -270,50 +302,35 @@ impl Rate {
     /// A call in the queue asks whether its attempt may begin. If not, `waker` is woken when the answer may
     /// have changed.
     fn asks(&self, place: &Place, clock: Duration, waker: &Waker) -> Asked {
-        let (asked, next) = {
-            let mut state = place.shared.lock();
-            self.at(&mut state, clock);
-            let in_flight = self.in_flight.load(Relaxed);
-            let turn = match state.rules.is_on() && !state.line.is_first(place.ticket) {
-                true => Turn::AfterReply,
-                false => state.rules.turn(in_flight),
-            };
-            match turn {
-                Turn::Now => {
-                    state.rules.goes(true);
-                    let next = state.line.leave(place.ticket);
-                    if state.line.is_empty() {
-                        state.rules.emptied();
-                    }
-                    (Asked::Goes(self.begins(&state)), next)
-                }
-                turn => {
-                    state.line.listens(place.ticket, waker);
-                    let asked = match turn {
-                        Turn::After(nanos) => Asked::After(Duration::from_nanos(nanos)),
-                        _ => Asked::NotYet,
-                    };
-                    (asked, None)
+        let (ticket, waker) = (place.ticket, waker.clone());
+        let (asked, _dropped) = self.change(&place.shared, |state| {
+            state.rules.at(clock);
+            let is_first = state.line.is_first(ticket);
+            // While the rate is off, the order does not matter.
+            if (is_first || !state.rules.is_on()) && self.is_turn(state) {
+                let goes = Asked::Goes(self.begins(state, true));
+                return (goes, state.leaves(ticket));
+            }
+            let mut asked = Asked::NotYet;
+            if is_first {
+                state.first_asks = state.rules.turn(self.in_flight.load(Relaxed));
+                if state.first_asks != AFTER_REPLY {
+                    let wait = state.first_asks - state.rules.now();
+                    asked = Asked::After(Duration::from_nanos(wait));
                 }
             }
-        };
-        wake(next);
+            (asked, state.line.listens(ticket, waker))
+        });
         asked
     }
 
     /// An attempt has ended with this reply. `epoch` is the number that it got at its beginning.
     pub(crate) fn replied(&self, reply: Reply, epoch: u8, clock: Duration) -> Option<RateChange> {
         let in_flight = self.in_flight.fetch_sub(1, Relaxed) - 1;
-        let (change, wakes) = {
-            let mut state = self.shared().lock();
-            self.at(&mut state, clock);
-            let change = state.rules.replied(reply, epoch, in_flight);
-            self.publish(&state);
-            let may_differ = change.is_some() || state.rules.has_window();
-            (change, may_differ.then(|| state.line.first()).flatten())
-        };
-        wake(wakes);
-        change
+        self.change(self.shared(), |state| {
+            state.rules.at(clock);
+            state.rules.replied(reply, epoch, in_flight)
+        })
     }
 
     /// An attempt ended without a reply.
@@ -321,12 +338,7 @@ impl Rate {
     pub(crate) fn dropped(&self) {
         self.in_flight.fetch_sub(1, Relaxed);
         if self.is_on() {
-            let first = {
-                let state = self.shared().lock();
-                let has_window = state.rules.has_window();
-                has_window.then(|| state.line.first()).flatten()
-            };
-            wake(first);
+            self.change(self.shared(), |_| ());
         }
     }
 }

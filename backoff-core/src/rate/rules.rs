@@ -24,6 +24,8 @@ const SLOWEST: f64 = 300.0;
 const NAMED_COUNTS: u32 = 5;
 /// A timer that wakes late makes the next calls no later than this: their slots stay where they are.
 const LATENESS: u64 = 20_000_000;
+/// A clock that goes back no further than this does so between two threads.
+const OUT_OF_ORDER: u64 = 1_000_000_000;
 
 /// Fewer calls are too few to say a rate.
 const FEW: f64 = 4.0;
@@ -125,15 +127,8 @@ enum Way {
     },
 }
 
-/// When a call may go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    Now,
-    /// After this number of nanoseconds.
-    After(u64),
-    /// When a call in flight has ended.
-    AfterReply,
-}
+/// The turn of a call that waits for a reply to another one.
+pub(super) const AFTER_REPLY: u64 = u64::MAX;
 
 /// The state of a rate. Times are nanoseconds of a clock that never goes back: see [`at`](Self::at), which comes before every other method.
 #[derive(Clone, Debug)]
@@ -188,14 +183,14 @@ impl Rules {
     /// The clock shows this time. Where the clock goes back, the time goes on evenly. Switches off when the time
     /// has come.
     pub(super) fn at(&mut self, clock: Duration) {
-        let clock = crate::runtime::nanos(clock);
-        let mut now = clock.saturating_add(self.behind);
-        if now < self.now {
-            self.behind += self.now - now;
-            now = self.now;
+        let now = crate::runtime::nanos(clock).saturating_add(self.behind);
+        let back = self.now.saturating_sub(now);
+        // Two threads that read the clock at the same time may come in the other order.
+        if back > OUT_OF_ORDER {
+            self.behind = self.behind.saturating_add(back);
         }
-        self.now = now;
-        if self.is_on() && now >= self.until {
+        self.now = now.max(self.now);
+        if self.is_on() && self.now >= self.until {
             self.switch_off();
         }
     }
@@ -214,9 +209,8 @@ impl Rules {
         !matches!(self.way, Way::Off)
     }
 
-    /// Whether a call may wait for the end of another one.
-    pub(super) const fn has_window(&self) -> bool {
-        matches!(self.way, Way::Open { window: Some(_) })
+    pub(super) const fn now(&self) -> u64 {
+        self.now
     }
 
     pub(super) const fn epoch(&self) -> u8 {
@@ -251,15 +245,15 @@ impl Rules {
         Duration::try_from_secs_f64(first + waiting as f64 / rate).unwrap_or(Duration::MAX)
     }
 
-    /// When the first in the queue may go, while this number of calls is in flight.
-    pub(super) fn turn(&self, in_flight: u32) -> Turn {
+    /// The time at which the first in the queue may go, or [`AFTER_REPLY`], while this number of calls is in
+    /// flight.
+    pub(super) fn turn(&self, in_flight: u32) -> u64 {
         match self.way {
-            Way::Off => Turn::Now,
+            Way::Off => 0,
             Way::Open {
                 window: Some(window),
-            } if in_flight >= window => Turn::AfterReply,
-            _ if self.next > self.now => Turn::After(self.next - self.now),
-            _ => Turn::Now,
+            } if in_flight >= window => AFTER_REPLY,
+            _ => self.next,
         }
     }
 
@@ -271,10 +265,11 @@ impl Rules {
             Way::Open { .. } => 1.0 / self.rate(),
         };
         let late = if is_queued { LATENESS } else { 0 };
-        self.next = self.next.max(self.now.saturating_sub(late)) + nanos(step);
+        let from = self.next.max(self.now.saturating_sub(late));
+        self.next = from.saturating_add(nanos(step));
     }
 
-    /// A call begins to wait: the time in which nobody waited does not count.
+    /// Calls wait: the time in which nobody waited does not count.
     pub(super) fn queued(&mut self) {
         if let Some(since) = self.idle.take() {
             let idle = self.now.saturating_sub(since);
@@ -283,7 +278,7 @@ impl Rules {
         }
     }
 
-    /// Nobody waits any more.
+    /// Nobody waits.
     pub(super) fn emptied(&mut self) {
         self.idle.get_or_insert(self.now);
     }
@@ -358,14 +353,10 @@ impl Rules {
                 (way, Some(RateChange::Closed))
             }
         };
-        self.idle = match self.way {
-            Way::Off => Some(now),
-            _ => self.idle.map(|_| now),
-        };
+        self.idle = self.idle.map(|_| now);
         self.way = way;
         self.cut = now;
         self.epoch = self.epoch.wrapping_add(1);
-        self.until = now.saturating_add(nanos((30.0 * self.flat_after).max(60.0)));
         if let Way::Closed {
             gap,
             refusals,
@@ -373,11 +364,14 @@ impl Rules {
             ..
         } = way
         {
-            self.next = now + nanos(gap);
+            self.next = now.saturating_add(nanos(gap));
             if let Some(named) = named.filter(|named| refusals >= NAMED_COUNTS && *named > now) {
                 self.next = self.next.max(now + (named - now) / 4).min(named);
             }
         }
+        // From the next probe on, because the gap between two probes may be as long.
+        let quiet = nanos((30.0 * self.flat_after).max(60.0));
+        self.until = self.next.saturating_add(quiet);
         change
     }
 
@@ -418,7 +412,8 @@ impl Rules {
                 self.cut = now;
                 self.epoch = self.epoch.wrapping_add(1);
                 self.idle = self.idle.map(|_| now);
-                self.next = self.next.min(now + nanos(1.0 / self.rate()));
+                let first = now.saturating_add(nanos(1.0 / self.rate()));
+                self.next = self.next.min(first);
                 let per_second = self.admitted;
                 return Some(RateChange::Opened { per_second });
             }
