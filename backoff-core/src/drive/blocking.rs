@@ -436,10 +436,10 @@ where
         };
         settings.around.begins(&context, state.failures());
         let entered = settings.around.enter();
+        let in_flight = context.rate().map(InFlight);
         let attempt = settings.around.around(operation.begin(&run));
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
-        let in_flight = context.rate().map(InFlight);
         let polled = operation.poll(C::inner_mut(attempt.as_mut()), &run, &mut cx);
         core::mem::forget(in_flight);
         drop(entered);

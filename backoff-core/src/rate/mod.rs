@@ -4,7 +4,9 @@ mod line;
 mod rules;
 mod standing;
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod races;
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use rules::RateChange;

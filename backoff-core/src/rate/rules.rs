@@ -3,6 +3,11 @@
 //! The rate of the calls falls at a refusal, grows slowly near the rate that was admitted last, and fast far
 //! above it, as the window of TCP CUBIC does. While a service refuses every call, single calls probe it.
 
+#[cfg(all(test, not(loom)))]
+mod model;
+#[cfg(all(test, not(loom)))]
+mod schedules;
+
 use core::{fmt, time::Duration};
 
 /// What a refusal leaves of the rate.
@@ -31,8 +36,6 @@ const OUT_OF_ORDER: u64 = 1_000_000_000;
 const FEW: f64 = 4.0;
 /// The shortest time over which the first rate is counted, in seconds: the replies to a burst come all at once.
 const LEAST: f64 = 0.05;
-
-const SECOND: f64 = 1e9;
 
 /// The change of a rate, for an [`Event`](crate::Event) and the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -280,7 +283,9 @@ impl Rules {
 
     /// Nobody waits.
     pub(super) fn emptied(&mut self) {
-        self.idle.get_or_insert(self.now);
+        if self.is_on() {
+            self.idle.get_or_insert(self.now);
+        }
     }
 
     /// An attempt that began after the cut `epoch` has ended; this number of others is in flight.
@@ -353,7 +358,10 @@ impl Rules {
                 (way, Some(RateChange::Closed))
             }
         };
-        self.idle = self.idle.map(|_| now);
+        self.idle = match self.way {
+            Way::Off => Some(now),
+            _ => self.idle.map(|_| now),
+        };
         self.way = way;
         self.cut = now;
         self.epoch = self.epoch.wrapping_add(1);
@@ -425,10 +433,10 @@ impl Rules {
 
 /// Nanoseconds as seconds.
 fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / SECOND
+    nanos as f64 / 1e9
 }
 
 /// Seconds as nanoseconds.
 fn nanos(seconds: f64) -> u64 {
-    (seconds * SECOND) as u64
+    (seconds * 1e9) as u64
 }

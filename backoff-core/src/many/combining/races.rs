@@ -1,6 +1,7 @@
 //! Two callers of one resource on two threads, in every order that loom finds.
 
 use super::*;
+use crate::sync::Mutex;
 use crate::{
     report::Updated,
     runtime::{Clock, Random, Sleep},
@@ -14,7 +15,6 @@ use core::{
 };
 use loom::{future::block_on, thread};
 use std::collections::BTreeSet;
-use sync::Mutex;
 
 /// The clock stands still, and a wait is over at once.
 struct Still;
