@@ -342,7 +342,6 @@ impl Rules {
                     Way::Open { .. } => self.rate().min(self.cycle.rate(1.0, 1e-3, now)),
                     _ => (self.cycle.rate(1.0, LEAST, now)).max(self.recent.rate(1.0, LEAST, now)),
                 };
-                let rate = rate.max(1.0 / LONGEST_GAP);
                 let is_first = before == Way::Off;
                 if !is_first {
                     self.flat_after = (self.flat_after * SLOWER).min(SLOWEST.max(self.settle));

@@ -11,7 +11,12 @@ use core::{
     sync::atomic::AtomicU32,
     task::{Context, Poll},
 };
-use std::{cell::Cell, panic::AssertUnwindSafe, rc::Rc, task::Wake};
+use std::{
+    cell::{Cell, RefCell},
+    panic::AssertUnwindSafe,
+    rc::Rc,
+    task::Wake,
+};
 
 const SECOND: u64 = 1_000_000_000;
 const REFUSED: Reply = Reply::Refused { hint: 0 };
@@ -21,11 +26,11 @@ const fn at(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// A clock that is moved by hand, and the number of timers that were made.
+/// A clock that is moved by hand, and the waits of the timers that were made.
 #[derive(Clone, Default)]
 struct Hand {
     now: Rc<Cell<Duration>>,
-    timers: Rc<Cell<u32>>,
+    timers: Rc<RefCell<Vec<Duration>>>,
 }
 
 /// Ready when the clock shows its time, or at once for a clock that stands still.
@@ -53,7 +58,7 @@ impl Clock for Hand {
 impl Sleep for Hand {
     type Sleep = Timer;
     fn sleep(&self, wait: Duration) -> Timer {
-        self.timers.set(self.timers.get() + 1);
+        self.timers.borrow_mut().push(wait);
         let ends = self.now.get() + wait;
         Timer {
             now: self.now.clone(),
@@ -131,7 +136,7 @@ fn in_flight(rate: &Rate) -> u32 {
 fn calls_go_in_the_order_in_which_they_came_and_only_the_first_holds_a_timer() {
     let (rate, hand) = (closed(), Hand::default());
     let mut calls = queue(&rate, &hand, Duration::MAX, 5);
-    assert_eq!((rate.waiting(), hand.timers.get()), (5, 1));
+    assert_eq!((rate.waiting(), hand.timers.borrow().len()), (5, 1));
     for n in 0..5_u32 {
         hand.now.set(at(GAP * u64::from(n + 1)));
         // A later call that asks first does not overtake.
@@ -152,7 +157,7 @@ fn calls_go_in_the_order_in_which_they_came_and_only_the_first_holds_a_timer() {
         }
         assert_eq!((rate.waiting(), in_flight(&rate)), (calls.len(), n + 1));
         // One timer for each first call, and none for the others.
-        assert_eq!(hand.timers.get(), (n + 2).min(5));
+        assert_eq!(hand.timers.borrow().len() as u32, (n + 2).min(5));
     }
 }
 
@@ -180,6 +185,8 @@ fn a_call_that_is_dropped_leaves_the_queue() {
         (1, 0, 2)
     );
     hand.now.set(at(GAP));
+    // A newcomer does not overtake.
+    assert!(Queued::<Timer>::enter(&rate, hand.now(), Duration::MAX).is_err());
     assert!(calls[0].goes(&rate, &hand));
     drop(calls);
     assert_eq!((rate.waiting(), in_flight(&rate)), (0, 1));
@@ -229,7 +236,7 @@ fn a_call_that_waits_for_a_reply_is_woken_by_a_reply_and_by_a_drop() {
         let hand = Hand::default();
         let (rate, epoch) = full(&hand);
         let mut calls = queue(&rate, &hand, Duration::MAX, 2);
-        assert_eq!(hand.timers.get(), 0);
+        assert_eq!(*hand.timers.borrow(), []);
         match is_dropped {
             true => rate.dropped(),
             false => drop(rate.replied(Reply::Admitted, epoch, hand.now())),
@@ -282,7 +289,7 @@ fn the_longest_wait_ends_the_waiting() {
     let limit = Duration::from_millis(30);
     let mut calls = queue(&rate, &hand, limit, 2);
     // A timer for each, because each has an end of its own.
-    assert_eq!(hand.timers.get(), 2);
+    assert_eq!(*hand.timers.borrow(), [limit; 2]);
     hand.now.set(limit);
     for call in &mut calls {
         assert_eq!(

@@ -132,7 +132,6 @@ impl Model {
             } else {
                 self.rate()
             };
-            let rate = rate.max(1.0 / 64.0);
             if self.is_on {
                 self.settle = (self.settle * 1.2).min(300.0);
             }

@@ -248,6 +248,18 @@ fn a_second_refusal_and_its_probe_find_the_rate_between() {
 }
 
 #[test]
+fn a_rate_settles_within_five_minutes() {
+    let mut calls = Calls::open();
+    for _ in 0..60 {
+        let now = calls.turn();
+        calls.call(now, REFUSED);
+        let now = calls.turn();
+        calls.call(now, Reply::Admitted);
+    }
+    near(calls.rules.flat_after, SLOWEST / SLOWER.powf(UNDONE));
+}
+
+#[test]
 fn a_rate_without_refusals_is_switched_off_after_a_minute() {
     let mut calls = Calls::closed();
     let quiet = calls.turn() + 60 * SECOND;
