@@ -236,7 +236,7 @@ fn a_call_that_waits_for_a_reply_is_woken_by_a_reply_and_by_a_drop() {
         let hand = Hand::default();
         let (rate, epoch) = full(&hand);
         let mut calls = queue(&rate, &hand, Duration::MAX, 2);
-        assert_eq!(*hand.timers.borrow(), []);
+        assert!(hand.timers.borrow().is_empty());
         match is_dropped {
             true => rate.dropped(),
             false => drop(rate.replied(Reply::Admitted, epoch, hand.now())),
