@@ -159,7 +159,7 @@ impl CallState {
         let (Some(rate), Some(epoch)) = (context.rate(), self.retry.lands()) else {
             return;
         };
-        if let Some(change) = rate.replied(reply, epoch, runtime.now()) {
+        if let Some(change) = rate.replied(reply, epoch, || runtime.now()) {
             self.tell_rate::<E, H>(rate, change, context, settings);
         }
     }

@@ -58,10 +58,12 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. The clients of
 /// Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
-    /// [`ON`], and in the lowest byte the number of the last refusal that counted.
+    /// [`ON`], [`COUNTS`], and in the lowest byte the number of the last refusal that counted.
     flag: AtomicU32,
     /// How many attempts run.
     in_flight: AtomicU32,
+    /// How many calls were admitted since the last one that took the lock.
+    admitted: AtomicU32,
     settle: f64,
     name: Option<&'static str>,
     /// Made at the first reply.
@@ -70,6 +72,10 @@ pub struct Rate {
 
 /// Calls wait for their turn.
 const ON: u32 = 1 << 8;
+/// An admitted call is only counted.
+const COUNTS: u32 = 1 << 9;
+/// Of the calls that are only counted, each eighth takes the lock and reads the clock.
+const LOCKS_EACH: u32 = 8;
 
 /// The parts behind the lock, which a waiting call refers to.
 struct Shared(Mutex<State>);
@@ -160,6 +166,7 @@ impl Rate {
         Rate {
             flag: AtomicU32::new(0),
             in_flight: AtomicU32::new(0),
+            admitted: AtomicU32::new(0),
             settle: SETTLE,
             name: None,
             shared: OnceLock::new(),
@@ -253,11 +260,13 @@ impl Rate {
     fn change<T>(&self, shared: &Shared, change: impl FnOnce(&mut State) -> T) -> T {
         let (value, woken) = {
             let mut state = shared.lock();
+            state.rules.count(self.admitted.swap(0, Relaxed));
             let value = change(&mut state);
             let woken = state.changed(self.in_flight.load(Relaxed));
             // For calls that have not asked for the lock.
             let on = if state.rules.is_on() { ON } else { 0 };
-            let flag = on | u32::from(state.rules.epoch());
+            let counts = if state.rules.only_counts() { COUNTS } else { 0 };
+            let flag = on | counts | u32::from(state.rules.epoch());
             self.flag.store(flag, Release);
             (value, woken)
         };
@@ -327,10 +336,22 @@ impl Rate {
     }
 
     /// An attempt has ended with this reply. `epoch` is the number that it got at its beginning.
-    pub(crate) fn replied(&self, reply: Reply, epoch: u8, clock: Duration) -> Option<RateChange> {
+    pub(crate) fn replied(
+        &self,
+        reply: Reply,
+        epoch: u8,
+        clock: impl FnOnce() -> Duration,
+    ) -> Option<RateChange> {
         let in_flight = self.in_flight.fetch_sub(1, Relaxed) - 1;
+        if reply == Reply::Admitted && self.flag.load(Relaxed) & COUNTS != 0 {
+            let before = self.admitted.fetch_add(1, Relaxed);
+            if before % LOCKS_EACH != LOCKS_EACH - 1 {
+                return None;
+            }
+            self.admitted.fetch_sub(1, Relaxed);
+        }
         self.change(self.shared(), |state| {
-            state.rules.at(clock);
+            state.rules.at(clock());
             state.rules.replied(reply, epoch, in_flight)
         })
     }

@@ -33,7 +33,12 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied(&self, _reply: Reply, _epoch: u8, _now: Duration) -> Option<RateChange> {
+    pub(crate) fn replied(
+        &self,
+        _reply: Reply,
+        _epoch: u8,
+        _clock: impl FnOnce() -> Duration,
+    ) -> Option<RateChange> {
         match *self {}
     }
 

@@ -30,7 +30,7 @@ fn closed() -> (Arc<(Rate, Runs)>, u8) {
     let rate = Rate::new();
     let epoch = rate.is_free().expect("the rate is off");
     let runs = Runs::default();
-    rate.replied(Reply::Refused { hint: 0 }, epoch, runs.now());
+    rate.replied(Reply::Refused { hint: 0 }, epoch, || runs.now());
     let Ok(probe) = rate.enters(runs.now()) else {
         panic!("the turn of the probe")
     };
@@ -45,7 +45,7 @@ fn call(shared: &(Rate, Runs)) {
         let turn = block_on(poll_fn(|cx| queued.poll(rate, runs, cx)));
         turn.expect("no limit")
     });
-    rate.replied(Reply::Admitted, epoch, runs.now());
+    rate.replied(Reply::Admitted, epoch, || runs.now());
 }
 
 fn is_at_rest(rate: &Rate) {
@@ -63,7 +63,7 @@ fn each_call_goes() {
         });
         call(&shared);
         let (rate, runs) = &*shared;
-        rate.replied(Reply::Admitted, probe, runs.now());
+        rate.replied(Reply::Admitted, probe, || runs.now());
         other.join().expect("the other call");
         is_at_rest(rate);
     });
@@ -84,7 +84,7 @@ fn a_call_that_leaves_holds_nobody_up() {
             call(&other);
         });
         drop(first);
-        rate.replied(Reply::Admitted, probe, runs.now());
+        rate.replied(Reply::Admitted, probe, || runs.now());
         other.join().expect("the other call");
         is_at_rest(rate);
     });
@@ -96,7 +96,7 @@ fn a_reply_wakes_the_call_that_waits_for_it() {
     loom::model(|| {
         let (shared, probe) = closed();
         let (rate, runs) = &*shared;
-        rate.replied(Reply::Admitted, probe, runs.now());
+        rate.replied(Reply::Admitted, probe, || runs.now());
         // The window is full.
         let mut epoch = None;
         while let Ok(next) = rate.enters(runs.now()) {

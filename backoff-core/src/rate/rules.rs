@@ -32,6 +32,10 @@ const LATENESS: u64 = 20_000_000;
 /// A clock that goes back no further than this does so between two threads.
 const OUT_OF_ORDER: u64 = 1_000_000_000;
 
+/// While off, the two counts last this number of nanoseconds.
+const LONG: u64 = 60_000_000_000;
+const SHORT: u64 = 1_000_000_000;
+
 /// Fewer calls are too few to say a rate.
 const FEW: f64 = 4.0;
 /// The shortest time over which the first rate is counted, in seconds: the replies to a burst come all at once.
@@ -306,8 +310,19 @@ impl Rules {
     }
 
     fn renew(&mut self) {
-        self.cycle.renew(self.now, 60 * 1_000_000_000);
-        self.recent.renew(self.now, 1_000_000_000);
+        self.cycle.renew(self.now, LONG);
+        self.recent.renew(self.now, SHORT);
+    }
+
+    /// Whether an admitted call adds to the counts and changes nothing else.
+    pub(super) fn only_counts(&self) -> bool {
+        !self.is_on() && !self.is_news && self.cycle.calls > 0.0
+    }
+
+    /// So many calls were admitted while nothing else changed.
+    pub(super) fn count(&mut self, calls: u32) {
+        self.cycle.calls += f64::from(calls);
+        self.recent.calls += f64::from(calls);
     }
 
     fn refuses(&mut self, hint: u64) -> Option<RateChange> {
@@ -387,8 +402,7 @@ impl Rules {
         if !self.is_on() {
             self.renew();
         }
-        self.cycle.calls += 1.0;
-        self.recent.calls += 1.0;
+        self.count(1);
         if !self.is_on() {
             return None;
         }

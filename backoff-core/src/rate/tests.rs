@@ -104,7 +104,7 @@ fn closed() -> Rate {
     let rate = Rate::new();
     let epoch = rate.is_free().expect("the rate is off");
     assert_eq!(
-        rate.replied(REFUSED, epoch, Duration::ZERO),
+        rate.replied(REFUSED, epoch, || Duration::ZERO),
         Some(RateChange::Closed)
     );
     assert_eq!(rate.is_free(), None);
@@ -130,6 +130,25 @@ fn queue(rate: &Rate, hand: &Hand, limit: Duration, calls: u32) -> Vec<Caller> {
 
 fn in_flight(rate: &Rate) -> u32 {
     rate.in_flight.load(Relaxed)
+}
+
+#[test]
+fn a_refusal_counts_the_calls_that_took_no_lock() {
+    let rate = Rate::new();
+    for n in 0..=20 {
+        let epoch = rate.is_free().expect("the rate is off");
+        let now = Cell::new(false);
+        rate.replied(Reply::Admitted, epoch, || {
+            now.set(true);
+            at(n * SECOND / 20)
+        });
+        // The first reply begins the count. Of the others each eighth reads the clock.
+        assert_eq!(now.get(), n % 8 == 0, "{n}");
+    }
+    let epoch = rate.is_free().expect("the rate is off");
+    rate.replied(REFUSED, epoch, || at(SECOND));
+    let rate = rate.per_second().expect("the rate is on");
+    assert!((rate / (0.85 * 22.0) - 1.0).abs() < 1e-9, "{rate}");
 }
 
 #[test]
@@ -200,7 +219,7 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let mut probe = Some(epoch);
     while rate.wait_of_the_next(hand.now()) < Duration::from_secs(4) {
         let epoch = probe.take().expect("a probe");
-        rate.replied(REFUSED, epoch, hand.now());
+        rate.replied(REFUSED, epoch, || hand.now());
         hand.now.set(hand.now() + rate.wait_of_the_next(hand.now()));
         probe = rate.enters(hand.now()).ok();
     }
@@ -208,7 +227,7 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let turn = || rate.shared().lock().rules.turn(0);
     let far = turn();
     let epoch = probe.expect("a probe in flight");
-    let change = rate.replied(Reply::Admitted, epoch, hand.now());
+    let change = rate.replied(Reply::Admitted, epoch, || hand.now());
     assert!(matches!(change, Some(RateChange::Opened { .. })));
     assert_eq!((calls[0].woken(), calls[1].woken()), (1, 0));
     assert!(!calls[0].goes(&rate, &hand));
@@ -220,7 +239,7 @@ fn full(hand: &Hand) -> (Rate, u8) {
     let rate = closed();
     hand.now.set(at(GAP));
     let probe = rate.enters(hand.now()).ok().expect("the turn of the probe");
-    rate.replied(Reply::Admitted, probe, hand.now());
+    rate.replied(Reply::Admitted, probe, || hand.now());
     let mut epoch = 0;
     for n in 1..=2 {
         hand.now.set(at(GAP) + Duration::from_millis(200 * n));
@@ -239,7 +258,7 @@ fn a_call_that_waits_for_a_reply_is_woken_by_a_reply_and_by_a_drop() {
         assert!(hand.timers.borrow().is_empty());
         match is_dropped {
             true => rate.dropped(),
-            false => drop(rate.replied(Reply::Admitted, epoch, hand.now())),
+            false => drop(rate.replied(Reply::Admitted, epoch, || hand.now())),
         }
         assert_eq!((calls[0].woken(), calls[1].woken()), (1, 0));
         assert!(calls[0].goes(&rate, &hand));
@@ -254,7 +273,7 @@ fn when_the_rate_is_switched_off_all_calls_go_one_after_the_other() {
     let mut calls = queue(&rate, &hand, Duration::MAX, 3);
     // Nobody asks for two minutes, and then a reply comes.
     hand.now.set(at(120 * SECOND));
-    let change = rate.replied(Reply::Admitted, early, hand.now());
+    let change = rate.replied(Reply::Admitted, early, || hand.now());
     assert_eq!((change, rate.per_second()), (Some(RateChange::Off), None));
     for n in 0..3 {
         assert_eq!(calls[n].woken(), 1);
@@ -270,13 +289,13 @@ fn a_refusal_after_the_end_finds_calls_that_still_wait() {
     hand.now.set(at(GAP));
     let _calls = queue(&rate, &hand, Duration::MAX, 2);
     hand.now.set(at(120 * SECOND));
-    rate.replied(Reply::Admitted, early, hand.now());
+    rate.replied(Reply::Admitted, early, || hand.now());
     let epoch = rate.is_free().expect("the rate is off");
-    rate.replied(REFUSED, epoch, hand.now());
+    rate.replied(REFUSED, epoch, || hand.now());
     let probe = rate.shared().lock().rules.epoch();
     rate.in_flight.fetch_add(1, Relaxed);
     hand.now.set(at(121 * SECOND));
-    rate.replied(Reply::Admitted, probe, hand.now());
+    rate.replied(Reply::Admitted, probe, || hand.now());
     let slow = rate.per_second().expect("the rate is on");
     hand.now.set(at(130 * SECOND));
     rate.wait_of_the_next(hand.now());

@@ -2,7 +2,7 @@
 
 use super::ours::{AtOnce, POLICY};
 use crate::operation::{self, ApiError, UNAVAILABLE, ready_sleep, succeed};
-use backoff_core::{Budget, Jitter, Policy, Report, RetryError, TimedOut, retry};
+use backoff_core::{Budget, Jitter, Policy, Rate, Report, RetryError, TimedOut, retry};
 use std::{cell::Cell, future::Future, hint::black_box, time::Duration};
 
 impl From<TimedOut> for ApiError {
@@ -54,6 +54,19 @@ pub async fn timeout_by(policy: &Policy, n: u64) -> Result<u64, ApiError> {
 
 fn minute() -> Duration {
     MINUTE
+}
+
+/// A rate that stays off, because no attempt is refused.
+static OFF: Rate = Rate::new();
+const RATE: Policy = POLICY.rate(&OFF);
+
+pub fn rate(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
+    RATE.retry(move || async move { succeed(n) })
+}
+
+#[retry(policy = RATE)]
+pub async fn rate_attribute(n: u64) -> Result<u64, ApiError> {
+    succeed(n)
 }
 
 /// A bucket that stays full, because no attempt fails.

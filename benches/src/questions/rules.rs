@@ -87,6 +87,13 @@ pub(super) fn cases() -> Cases {
     both!(
         cases,
         success,
+        "rate, off",
+        rules::rate_attribute,
+        rules::rate
+    );
+    both!(
+        cases,
+        success,
         "budget, full",
         rules::budget_full_attribute,
         rules::budget_full
