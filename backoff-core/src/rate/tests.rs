@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Policy, TimedOut,
+    TimedOut,
     runtime::{Clock, Sleep},
 };
 use core::{
@@ -13,7 +13,6 @@ use core::{
 };
 use std::{
     cell::{Cell, RefCell},
-    panic::AssertUnwindSafe,
     rc::Rc,
     task::Wake,
 };
@@ -275,9 +274,9 @@ fn when_the_rate_is_switched_off_all_calls_go_one_after_the_other() {
     hand.now.set(at(120 * SECOND));
     let change = rate.replied(Reply::Admitted, early, || hand.now());
     assert_eq!((change, rate.per_second()), (Some(RateChange::Off), None));
-    for n in 0..3 {
-        assert_eq!(calls[n].woken(), 1);
-        assert!(calls[n].goes(&rate, &hand));
+    for call in &mut calls {
+        assert_eq!(call.woken(), 1);
+        assert!(call.goes(&rate, &hand));
     }
     assert_eq!((rate.waiting(), in_flight(&rate)), (0, 3));
 }
@@ -351,8 +350,9 @@ fn a_clock_that_stands_still_does_not_stop_the_queue() {
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_panics_is_no_longer_in_flight() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
     static RATE: Rate = Rate::new();
-    const POLICY: Policy = Policy::exponential().rate(&RATE);
+    const POLICY: crate::Policy = crate::Policy::exponential().rate(&RATE);
     fn panics() -> Result<(), TimedOut> {
         panic!("the operation")
     }
@@ -375,7 +375,7 @@ async fn an_attempt_that_panics_is_no_longer_in_flight() {
         },
     ];
     for (n, call) in calls.into_iter().enumerate() {
-        let ended = std::panic::catch_unwind(AssertUnwindSafe(call));
+        let ended = catch_unwind(AssertUnwindSafe(call));
         assert_eq!((ended.is_err(), in_flight(&RATE)), (n < 3, 0), "{n}");
     }
 }
