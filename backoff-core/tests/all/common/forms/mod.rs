@@ -10,9 +10,11 @@ mod keys;
 mod layer;
 mod trial;
 
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+pub(crate) use self::trial::assert_is_name;
 pub(crate) use self::{
     came::{Came, Ended, Said},
-    trial::{Reply, Trial, assert_is_name},
+    trial::{Reply, Trial},
 };
 use super::error::TestError;
 use backoff_core::{Budget, Jitter, Policy, Verdict};
