@@ -104,7 +104,10 @@ pub fn sleep<C: Sleep>(runtime: &C, wait: Duration) -> C::Sleep {
 /// The wait of a sync function, and the wait for its turn. Returns whether the call ends then, because the timer
 /// woke or the turn came after the deadline; hooks and logs get this.
 #[inline]
-#[expect(clippy::too_many_arguments, reason = "each is a value of the written code")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each is a value of the written code"
+)]
 pub fn pause<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
