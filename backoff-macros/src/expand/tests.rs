@@ -129,12 +129,16 @@ fn each_form_and_each_key_in_the_written_code() {
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
-                        let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
-                        let __late = match __entering {
-                            p::Option::Some(__entering) => {
-                                p::unless_cut_first(__entering, __stop.as_mut()).await
+                        let __late = if p::has_rate(p::known(&__guard)) {
+                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
+                            match __entering {
+                                p::Option::Some(__entering) => {
+                                    p::unless_cut_first(__entering, __stop.as_mut()).await
+                                }
+                                p::Option::None => p::Option::None,
                             }
-                            p::Option::None => p::Option::None,
+                        } else {
+                            p::Option::None
                         };
                         let mut __cut = p::Option::None;
                         let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
@@ -399,10 +403,11 @@ fn each_form_and_each_key_in_the_written_code() {
                             );
                             loop {
                                 let __wait = {
-                                    let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
-                                    let __late = match __entering {
-                                        p::Option::Some(__entering) => __entering.await,
-                                        p::Option::None => p::Option::None,
+                                    let __late = if p::has_rate(p::known(&__guard)) {
+                                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                                        p::turn(__entering).await
+                                    } else {
+                                        p::Option::None
                                     };
                                     let __outcome: Result<u8, E> = async {
                                         if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<u8, E>>::None {
@@ -437,7 +442,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                         p::Option::Some(__wait) => __wait,
                                     }
                                 };
-                                p::sleep(&p::ASYNC, __wait).await;
+                                p::wait(&p::ASYNC, __wait).await;
                                 p::begins(&mut __guard);
                             }
                         };
@@ -501,10 +506,11 @@ fn each_form_and_each_key_in_the_written_code() {
                         };
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {
-                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
-                            let __late = match __entering {
-                                p::Option::Some(__entering) => __entering.await,
-                                p::Option::None => p::Option::None,
+                            let __late = if p::has_rate(p::known(&__guard)) {
+                                let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                                p::turn(__entering).await
+                            } else {
+                                p::Option::None
                             };
                             let __outcome: _ = async {
                                 {
