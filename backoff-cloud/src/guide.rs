@@ -18,24 +18,25 @@
 //! **In production**
 //!
 //! 7. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
-//! 8. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
-//! 9. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
+//! 8. [Rates](rates): find the rate that a service allows, with all calls together.
+//! 9. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
+//! 10. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!    it stops its calls.
-//! 10. [Testing](testing): test code that retries without waiting.
+//! 11. [Testing](testing): test code that retries without waiting.
 //!
 //! **By subject**
 //!
-//! 11. [Databases](databases): whole transactions, and connections that are replaced.
-//! 12. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 12. [Databases](databases): whole transactions, and connections that are replaced.
+//! 13. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 13. [tower](mod@tower): a policy as a layer around a client.
-//! 14. [Executors](executors): run without tokio.
-//! 15. [Beyond retries](beyond): what other tools do better.
+//! 14. [tower](mod@tower): a policy as a layer around a client.
+//! 15. [Executors](executors): run without tokio.
+//! 16. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 16. [Coming from another crate](coming_from): how to say the same with this library.
-//! 17. [Ported programs](ported): real code before and after.
+//! 17. [Coming from another crate](coming_from): how to say the same with this library.
+//! 18. [Ported programs](ported): real code before and after.
 
 // Some links lead to items that exist with their feature only. The pages on docs.rs have all features.
 #![cfg_attr(
@@ -44,6 +45,7 @@
         feature = "gax-1",
         feature = "http",
         feature = "metrics",
+        feature = "rate",
         feature = "reconnect",
         feature = "serde",
         feature = "testing",
@@ -67,6 +69,8 @@ pub mod read_modify_write;
 pub mod many_writers;
 
 pub mod budgets_and_outages;
+
+pub mod rates;
 
 pub mod traps;
 

@@ -49,6 +49,7 @@
 //! | the last attempt ended after the deadline, which cuts no attempt ([`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
+//! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
 //!
 //! `delay`, `elapsed`, `retry_after` and `late` are seconds, to the microsecond. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
@@ -99,6 +100,10 @@
 //! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
 //! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back what a wait has cost | `retry.budget` alone |
+//! | `retry.rate.limit` | gauge | {call}/s | of a [`Rate`](crate::Rate) that has a [name](crate::Rate::name), when a call joins or leaves its queue or ends: the calls a second that go; `+Inf` while no call waits for its turn | `retry.rate` alone |
+//! | `retry.rate.waiting` | gauge | {call} | the same: the calls in the queue | `retry.rate` alone |
+//! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins | `retry.rate` alone |
+//! | `retry.rate.refused` | counter | {attempt} | when a call with the rate gets a 429 | `retry.rate` alone |
 //!
 //! | label | values |
 //! |---|---|
@@ -302,7 +307,7 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 /// ```
 #[cfg(feature = "metrics")]
 pub fn describe() {
-    use metrics::{Unit, describe_gauge, describe_histogram};
+    use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
     describe_histogram!(
         "retry.call.duration",
         Unit::Seconds,
@@ -327,6 +332,26 @@ pub fn describe() {
         "retry.budget.level",
         Unit::Count,
         "How many tokens a budget for retries has left"
+    );
+    describe_gauge!(
+        "retry.rate.limit",
+        Unit::CountPerSecond,
+        "How many calls a second go at a rate that calls share"
+    );
+    describe_gauge!(
+        "retry.rate.waiting",
+        Unit::Count,
+        "How many calls wait for their turn at a rate"
+    );
+    describe_histogram!(
+        "retry.rate.delay",
+        Unit::Seconds,
+        "How long a call waited for its turn at a rate"
+    );
+    describe_counter!(
+        "retry.rate.refused",
+        Unit::Count,
+        "How many attempts at a rate were refused"
     );
 }
 

@@ -7,7 +7,8 @@
 //! | many retries keep a service down | a [`Budget`](crate::Budget), a part of the policy | in the retry |
 //! | a service is down for minutes, and each call costs a timeout | a circuit breaker | inside: each attempt asks the breaker |
 //! | one slow service takes all threads, connections or memory | a bulkhead: a semaphore, a limit of concurrency | inside, so that a call that waits holds no place |
-//! | the server allows so many requests a second | a rate limit, such as the crate `governor` | inside: each attempt is a request |
+//! | the server allows a number of requests a second that you do not know | a [`Rate`](super::rates), a part of the policy | in the retry |
+//! | the server allows a number of requests a second that you know | a rate limit, such as the crate `governor` | inside: each attempt is a request |
 //! | the same value is asked for again and again | a cache, such as the crate `moka` | outside: a hit needs no attempt |
 //! | an old value is better than none | a fallback | outside: after the retry has given up |
 //! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
@@ -50,9 +51,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A limit knows one process alone. Where several share a quota, the server's 429 and its `Retry-After` tell
-//! each of them to wait. A policy obeys both without a rate limit; the limit saves the requests that would be
-//! refused.
+//! Such a limit counts the requests of one process. Where several share a quota, or nobody knows the quota, a
+//! [`Rate`](super::rates) finds the rate from the 429s.
 //!
 //! # A bulkhead
 //!

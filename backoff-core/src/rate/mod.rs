@@ -2,6 +2,8 @@
 
 mod line;
 mod rules;
+#[cfg(feature = "metrics")]
+mod shown;
 mod standing;
 
 #[cfg(all(test, loom))]
@@ -350,10 +352,15 @@ impl Rate {
             }
             self.admitted.fetch_sub(1, Relaxed);
         }
-        self.change(self.shared(), |state| {
+        #[cfg(feature = "metrics")]
+        let was_on = self.is_on();
+        let change = self.change(self.shared(), |state| {
             state.rules.at(clock());
             state.rules.replied(reply, epoch, in_flight)
-        })
+        });
+        #[cfg(feature = "metrics")]
+        self.show_reply(reply, was_on);
+        change
     }
 
     /// An attempt ended without a reply.

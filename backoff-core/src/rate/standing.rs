@@ -47,6 +47,8 @@ impl<S> Queued<S> {
     /// Begins an attempt, or takes a place in the queue for at most `limit`.
     pub(crate) fn enter(rate: &Rate, clock: Duration, limit: Duration) -> Result<u8, Self> {
         rate.enters(clock).map_err(|place| {
+            #[cfg(feature = "metrics")]
+            rate.show();
             Queued(Some(ManuallyDrop::new(Box::pin(Standing {
                 place,
                 since: clock,
@@ -81,7 +83,11 @@ impl<S> Queued<S> {
             }
             let rest = this.limit.saturating_sub(stood);
             let wait = match rate.asks(this.place, now, cx.waker()) {
-                Asked::Goes(epoch) => return Poll::Ready(Ok(epoch)),
+                Asked::Goes(epoch) => {
+                    #[cfg(feature = "metrics")]
+                    rate.show_wait(stood);
+                    return Poll::Ready(Ok(epoch));
+                }
                 Asked::After(wait) => wait.min(rest),
                 Asked::NotYet => rest,
             };
@@ -125,6 +131,8 @@ pub(crate) fn stand_blocking<R: Clock + BlockingSleep>(
         Ok(epoch) => return Ok(epoch),
         Err(place) => place,
     };
+    #[cfg(feature = "metrics")]
+    rate.show();
     let mut now = since;
     loop {
         if stopped.is_some_and(|stopped| stopped()) {
@@ -137,7 +145,11 @@ pub(crate) fn stand_blocking<R: Clock + BlockingSleep>(
         let woken = Stop::new();
         let rest = limit.saturating_sub(stood);
         let mut wait = match rate.asks(&place, now, &Waker::from(&woken)) {
-            Asked::Goes(epoch) => return Ok(epoch),
+            Asked::Goes(epoch) => {
+                #[cfg(feature = "metrics")]
+                rate.show_wait(stood);
+                return Ok(epoch);
+            }
             Asked::After(wait) => wait.min(rest),
             Asked::NotYet if limit == Duration::MAX => Duration::MAX,
             Asked::NotYet => rest,

@@ -276,6 +276,38 @@ fn a_budget_with_a_name_shows_its_level() {
     }
 }
 
+/// The gauges show the last value. The timers count milliseconds: the gap of 58.8 ms takes 59.
+#[cfg(feature = "rate")]
+#[test]
+fn a_rate_with_a_name_shows_itself() {
+    use backoff_core::Rate;
+    static RATE: Rate = Rate::new().name("quota");
+    let failures = std::cell::Cell::new(1);
+    let policy = POLICY.rate(&RATE);
+    let call = policy.retry(|| {
+        let is_last = failures.replace(0) == 0;
+        ready(if is_last {
+            Ok(())
+        } else {
+            Err(TestError::status(429))
+        })
+    });
+    let (_, recorded) = recorded(call.into_future());
+    let of_the_rate = recorded.iter().filter(|(key, _)| key.contains(".rate."));
+    let shown: Vec<_> = of_the_rate
+        .map(|(key, values)| (key.as_str(), values[0]))
+        .collect();
+    let name = |metric: &str| format!("retry.rate.{metric} retry.rate=quota");
+    let value = |metric: &str| {
+        let found = shown.iter().find(|(key, _)| *key == name(metric));
+        found.expect(metric).1
+    };
+    assert_eq!(shown.len(), 4);
+    assert_eq!((value("refused"), value("waiting")), (1.0, 0.0));
+    assert_eq!(value("delay"), 0.059);
+    assert_eq!(value("limit"), RATE.per_second().unwrap());
+}
+
 #[test]
 fn a_mutable_closure_records_the_same() {
     let mut left = 2;

@@ -1,0 +1,145 @@
+//! After this page your calls find the rate that a service allows, and you know when to use something else.
+//!
+//! # The problem
+//!
+//! A service allows so many calls a second and answers the others with 429. Each call finds a wait for
+//! itself, and the calls of a process learn nothing from each other: 100 workers with 3,000 jobs under a limit
+//! of 50 a second make 1.87 calls for each job with full jitter, and take 1.89 times the time that the limit
+//! needs. With a [`Rate`](crate::Rate) they make 1.03 calls for each job and take as long as the limit needs.
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- rate
+//! ```
+//!
+//! # A rate
+//!
+//! With the feature `rate`, declare one `static` for each limit, and name it in every policy for that limit:
+//!
+#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::{Policy, Rate, TimedOut, retry};
+//!
+//! static GMAIL: Rate = Rate::new();
+//! const POLICY: Policy = Policy::exponential().rate(&GMAIL);
+//!
+//! #[retry(policy = POLICY)]
+//! async fn label(message: u64) -> Result<u64, TimedOut> {
+//!     Ok(message)
+//! }
+//!
+//! // The same as a key of one function.
+//! #[retry(rate = GMAIL)]
+//! async fn archive(message: u64) -> Result<u64, TimedOut> {
+//!     Ok(message)
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! assert_eq!((label(1).await, archive(2).await), (Ok(1), Ok(2)));
+//! assert_eq!(GMAIL.per_second(), None); // no 429 yet: no call is delayed
+//! # }
+//! ```
+//!
+//! Before the first 429 the rate delays no call. After it, all calls of the rate wait in one queue, first in,
+//! first out. Single calls probe the service until one of them succeeds, and then the calls go at a rate that
+//! rises slowly near the rate that the service took last, and fast far above it. A minute after the last 429,
+//! or later with a longer [`settle`](crate::Rate::settle), the rate switches itself off.
+//!
+//! - After a 429 a call waits as long as its `Retry-After` says, or not at all, and then joins the end of the
+//!   queue. After another failure the call waits as the policy says, and then joins the queue.
+//! - The time in the queue is no attempt and costs no token of a budget. It counts against `deadline` and
+//!   `timeout`. `attempt_timeout` begins with the attempt.
+//! - A retry whose turn would come after the deadline ends at once with its last error and
+//!   [`StopReason::Rate`](crate::StopReason::Rate).
+//! - A call that is dropped leaves the queue. A call that is not polled keeps its place, and every call behind
+//!   it waits: do not hold a future that has been polled once and is not polled again.
+//!
+//! # Servers: `max_wait`
+//!
+//! A queue turns overload into waiting. A server whose callers leave after a few seconds says how long a call
+//! may wait in the queue. After that time the call ends with an error made from
+//! [`TimedOut`](crate::TimedOut), and nothing was sent:
+//!
+#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::{Rate, TimedOut, retry};
+//!
+//! static GMAIL: Rate = Rate::new();
+//!
+//! #[retry(rate = GMAIL, max_wait = "2s")]
+//! async fn send(message: u64) -> Result<u64, TimedOut> {
+//!     Ok(message)
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! assert_eq!(send(1).await, Ok(1));
+//! # }
+//! ```
+//!
+//! # One rate for one limit
+//!
+//! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit,
+//! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate):
+//!
+#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
+#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+//! use backoff_cloud::{Policy, Rate, TimedOut};
+//! use std::{collections::HashMap, sync::{Arc, Mutex}};
+//!
+//! const POLICY: Policy = Policy::exponential();
+//!
+//! #[derive(Default)]
+//! struct Rates(Mutex<HashMap<String, Arc<Rate>>>);
+//!
+//! impl Rates {
+//!     fn of(&self, customer: &str) -> Arc<Rate> {
+//!         let mut rates = self.0.lock().unwrap();
+//!         rates.entry(customer.to_owned()).or_default().clone()
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let rates = Rates::default();
+//! let rate = rates.of("customer 7");
+//! let call = POLICY.retry(|| async { Ok::<_, TimedOut>("sent") });
+//! assert_eq!(call.rate(&rate).await, Ok("sent"));
+//! # }
+//! ```
+//!
+//! # Which tool
+//!
+//! | the problem | the tool |
+//! |---|---|
+//! | the service answers 429 from a rate that you do not know, or that others use too | a [`Rate`](crate::Rate) |
+//! | you know the limit, and no other program uses it | a limiter such as the crate `governor`, [around each attempt](super::beyond#a-rate-limit): no call is refused |
+//! | the service allows so many calls at the same time | a semaphore, [around each attempt](super::beyond#a-bulkhead) |
+//! | the service is down, and retries keep it down | a [`Budget`](super::budgets_and_outages) |
+//!
+//! A `Rate` and a `Budget` go together: the rate says when an attempt begins, and the budget says whether a
+//! retry is made at all.
+//!
+//! # What not to expect
+//!
+//! - A `Rate` obeys hints. Hints that are always far too long cost time: 1.39 times the least, where jitter
+//!   that ignores nothing but its own waits takes 1.03.
+//! - A quota of a few calls a minute with one or two callers: 1.36 calls for each job against 1.10 with jitter.
+//!   `Rate::new().settle(Duration::from_secs(40))` helps.
+//! - Two workers in fixed windows of a second whose hints are whole seconds: 1.34 times the least time against
+//!   1.05.
+//! - A limit of about five calls at the same time, each of seconds: use a semaphore.
+//! - Several processes share nothing but the 429s of the service. They converge, and share a limit of each
+//!   second evenly; windows of a minute are not shared evenly.
+//! - The clients of [Google](crate::gax) and [AWS](crate::aws) have loops of their own, which do not ask a
+//!   `Rate`. Neither do [`resuming`](crate::Policy::resuming) and [`RetryState`](crate::RetryState).
+//!
+//! # What operators see
+//!
+//! Give the rate a name: `Rate::new().name("gmail")`. A change of the rate is an
+//! [`Event::RateChanged`](crate::Event) and a log line at `DEBUG`. With the feature `metrics`:
+//!
+//! | sign | meaning |
+//! |---|---|
+//! | gauge `retry.rate.limit` is finite | calls wait for their turn; the number is the calls a second |
+//! | gauge `retry.rate.waiting` grows | more work comes than the service allows |
+//! | histogram `retry.rate.delay` | how long calls wait in the queue |
+//! | counter `retry.rate.refused` | the 429s |

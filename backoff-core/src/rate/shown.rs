@@ -1,0 +1,36 @@
+//! The metrics of a rate that has a name. [`telemetry`](crate::telemetry) lists them.
+
+use super::{Rate, Reply};
+use crate::telemetry;
+use core::time::Duration;
+use metrics::{counter, gauge, histogram};
+
+impl Rate {
+    /// A call has left the queue for an attempt.
+    pub(super) fn show_wait(&self, waited: Duration) {
+        let Some(name) = self.name else { return };
+        histogram!("retry.rate.delay", "retry.rate" => name).record(waited.as_secs_f64());
+        self.show();
+    }
+
+    /// An attempt has ended.
+    pub(super) fn show_reply(&self, reply: Reply, was_on: bool) {
+        let Some(name) = self.name else { return };
+        let is_refused = reply != Reply::Admitted;
+        if is_refused {
+            counter!("retry.rate.refused", "retry.rate" => name).increment(1);
+        }
+        if is_refused || was_on {
+            self.show();
+        }
+    }
+
+    /// The calls a second, and how many calls wait.
+    pub(super) fn show(&self) {
+        let Some(name) = self.name else { return };
+        telemetry::describe_once();
+        let rate = self.per_second().unwrap_or(f64::INFINITY);
+        gauge!("retry.rate.limit", "retry.rate" => name).set(rate);
+        gauge!("retry.rate.waiting", "retry.rate" => name).set(self.waiting() as f64);
+    }
+}
