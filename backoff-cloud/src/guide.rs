@@ -21,7 +21,7 @@
 //! 8. [Rates](rates): find the rate that a service allows, with all calls together.
 //! 9. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
 //! 10. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
-//!    it stops its calls.
+//!     it stops its calls.
 //! 11. [Testing](testing): test code that retries without waiting.
 //!
 //! **By subject**
