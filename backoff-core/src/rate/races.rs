@@ -108,11 +108,8 @@ fn a_reply_wakes_the_call_that_waits_for_it() {
             call(&other);
         });
         for _ in 0..in_flight {
-            rate.replied(
-                Reply::Admitted,
-                epoch.expect("a call in flight"),
-                runs.now(),
-            );
+            let epoch = epoch.expect("a call in flight");
+            rate.replied(Reply::Admitted, epoch, || runs.now());
         }
         other.join().expect("the other call");
         is_at_rest(rate);
