@@ -421,7 +421,7 @@ impl Policy {
 }
 
 /// The kind of the failure, from the error's own kind or from its code.
-fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
+pub(crate) fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     if let Some(kind) = fault.kind() {
         return kind;
     }

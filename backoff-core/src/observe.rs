@@ -61,8 +61,8 @@ pub enum Event<'a, E> {
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
     },
-    /// A reply to this call, or its turn in the queue, has changed its rate. Also the first attempt of a call
-    /// can have this event.
+    /// The reply to an attempt of this call has changed the rate of the call. A reply to the first attempt can do
+    /// this too.
     #[cfg(feature = "rate")]
     #[non_exhaustive]
     RateChanged {

@@ -31,7 +31,7 @@ pub enum StopReason {
     /// The budget of the policy or of the call has no tokens left.
     Budget,
     /// The turn of the call in the queue of its [`Rate`](crate::Policy) would have come after the deadline, or
-    /// the call waited there as long as its `timeout`, `attempt_timeout` or `max_wait` allows.
+    /// the call waited there as long as its limits allow.
     Rate,
     /// The highest number of callers already wait for the resource (`many::Combining::at_most`).
     Full,

@@ -39,7 +39,7 @@ pub trait BlockingSleep {
     fn sleep_blocking(&self, wait: Duration);
 
     /// Returns once `wait` has passed or `stop` is stopped. The result says whether `stop` is stopped.
-    /// A call with [`stop_on`](crate::Blocking::stop_on) waits with this method.
+    /// A call with [`stop_on`](crate::Blocking::stop_on), and a call in the queue of a rate, wait with this method.
     ///
     /// By default, this method checks `stop` before and after [`sleep_blocking`](Self::sleep_blocking),
     /// which is right for virtual time. A timer that takes real time must wait with [`Stop::wait`]

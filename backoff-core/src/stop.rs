@@ -79,11 +79,11 @@ impl Stop {
     }
 }
 
-/// A waker that stops.
 #[cfg(feature = "rate")]
-impl From<&Stop> for std::task::Waker {
-    fn from(stop: &Stop) -> Self {
-        stop.0.clone().into()
+impl Stop {
+    /// A waker that stops.
+    pub(crate) fn waker(&self) -> std::task::Waker {
+        self.0.clone().into()
     }
 }
 

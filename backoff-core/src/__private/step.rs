@@ -14,7 +14,6 @@ use crate::{
     facts::fault::Fault,
     judge::{Stage, is_success},
     observe::Failure,
-    rate::Reply,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Next},
 };
@@ -85,11 +84,11 @@ where
         state.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
     });
     if next.is_none() {
-        state.succeeded::<R::Error, _, _>(context, settings, runtime);
         // Of a constant policy, the compiler knows this.
         if context.rate().is_some() {
-            state.replied::<R::Error, _, _>(Reply::Admitted, context, settings, runtime);
+            state.replied_with::<R::Error, _, _>(refused, context, settings, runtime);
         }
+        state.succeeded::<R::Error, _, _>(context, settings, runtime);
     }
     next.filter(|next| next.is_wait()).map(Next::wait)
 }

@@ -3,11 +3,11 @@
 
 use super::{call_state::CallState, context::Context as CallContext, handler::Handler};
 use crate::{
-    facts::fault::{FaultKind, TimedOut},
-    judge::{Ruled, Ruling},
+    facts::fault::{Fault, FaultKind, TimedOut},
+    judge::{Ruled, Ruling, kind_of},
     observe::{self, Happened, Record},
     rate::{Left, Queued, Rate, RateChange, Reply, stand_blocking},
-    runtime::{BlockingSleep, Clock, Sleep},
+    runtime::{BlockingSleep, Clock, Sleep, nanos},
 };
 use core::{
     task::{Context, Poll, ready},
@@ -15,11 +15,20 @@ use core::{
 };
 
 impl Reply {
-    /// What a judged failure says about the rate.
-    pub(super) fn of(ruling: Ruling) -> Self {
+    /// What a judged failure says about the rate. Nothing, if the server did not reply.
+    pub(super) fn of(ruling: Ruling, fault: Option<&dyn Fault>) -> Option<Self> {
         match ruling.ruled {
-            Ruled::Retry(FaultKind::Throttled) => Reply::Refused { hint: ruling.hint },
-            _ => Reply::Admitted,
+            Ruled::Retry(FaultKind::Throttled) => Some(Reply::Refused { hint: ruling.hint }),
+            _ => fault.map_or(Some(Reply::Admitted), Self::to),
+        }
+    }
+
+    /// What a failure says about the rate, whether the policy retries it or not.
+    fn to(fault: &dyn Fault) -> Option<Self> {
+        let hint = || nanos(fault.retry_after().unwrap_or_default());
+        match kind_of(fault) {
+            FaultKind::Throttled => Some(Reply::Refused { hint: hint() }),
+            _ => fault.delivery().is_none().then_some(Reply::Admitted),
         }
     }
 }
@@ -47,7 +56,7 @@ impl CallState {
         context: CallContext<'_>,
         runtime: &R,
     ) -> Option<Queued<R::Sleep>> {
-        let entered = match rate.is_free() {
+        let entered = match rate.begins_if_off() {
             Some(epoch) => Ok(epoch),
             None => {
                 let limit = self.longest_wait(is_cut, max_wait, &context, runtime);
@@ -56,7 +65,7 @@ impl CallState {
         };
         match entered {
             Ok(epoch) => {
-                self.goes(epoch);
+                self.goes(epoch, runtime);
                 None
             }
             Err(queued) => Some(queued),
@@ -90,7 +99,7 @@ impl CallState {
     ) -> Poll<Option<TimedOut>> {
         Poll::Ready(match ready!(queued.poll(rate, runtime, cx)) {
             Ok(epoch) => {
-                self.goes(epoch);
+                self.goes(epoch, runtime);
                 None
             }
             Err(late) => Some(late),
@@ -107,11 +116,11 @@ impl CallState {
         stopped: Option<&dyn Fn() -> bool>,
         runtime: &R,
     ) -> Result<(), Left> {
-        let epoch = match rate.is_free() {
+        let epoch = match rate.begins_if_off() {
             Some(epoch) => epoch,
             None => stand_blocking(rate, runtime, limit, stopped)?,
         };
-        self.goes(epoch);
+        self.goes(epoch, runtime);
         Ok(())
     }
 
@@ -130,8 +139,9 @@ impl CallState {
         rest.min(max_wait.unwrap_or(Duration::MAX))
     }
 
-    /// The rate counts the attempt that begins.
-    fn goes(&mut self, epoch: u8) {
+    /// The attempt begins, and the rate counts it.
+    fn goes<C: Clock>(&mut self, epoch: u8, clock: &C) {
+        self.begins(clock);
         self.retry.goes(epoch);
     }
 
@@ -140,6 +150,24 @@ impl CallState {
     pub(super) fn left(&mut self, rate: &Rate) {
         if self.retry.lands().is_some() {
             rate.dropped();
+        }
+    }
+
+    /// The attempt that the rate counts has ended with a value, which may be a failure that is not retried.
+    #[cold]
+    pub(crate) fn replied_with<E, H, R>(
+        &mut self,
+        value: Option<&dyn Fault>,
+        context: &CallContext<'_>,
+        settings: &mut H,
+        runtime: &R,
+    ) where
+        H: Handler<E>,
+        R: Clock,
+    {
+        match value.map_or(Some(Reply::Admitted), Reply::to) {
+            Some(reply) => self.replied(reply, context, settings, runtime),
+            None => context.rate().into_iter().for_each(|rate| self.left(rate)),
         }
     }
 

@@ -373,12 +373,14 @@ where
                         None => None,
                     };
                     if goes_on.is_none() {
+                        if state.is_in_flight() {
+                            let reply = X::fault(&value);
+                            let (settings, runtime) = (&mut self.settings, &self.runtime);
+                            let (plan, operation) = (&self.plan, &self.operation);
+                            future::replied(plan, state, operation, settings, runtime, reply);
+                        }
                         let context = Self::context(&self.plan, &self.settings, &self.operation);
                         state.succeeded(&context, &mut self.settings, &self.runtime);
-                        if state.is_in_flight() {
-                            let (settings, runtime) = (&mut self.settings, &self.runtime);
-                            future::admitted(&self.plan, state, &self.operation, settings, runtime);
-                        }
                     }
                     // The call returns the last response unchanged.
                     if goes_on != Some(true) {
@@ -434,24 +436,24 @@ where
             state,
             runtime: &self.runtime,
         };
+        let in_flight = context.rate().map(InFlight);
         settings.around.begins(&context, state.failures());
         let entered = settings.around.enter();
-        let in_flight = context.rate().map(InFlight);
         let attempt = settings.around.around(operation.begin(&run));
         let mut attempt = pin!(attempt);
         let mut cx = task::Context::from_waker(Waker::noop());
         let polled = operation.poll(C::inner_mut(attempt.as_mut()), &run, &mut cx);
-        core::mem::forget(in_flight);
         drop(entered);
         let Poll::Ready(outcome) = polled else {
             unreachable!("a blocking attempt is ready when it is polled")
         };
-        let value = outcome?;
         let codes = Codes {
             policy: context.policy,
             fault: X::fault,
         };
-        settings.rules.check(value, codes)
+        let outcome = outcome.and_then(|value| settings.rules.check(value, codes));
+        core::mem::forget(in_flight);
+        outcome
     }
 
     /// After a failed attempt: waits, or returns the error of the call. A function of its own, so that the
@@ -473,7 +475,7 @@ where
         let outcome = self.operation.write_outcome();
         let failure = Failure::new(Some(&error), self.settings.judge.fault(&error));
         let goes_on = next.is_wait() && self.waits(&mut guard.state, next, failure, outcome);
-        *state = guard.state;
+        *state = guard.release();
         if goes_on {
             let _ = self.operation.keep(error);
             return None;
@@ -493,11 +495,12 @@ where
                 waiting.answered(&context, settings, runtime, fault, info)
             }
             _ => waiting.answered(&context, settings, runtime, fault, ()),
-        }?;
+        };
         let (failure, outcome) = (Failure::new(None, Some(fault)), WriteOutcome::Known);
-        let goes_on = next.is_wait() && self.waits(&mut guard.state, next, failure, outcome);
-        *state = guard.state;
-        Some(goes_on)
+        let goes_on =
+            next.map(|next| next.is_wait() && self.waits(&mut guard.state, next, failure, outcome));
+        *state = guard.release();
+        goes_on
     }
 
     /// Waits on this thread, and begins the next attempt unless the timer wakes too late or the call is
@@ -528,7 +531,7 @@ where
             };
             match entered {
                 Ok(()) => {
-                    state.begins(runtime);
+                    state.rested(&context, runtime);
                     return true;
                 }
                 Err(Left::Over(_)) => CallEnd::too_long(failure, outcome),

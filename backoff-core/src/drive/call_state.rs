@@ -252,6 +252,14 @@ impl CallState {
         let _ = clock;
     }
 
+    /// The wait is over: the attempt begins, or the call asks its rate first.
+    #[inline]
+    pub(crate) fn rested<C: Clock>(&mut self, context: &Context<'_>, clock: &C) {
+        if context.rate().is_none() {
+            self.begins(clock);
+        }
+    }
+
     /// As [`begins`](Self::begins), without a clock.
     #[inline]
     pub(crate) fn spend(&mut self) {
@@ -480,10 +488,11 @@ impl CallState {
         };
         let overrides = match rate {
             Some(rate) => {
-                if attempt_failure.stage().is_cut() {
-                    self.left(rate);
-                } else {
-                    self.replied::<E, H, R>(Reply::of(ruling), context, settings, runtime);
+                match Reply::of(ruling, failure.fault()) {
+                    Some(reply) if !attempt_failure.stage().is_cut() => {
+                        self.replied::<E, H, R>(reply, context, settings, runtime);
+                    }
+                    _ => self.left(rate),
                 }
                 rated = Overrides::with_rate(overrides, rate);
                 Some(&rated)

@@ -27,7 +27,7 @@ use crate::{
     facts::fault::{Fault, TimedOut},
     judge::Stage,
     observe::{Event, Failure, Notify},
-    rate::{Queued, Reply},
+    rate::Queued,
     report::{Reporting, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
     state::Next,
@@ -807,15 +807,11 @@ where
                     match wait.project() {
                         WaitProjection::Until { sleep } => {
                             ready!(sleep.poll(cx));
-                            if S::IS_ONE
-                                && let Some(Err(failed)) = this.signal.as_mut().take()
-                            {
-                                settings.watch.keep(failed.error, failed.stage);
-                            }
                             if L::CUTS
                                 && state.is_late(&context, runtime)
                                 && let Some(error) = L::error(TimedOut::new(Duration::ZERO))
                             {
+                                recalled(settings, this.signal.as_mut());
                                 let fault = settings.judge.fault(&error);
                                 let end =
                                     CallEnd::expired(&error, fault, operation.write_outcome());
@@ -823,11 +819,12 @@ where
                                 state.ended(&context, settings, runtime, end);
                                 break error;
                             }
-                            state.begins(runtime);
+                            state.rested(&context, runtime);
                         }
                         WaitProjection::Queued { queued } => {
                             let late = ready!(state.turn(context, queued, runtime, cx));
                             if let Some(error) = late.and_then(L::error) {
+                                recalled(settings, this.signal.as_mut());
                                 let fault = settings.judge.fault(&error);
                                 let failure = Failure::new(Some(&error), fault);
                                 let end = CallEnd::too_long(failure, operation.write_outcome());
@@ -862,6 +859,7 @@ where
                 runtime,
             };
             if begins {
+                recalled(settings, this.signal.as_mut());
                 settings.around.begins(&context, state.failures());
                 let entered = settings.around.enter();
                 let attempt = operation.begin(&run);
@@ -957,6 +955,10 @@ where
                         // The call returns the last response unchanged.
                         Some(_) => {}
                         None => {
+                            if state.is_in_flight() {
+                                let reply = X::fault(&value);
+                                replied(plan, state, operation, settings, runtime, reply);
+                            }
                             // A success at the first attempt has no event.
                             let on_host = context.on_host(|| match state.failures() {
                                 0 => None,
@@ -964,9 +966,6 @@ where
                             });
                             let context = context.at(&on_host);
                             state.succeeded(&context, settings, runtime);
-                            if state.is_in_flight() {
-                                admitted(plan, state, operation, settings, runtime);
-                            }
                         }
                     }
                     this.phase.set(Phase::Done);
@@ -1038,16 +1037,33 @@ fn waits_for_its_turn<A, T, S>(mut phase: Pin<&mut Phase<A, T, S>>, queued: Queu
     phase.set(Phase::Waiting { wait });
 }
 
-/// An attempt that the rate counts succeeded. A function of its own, so that a call without a rate need not keep
-/// the context in memory.
+/// An attempt is about to begin: a failure that the call kept for its signal may be shown by a report.
+#[inline]
+fn recalled<J, N, D, X, L, C, M, S, T, E>(
+    settings: &mut Settings<J, N, D, X, L, C, M>,
+    signal: Pin<&mut S>,
+) where
+    M: Watch<E>,
+    S: Signal<T, E>,
+{
+    if S::IS_ONE
+        && let Some(Err(failed)) = signal.take()
+    {
+        settings.watch.keep(failed.error, failed.stage);
+    }
+}
+
+/// An attempt that the rate counts ended with a value. A function of its own, so that a call without a rate need
+/// not keep the context in memory.
 #[cold]
 #[inline(never)]
-pub(super) fn admitted<P, O, J, N, D, X, L, C, M, R>(
+pub(super) fn replied<P, O, J, N, D, X, L, C, M, R>(
     plan: &P,
     state: &mut CallState,
     operation: &O,
     settings: &mut Settings<J, N, D, X, L, C, M>,
     runtime: &R,
+    value: Option<&dyn Fault>,
 ) where
     P: Plan,
     O: Operation,
@@ -1062,7 +1078,7 @@ pub(super) fn admitted<P, O, J, N, D, X, L, C, M, R>(
 {
     let context = settings.context(plan, operation);
     on_host!(context, operation);
-    state.replied(Reply::Admitted, &context, settings, runtime);
+    state.replied_with(value, &context, settings, runtime);
 }
 
 /// Drops an attempt whose time is over.

@@ -77,9 +77,9 @@ impl<J> Judged<'_, J> {
             let wait = {
                 let error = match operation().await {
                     Ok(value) => {
-                        state.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
                         let admitted = Reply::Admitted;
                         state.replied::<E, _, _>(admitted, &context(), &mut settings, &ASYNC);
+                        state.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
                         return Ok(value);
                     }
                     Err(error) => error,
@@ -92,7 +92,7 @@ impl<J> Judged<'_, J> {
                 next.wait()
             };
             ASYNC.sleep(wait).await;
-            state.begins(&ASYNC);
+            state.rested(&context(), &ASYNC);
         }
     }
 }

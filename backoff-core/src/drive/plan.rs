@@ -361,12 +361,17 @@ impl<P: Pays> Guard<P> {
         Self::of(plan, CallState::new())
     }
 
-    /// The attempt after the wait begins.
+    /// The wait is over: the attempt begins, or the call asks its rate first.
     #[inline]
     pub(crate) fn begins(&mut self) {
-        if self.plan.may_pay() {
+        if self.plan.may_pay() && self.plan.rate().is_none() {
             self.state.spend();
         }
+    }
+
+    /// Takes the state out. The guard gives nothing back then.
+    pub(super) const fn release(&mut self) -> CallState {
+        core::mem::replace(&mut self.state, CallState::new())
     }
 
     /// A call in this state.

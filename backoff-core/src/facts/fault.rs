@@ -284,6 +284,7 @@ pub struct TimedOut {
     /// How long the attempt was allowed to run, or to wait for its turn.
     pub after: Duration,
     /// The call waited for its turn, so nothing was sent.
+    #[cfg(feature = "rate")]
     in_queue: bool,
 }
 
@@ -292,6 +293,7 @@ impl TimedOut {
     pub const fn new(after: Duration) -> Self {
         TimedOut {
             after,
+            #[cfg(feature = "rate")]
             in_queue: false,
         }
     }
@@ -304,11 +306,22 @@ impl TimedOut {
             in_queue: true,
         }
     }
+
+    /// Whether the call waited for its turn.
+    #[cfg(feature = "rate")]
+    const fn was_in_queue(&self) -> bool {
+        self.in_queue
+    }
+
+    #[cfg(not(feature = "rate"))]
+    const fn was_in_queue(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.in_queue {
+        match self.was_in_queue() {
             true => write!(f, "the call waited {:?} for its turn", self.after),
             false => write!(f, "the attempt was cut after {:?}", self.after),
         }
@@ -320,7 +333,7 @@ impl core::error::Error for TimedOut {}
 /// A failure of the transport. The request may have arrived, unless the call waited for its turn.
 impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
-        Some(match self.in_queue {
+        Some(match self.was_in_queue() {
             true => Delivery::NotSent,
             false => Delivery::MaybeSent,
         })

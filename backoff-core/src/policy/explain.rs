@@ -124,7 +124,8 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             )?;
         }
     }
-    if policy.throttled_base != NEVER && !matches!(policy.growth, Growth::Custom(_)) {
+    let has_rate = policy.shared_rate().is_some();
+    if !has_rate && policy.throttled_base != NEVER && !matches!(policy.growth, Growth::Custom(_)) {
         let base = shown(policy.throttled_base).min(cap);
         write!(f, ", beginning with {base:?} after throttling")?;
     }
@@ -136,6 +137,11 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             ", and at most {slack:?} longer if the server asks for it"
+        )?;
+    }
+    if has_rate {
+        f.write_str(
+            ", but after throttling only as long as the server asks; and then until its turn at the rate of its calls",
         )?;
     }
     Ok(())
@@ -190,8 +196,8 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             budget.capacity()
         )?;
     }
-    if policy.shared_rate().is_some() {
-        f.write_str(", or when its turn in the queue of its rate would come too late")?;
+    if policy.shared_rate().is_some() && policy.deadline != NEVER {
+        f.write_str(", or when the turn of a retry would come after the deadline")?;
     }
     Ok(())
 }
@@ -228,6 +234,22 @@ mod tests {
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
         );
+    }
+
+    #[cfg(feature = "rate")]
+    #[test]
+    fn a_rate_has_its_words() {
+        static RATE: crate::rate::Rate = crate::rate::Rate::new();
+        let policy = Policy::constant(SECOND)
+            .jitter(Jitter::None)
+            .on(Codes::NONE);
+        let policy = policy.throttled_base(2 * SECOND).rate(&RATE);
+        let waits = "waits 1s, but after throttling only as long as the server asks; and then until its turn at the \
+             rate of its calls; retries failures of the connection; gives up after 3 attempts, or when the server \
+             asks for more than 300s";
+        assert_eq!(policy.max_attempts(3).to_string(), waits);
+        let ends = ", or when the turn of a retry would come after the deadline";
+        assert!(policy.deadline(SECOND).to_string().ends_with(ends));
     }
 
     #[test]

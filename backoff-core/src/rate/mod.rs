@@ -52,13 +52,16 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// - After a 429 a call waits as long as the server asks, or not at all, and then joins the end of the queue.
 ///   After another failure a call waits as the policy says, and then joins the queue.
 /// - The time in the queue counts against `deadline` and `timeout`. A *retry* whose turn would come after the
-///   deadline ends at once with its last error and [`StopReason::Rate`](crate::StopReason::Rate). A first
-///   attempt has no error, so it waits; `timeout`, `attempt_timeout` and `max_wait`, which can make an error,
-///   end its waiting.
+///   deadline, as the rate is now, ends at once with its last error and
+///   [`StopReason::Rate`](crate::StopReason::Rate). A retry that stands in the queue begins at its turn, also if
+///   the rate has fallen and the turn comes after the deadline. A first attempt has no error, so it waits for its
+///   turn. `timeout` and `max_wait` can make an error, so they end the waiting. A call with `attempt_timeout`
+///   can make one too: its waiting ends at the deadline.
+/// - A blocking call keeps its last error, so the waiting of its retries always ends at the deadline.
 /// - A call that is dropped leaves the queue.
 ///
-/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. The clients of
-/// Google and AWS have their own loops and do not ask a `Rate`.
+/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. All calls of a `Rate`
+/// need the same clock. The clients of Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
     /// [`ON`], [`COUNTS`], and in the lowest byte the number of the last refusal that counted.
     flag: AtomicU32,
@@ -80,7 +83,11 @@ const COUNTS: u32 = 1 << 9;
 const LOCKS_EACH: u32 = 8;
 
 /// The parts behind the lock, which a waiting call refers to.
-struct Shared(Mutex<State>);
+struct Shared {
+    state: Mutex<State>,
+    #[cfg(feature = "metrics")]
+    name: Option<&'static str>,
+}
 
 struct State {
     rules: Rules,
@@ -92,7 +99,7 @@ struct State {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds this lock.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -112,12 +119,21 @@ impl State {
             return None;
         }
         self.rules.queued();
-        let turn = self.rules.turn(in_flight);
+        let turn = self.asks_at(in_flight);
         if turn >= self.first_asks {
             return None;
         }
         self.first_asks = turn;
         self.line.first()
+    }
+
+    /// When the first call in the queue asks by itself: at its turn, or at the end of the rate, because the reply
+    /// that it waits for may never come.
+    fn asks_at(&self, in_flight: u32) -> u64 {
+        match self.rules.is_on() {
+            true => self.rules.turn(in_flight).min(self.rules.until()),
+            false => 0,
+        }
     }
 }
 
@@ -136,6 +152,8 @@ impl Drop for Place {
             (left, woken)
         };
         wake(woken);
+        #[cfg(feature = "metrics")]
+        self.shared.show();
     }
 }
 
@@ -220,15 +238,13 @@ impl Rate {
 
     /// The calls a second that go now, as of the last call or reply; `None` while no call is delayed.
     pub fn per_second(&self) -> Option<f64> {
-        let state = self.shared.get()?.lock();
-        state.rules.per_second()
+        self.shared.get()?.lock().rules.per_second()
     }
 
     /// How many calls wait in the queue.
     pub fn waiting(&self) -> usize {
-        self.shared
-            .get()
-            .map_or(0, |shared| shared.lock().line.len())
+        let shared = self.shared.get();
+        shared.map_or(0, |shared| shared.lock().line.len())
     }
 
     /// Whether calls wait for their turn.
@@ -237,9 +253,9 @@ impl Rate {
         self.flag.load(Acquire) & ON != 0
     }
 
-    /// An attempt begins at once, if no call waits for its turn. Returns the number of the last refusal.
+    /// Begins an attempt, unless calls wait for their turn. Returns the number of the last refusal.
     #[inline]
-    pub(crate) fn is_free(&self) -> Option<u8> {
+    pub(crate) fn begins_if_off(&self) -> Option<u8> {
         let flag = self.flag.load(Acquire);
         if flag & ON != 0 {
             return None;
@@ -250,11 +266,15 @@ impl Rate {
 
     fn shared(&self) -> &Arc<Shared> {
         self.shared.get_or_init(|| {
-            Arc::new(Shared(Mutex::new(State {
-                rules: Rules::new(self.settle),
-                line: Line::new(),
-                first_asks: AFTER_REPLY,
-            })))
+            Arc::new(Shared {
+                state: Mutex::new(State {
+                    rules: Rules::new(self.settle),
+                    line: Line::new(),
+                    first_asks: AFTER_REPLY,
+                }),
+                #[cfg(feature = "metrics")]
+                name: self.name,
+            })
         })
     }
 
@@ -276,18 +296,18 @@ impl Rate {
         value
     }
 
-    /// How long the next call would wait.
-    pub(crate) fn wait_of_the_next(&self, clock: Duration) -> Duration {
+    /// How long from now a call would wait for its turn that joins the queue after this wait.
+    pub(crate) fn turn_after(&self, wait: Duration, clock: Duration) -> Duration {
         if !self.is_on() {
-            return Duration::ZERO;
+            return wait;
         }
         self.change(self.shared(), |state| {
             state.rules.at(clock);
-            state.rules.wait_behind(state.line.len())
+            state.rules.turn_behind(state.line.len(), wait)
         })
     }
 
-    /// The attempt begins if nobody waits and it may go now; otherwise the call joins the queue.
+    /// Begins an attempt if nobody waits and the turn has come; otherwise the call joins the queue.
     fn enters(&self, clock: Duration) -> Result<u8, Place> {
         let shared = self.shared();
         self.change(shared, |state| {
@@ -326,11 +346,9 @@ impl Rate {
             }
             let mut asked = Asked::NotYet;
             if is_first {
-                state.first_asks = state.rules.turn(self.in_flight.load(Relaxed));
-                if state.first_asks != AFTER_REPLY {
-                    let wait = state.first_asks - state.rules.now();
-                    asked = Asked::After(Duration::from_nanos(wait));
-                }
+                state.first_asks = state.asks_at(self.in_flight.load(Relaxed));
+                let wait = state.first_asks.saturating_sub(state.rules.now());
+                asked = Asked::After(Duration::from_nanos(wait));
             }
             (asked, state.line.listens(ticket, waker))
         });
@@ -359,7 +377,7 @@ impl Rate {
             state.rules.replied(reply, epoch, in_flight)
         });
         #[cfg(feature = "metrics")]
-        self.show_reply(reply, was_on);
+        self.show_reply(reply, was_on || change.is_some());
         change
     }
 

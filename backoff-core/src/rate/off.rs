@@ -25,11 +25,11 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn is_free(&self) -> Option<u8> {
+    pub(crate) fn begins_if_off(&self) -> Option<u8> {
         match *self {}
     }
 
-    pub(crate) fn wait_of_the_next(&self, _clock: Duration) -> Duration {
+    pub(crate) fn turn_after(&self, _wait: Duration, _clock: Duration) -> Duration {
         match *self {}
     }
 

@@ -28,7 +28,7 @@ impl Sleep for Runs {
 /// A rate that is closed, its clock, and a probe in flight.
 fn closed() -> (Arc<(Rate, Runs)>, u8) {
     let rate = Rate::new();
-    let epoch = rate.is_free().expect("the rate is off");
+    let epoch = rate.begins_if_off().expect("the rate is off");
     let runs = Runs::default();
     rate.replied(Reply::Refused { hint: 0 }, epoch, || runs.now());
     let Ok(probe) = rate.enters(runs.now()) else {

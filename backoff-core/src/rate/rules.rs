@@ -240,16 +240,17 @@ impl Rules {
         self.admitted * (1.0 + (1.0 - BETA) * from_flat.powi(3))
     }
 
-    /// How long a call waits behind this number of others.
-    pub(super) fn wait_behind(&self, waiting: usize) -> Duration {
+    /// How long from now a call waits for its turn that comes after this time behind this number of others.
+    pub(super) fn turn_behind(&self, waiting: usize, after: Duration) -> Duration {
         let rate = match self.way {
-            Way::Off => return Duration::ZERO,
+            Way::Off => return after,
             Way::Closed { rate, .. } if self.admitted > 0.0 => rate.min(self.admitted),
             Way::Closed { rate, .. } => rate,
             Way::Open { .. } => self.rate(),
         };
-        let first = seconds(self.next.saturating_sub(self.now));
-        Duration::try_from_secs_f64(first + waiting as f64 / rate).unwrap_or(Duration::MAX)
+        let first = Duration::from_nanos(self.next.saturating_sub(self.now)).max(after);
+        let others = Duration::try_from_secs_f64(waiting as f64 / rate);
+        first.saturating_add(others.unwrap_or(Duration::MAX))
     }
 
     /// The time at which the first in the queue may go, or [`AFTER_REPLY`], while this number of calls is in
@@ -276,13 +277,25 @@ impl Rules {
         self.next = from.saturating_add(nanos(step));
     }
 
-    /// Calls wait: the time in which nobody waited does not count.
+    /// Calls wait.
     pub(super) fn queued(&mut self) {
-        if let Some(since) = self.idle.take() {
-            let idle = self.now.saturating_sub(since);
+        self.leave_out_idle();
+        self.idle = None;
+    }
+
+    /// The time in which nobody waited does not count.
+    fn leave_out_idle(&mut self) {
+        if let Some(since) = &mut self.idle {
+            let idle = self.now.saturating_sub(*since);
+            *since = self.now;
             self.cut += idle;
             self.cycle.since += idle;
         }
+    }
+
+    /// When the rate is switched off, unless a call is refused before.
+    pub(super) const fn until(&self) -> u64 {
+        self.until
     }
 
     /// Nobody waits.
@@ -327,6 +340,7 @@ impl Rules {
 
     fn refuses(&mut self, hint: u64) -> Option<RateChange> {
         let now = self.now;
+        self.leave_out_idle();
         if !self.is_on() {
             self.renew();
         }
@@ -372,10 +386,9 @@ impl Rules {
                 (way, Some(RateChange::Closed))
             }
         };
-        self.idle = match self.way {
-            Way::Off => Some(now),
-            _ => self.idle.map(|_| now),
-        };
+        if self.way == Way::Off {
+            self.idle = Some(now);
+        }
         self.way = way;
         self.cut = now;
         self.epoch = self.epoch.wrapping_add(1);
@@ -406,6 +419,7 @@ impl Rules {
         if !self.is_on() {
             return None;
         }
+        self.leave_out_idle();
         self.flat_after = (self.flat_after / SLOWER.powf(UNDONE)).max(self.settle);
         match &mut self.way {
             Way::Open {
@@ -432,7 +446,6 @@ impl Rules {
                 self.way = Way::Open { window };
                 self.cut = now;
                 self.epoch = self.epoch.wrapping_add(1);
-                self.idle = self.idle.map(|_| now);
                 let first = now.saturating_add(nanos(1.0 / self.rate()));
                 self.next = self.next.min(first);
                 let per_second = self.admitted;

@@ -1,6 +1,6 @@
 //! The metrics of a rate that has a name. [`telemetry`](crate::telemetry) lists them.
 
-use super::{Rate, Reply};
+use super::{Rate, Reply, Shared};
 use crate::telemetry;
 use core::time::Duration;
 use metrics::{counter, gauge, histogram};
@@ -14,23 +14,35 @@ impl Rate {
     }
 
     /// An attempt has ended.
-    pub(super) fn show_reply(&self, reply: Reply, was_on: bool) {
+    pub(super) fn show_reply(&self, reply: Reply, changes: bool) {
         let Some(name) = self.name else { return };
         let is_refused = reply != Reply::Admitted;
         if is_refused {
             counter!("retry.rate.refused", "retry.rate" => name).increment(1);
         }
-        if is_refused || was_on {
+        if is_refused || changes {
             self.show();
         }
     }
 
     /// The calls a second, and how many calls wait.
     pub(super) fn show(&self) {
+        if let Some(shared) = self.shared.get() {
+            shared.show();
+        }
+    }
+}
+
+impl Shared {
+    /// As [`Rate::show`].
+    pub(super) fn show(&self) {
         let Some(name) = self.name else { return };
         telemetry::describe_once();
-        let rate = self.per_second().unwrap_or(f64::INFINITY);
+        let state = self.lock();
+        let rate = state.rules.per_second().unwrap_or(f64::INFINITY);
+        let waiting = state.line.len();
+        drop(state);
         gauge!("retry.rate.limit", "retry.rate" => name).set(rate);
-        gauge!("retry.rate.waiting", "retry.rate" => name).set(self.waiting() as f64);
+        gauge!("retry.rate.waiting", "retry.rate" => name).set(waiting as f64);
     }
 }

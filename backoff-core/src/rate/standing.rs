@@ -10,7 +10,7 @@ use core::{
     future::Future,
     mem::ManuallyDrop,
     pin::Pin,
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use pin_project_lite::pin_project;
@@ -115,7 +115,8 @@ pub enum Left {
     Stopped,
 }
 
-/// How soon a blocking call in the queue sees its stop signal.
+/// A blocking call in the queue looks this often for its stop signal and its turn: a timer of the user's own may not
+/// be woken.
 const LOOKS: Duration = Duration::from_millis(50);
 
 /// Waits on this thread until the attempt may begin, for at most `limit`. `stopped` says whether a signal has
@@ -134,6 +135,7 @@ pub(crate) fn stand_blocking<R: Clock + BlockingSleep>(
     #[cfg(feature = "metrics")]
     rate.show();
     let mut now = since;
+    let mut woken = Stop::new();
     loop {
         if stopped.is_some_and(|stopped| stopped()) {
             return Err(Left::Stopped);
@@ -142,28 +144,22 @@ pub(crate) fn stand_blocking<R: Clock + BlockingSleep>(
         if stood >= limit {
             return Err(Left::Over(TimedOut::in_queue(limit)));
         }
-        let woken = Stop::new();
+        if woken.is_stopped() {
+            woken = Stop::new();
+        }
         let rest = limit.saturating_sub(stood);
-        let mut wait = match rate.asks(&place, now, &Waker::from(&woken)) {
+        let wait = match rate.asks(&place, now, &woken.waker()) {
             Asked::Goes(epoch) => {
                 #[cfg(feature = "metrics")]
                 rate.show_wait(stood);
                 return Ok(epoch);
             }
             Asked::After(wait) => wait.min(rest),
-            Asked::NotYet if limit == Duration::MAX => Duration::MAX,
             Asked::NotYet => rest,
         };
-        if stopped.is_some() {
-            wait = wait.min(LOOKS);
-        }
-        let is_woken = if wait == Duration::MAX {
-            woken.wait(wait)
-        } else {
-            runtime.sleep_or_stop(wait, &woken)
-        };
+        let wait = wait.min(LOOKS);
         // A clock that stands still must not stop the queue.
-        now = match is_woken {
+        now = match runtime.sleep_or_stop(wait, &woken) {
             true => runtime.now(),
             false => runtime.now().max(now.saturating_add(wait)),
         };

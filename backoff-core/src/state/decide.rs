@@ -164,8 +164,8 @@ impl RetryState {
                 return Next::stop(reason);
             }
             if let Some(rate) = rate
-                && let queued = nanos(rate.wait_of_the_next(now))
-                && passes(Next::backoff(next.delay().saturating_add(queued)), 0).is_some()
+                && let turn = nanos(rate.turn_after(next.wait(), now))
+                && passes(Next::backoff(turn), 0).is_some()
             {
                 return Next::stop(StopReason::Rate);
             }

@@ -55,6 +55,8 @@ mod signals;
 mod spans;
 #[cfg(all(feature = "testing", feature = "tokio", feature = "tower"))]
 mod tower;
+#[cfg(all(feature = "macros", feature = "rate", feature = "tokio"))]
+mod turns;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod updates;
 mod vectors;

@@ -63,12 +63,13 @@ pub(super) async fn drive<K, V, W, E, R>(
         doubt: None,
         pace: Pace::new(),
     };
-    loop {
+    while queue.read_begins().is_some() {
+        driver.guard.state.start_if_metered(&*rules.runtime);
         driver.enters().await;
+        // Callers may have come or left while the driver waited for its turn.
         let Some(mark) = queue.read_begins() else {
             break;
         };
-        driver.guard.state.start_if_metered(&*rules.runtime);
         let wait = match driver.attempt(&key, mark).await {
             Ok(()) => None,
             Err((error, failed)) => driver.failed(error, failed),
@@ -254,8 +255,8 @@ where
     fn succeeded(&mut self) {
         let (context, runtime) = (self.context(), &*self.rules.runtime);
         let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
-        state.succeeded::<E, _, _>(&context, settings, runtime);
         state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
+        state.succeeded::<E, _, _>(&context, settings, runtime);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
     }
@@ -279,6 +280,9 @@ where
         let outcome = WriteOutcome::Known;
         let Some(Together { ruling, patience }) = together else {
             let attempt_failure = AttemptFailure::failed(stage, Some(&error));
+            if !stage.is_cut() {
+                state.replied_with::<E, _, _>(Some(&error), &context, settings, runtime);
+            }
             state.cut(
                 &context,
                 settings,

@@ -117,7 +117,18 @@ impl Model {
         }
     }
 
+    fn leaves_out_idle(&mut self) {
+        let now = self.seconds();
+        if let Some(since) = self.idle.replace(now) {
+            self.cut += now - since;
+            self.long.1 += ((now - since) * 1e9).round() as u64;
+        } else {
+            self.idle = None;
+        }
+    }
+
     fn refused(&mut self, hint: u64) {
+        self.leaves_out_idle();
         self.counts_anew();
         let now = self.seconds();
         if let Some((since, rate, gap, refusals, named)) = self.closed {
@@ -149,7 +160,6 @@ impl Model {
         self.is_on = true;
         self.cut = now;
         self.cuts += 1;
-        self.idle = self.idle.map(|_| now);
         self.next = now + gap;
         if let Some(named) = named.filter(|named| refusals >= 5 && *named > now) {
             self.next = self.next.max(now + (named - now) / 4.0).min(named);
@@ -164,6 +174,7 @@ impl Model {
         if !self.is_on {
             return;
         }
+        self.leaves_out_idle();
         let now = self.seconds();
         self.settle = (self.settle / 1.2_f64.powf(0.15)).max(1.8);
         let Some((_, closed_at_rate, ..)) = self.closed.filter(|_| since == self.cuts) else {
@@ -190,7 +201,6 @@ impl Model {
         self.closed = None;
         self.cut = now;
         self.cuts += 1;
-        self.idle = self.idle.map(|_| now);
         self.next = self.next.min(now + 1.0 / self.rate());
     }
 
@@ -198,10 +208,9 @@ impl Model {
         let now = self.seconds();
         match (waits, self.idle) {
             (false, None) if self.is_on => self.idle = Some(now),
-            (true, Some(since)) => {
+            (true, Some(_)) => {
+                self.leaves_out_idle();
                 self.idle = None;
-                self.cut += now - since;
-                self.long.1 += ((now - since) * 1e9).round() as u64;
             }
             _ => {}
         }

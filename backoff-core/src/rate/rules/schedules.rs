@@ -89,7 +89,7 @@ fn the_first_refusal_closes_at_the_rate_that_was_counted() {
     // 85 % of 11 a second: one call in 106.95 ms.
     near(calls.per_second(), 9.35);
     assert_eq!(calls.turn(), SECOND + 106_951_871);
-    assert_eq!(calls.rules.wait_behind(0), at(106_951_871));
+    assert_eq!(calls.rules.turn_behind(0, Duration::ZERO), at(106_951_871));
 }
 
 #[test]

@@ -14,7 +14,10 @@ pub(crate) struct Time(Arc<Mutex<Told>>);
 
 #[derive(Default)]
 struct Told {
+    /// Since the start.
     now: Duration,
+    /// What the clock said at the start.
+    started: Duration,
     /// When somebody wants to be woken.
     wakes: Vec<Duration>,
     /// Every wait that was begun by the runtime's timers, as it was asked for.
@@ -31,6 +34,13 @@ impl Time {
         let time = Self::default();
         time.told().late = late;
         time
+    }
+
+    /// The time until now came before the start.
+    pub(crate) fn starts(&self) {
+        let mut told = self.told();
+        told.started = told.started.saturating_add(told.now);
+        told.now = Duration::ZERO;
     }
 
     /// Draws this number again and again.
@@ -115,7 +125,8 @@ impl Time {
 
 impl Clock for Time {
     fn now(&self) -> Duration {
-        self.elapsed()
+        let told = self.told();
+        told.started.saturating_add(told.now)
     }
 }
 
@@ -143,14 +154,17 @@ impl BlockingSleep for Time {
     fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
         let (now, at) = {
             let told = self.told();
-            let at = told.stops.as_ref().map(|(at, _)| *at);
-            (told.now, at.expect("`stops_at` gives the stop"))
+            (told.now, told.stops.as_ref().map(|(at, _)| *at))
         };
-        if at <= now.saturating_add(wait) {
-            self.told().waits.push(wait);
-            self.pass(at.saturating_sub(now));
-        } else {
-            self.sleep_blocking(wait);
+        let until = at.filter(|at| *at <= now.saturating_add(wait));
+        let passes = until.map_or(wait, |at| at.saturating_sub(now));
+        // It may be another stop than the one that this time gives.
+        if until.is_some() {
+            self.pass(passes);
+        }
+        match stop.is_stopped() {
+            true => self.told().waits.push(wait),
+            false => self.sleep_blocking(wait - until.map_or(Duration::ZERO, |_| passes)),
         }
         stop.is_stopped()
     }

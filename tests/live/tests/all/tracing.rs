@@ -3,7 +3,8 @@
 use crate::server::{FAST, RESET, STALL, Server, client, runtime};
 use backoff_cloud::http::SendExt as _;
 use backoff_core::{
-    Delivery, Fault, FaultKind, GrpcCode, LogLevel, NotOpened, NotYet, Policy, TimedOut, retry,
+    Delivery, Fault, FaultKind, GrpcCode, LogLevel, NotOpened, NotYet, Policy, Rate, TimedOut,
+    retry,
 };
 use reqwest::{Body, Method};
 use std::{
@@ -451,6 +452,33 @@ fn a_policy_says_how_loud_a_wait_is() {
         let events = Kept::during(policy.retry(fails(1, Some(503))));
         assert_said("a wait", &events, (expected, &[]));
     }
+}
+
+#[test]
+fn a_rate_says_when_it_closes_opens_and_switches_off() {
+    static RATE: Rate = Rate::new().name("mail");
+    let policy = POLICY.rate(&RATE);
+    let events = Kept::during(async {
+        policy.retry(fails(1, Some(429))).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(120)).await;
+        policy.retry(fails(0, None)).await.unwrap();
+    });
+    let levels = [
+        Level::DEBUG,
+        Level::INFO,
+        Level::DEBUG,
+        Level::INFO,
+        Level::DEBUG,
+    ];
+    let closed: &[_] = &["calls wait for the rate of the service", "rate=\"mail\""];
+    let said: &[(_, &[_])] = &[
+        (0, closed),
+        (1, &["source=\"rate\"", "delay=0"]),
+        (2, &["calls go at ", " a second"]),
+        (3, &["succeeded after retries"]),
+        (4, &["calls no longer wait"]),
+    ];
+    assert_said("a rate", &events, (&levels, said));
 }
 
 #[test]

@@ -125,3 +125,26 @@ fn waits_and_reports() {
             .ends([1, 2], 2, 2),
     ]);
 }
+
+#[cfg(feature = "rate")]
+#[tokio::test(start_paused = true)]
+async fn a_change_takes_one_turn_at_its_rate() {
+    static RATE: crate::rate::Rate = crate::rate::Rate::new();
+    let now = || crate::runtime::Clock::now(&crate::runtime::ASYNC);
+    let server = Arc::new(Server::failing([fails(429)], []));
+    let server = Arc::new(Server {
+        hops: [500; 3],
+        ..Arc::into_inner(server).unwrap()
+    });
+    let combined = combine(AT_ONCE.rate(&RATE), &server);
+    combined
+        .update(0, |members: &mut Members| members.add(1))
+        .await
+        .unwrap();
+    assert_eq!(server.calls(), (2, 1));
+    let per_second = RATE.per_second().expect("the rate is on");
+    assert!(per_second > 1.0, "{per_second}");
+    // The turn of the change was a second ago, and nobody has taken the next one.
+    assert_eq!(RATE.turn_after(Duration::ZERO, now()), Duration::ZERO);
+    assert_eq!(RATE.waiting(), 0);
+}

@@ -2,7 +2,7 @@
 //!
 //! Settings change the type of a call, so that each macro here has a branch for each type.
 
-use super::{Ended, Form, Judge, Kind, Reply, Rule, Signal, Trial, trial::Awaited};
+use super::{Ended, Form, Judge, Kind, Own, Reply, Rule, Signal, Trial, trial::Awaited};
 
 /// What every call has; then it runs.
 macro_rules! run {
@@ -47,10 +47,24 @@ macro_rules! signals {
     };
 }
 
+macro_rules! max_wait {
+    ($trial:ident, $loop:ident, $call:expr, $end:ident) => {{
+        #[cfg(not(feature = "rate"))]
+        {
+            signals!($trial, $loop, $call, $end)
+        }
+        #[cfg(feature = "rate")]
+        match $trial.setting.max_wait {
+            None => signals!($trial, $loop, $call, $end),
+            Some(limit) => signals!($trial, $loop, $call.max_wait(limit), $end),
+        }
+    }};
+}
+
 macro_rules! limits {
     ($trial:ident, Async, $call:expr, $end:ident) => {
         match ($trial.setting.timeout, $trial.setting.attempt_timeout) {
-            (None, None) => signals!($trial, Async, $call, $end),
+            (None, None) => max_wait!($trial, Async, $call, $end),
             limits => {
                 let call = $call;
                 let call = match limits {
@@ -63,7 +77,7 @@ macro_rules! limits {
         }
     };
     ($trial:ident, Blocking, $call:expr, $end:ident) => {
-        signals!($trial, Blocking, $call, $end)
+        max_wait!($trial, Blocking, $call, $end)
     };
 }
 
@@ -102,15 +116,15 @@ macro_rules! rules {
 /// The forms: the rules about values that one can have, how it waits, the call, what is written before its
 /// settings, and how it ends.
 macro_rules! forms {
-    ($trial:ident => $($form:ident $(($own:ident))? = $name:literal, $kind:ident:
+    ($trial:ident => $($(#[$on:meta])? $form:ident $(($own:ident))? = $name:literal, $kind:ident:
         $rules:ident, $loop:ident, $method:ident $arguments:tt [$($more:tt)*] $end:ident;)*) => {
         pub(super) const FORMS: &[Form] = &[
-            $(Form::new($name, Kind::$kind, $form)$(.$own())?,)*
+            $($(#[$on])? Form::new($name, Kind::$kind, $form)$(.with_own(Own::$own))?,)*
             Form::new("resuming", Kind::Resuming, resuming),
             Form::new("resuming, blocking", Kind::BlockingResuming, blocking_resuming),
         ];
 
-        $(fn $form<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
+        $($(#[$on])? fn $form<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
             let policy = &$trial.policy;
             match $trial.setting.judge {
                 Judge::Codes => {
@@ -142,7 +156,7 @@ forms! {
         values, Async, retry(|| trial.attempt()) [.owned()] reported;
     not_reported = "retry, not reported", Async:
         values, Async, retry(|| trial.attempt()) [] into_future;
-    own_budget(pays_itself) = "retry, budget of the call", Async:
+    own_budget(Budget) = "retry, budget of the call", Async:
         values, Async, retry(|| trial.attempt()) [.budget(trial.call_budget())] reported;
     blocking = "blocking", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] reported;
@@ -153,8 +167,14 @@ forms! {
         }) [] reported;
     blocking_not_reported = "blocking, not reported", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] call;
-    blocking_own_budget(pays_itself) = "blocking, budget of the call", Blocking:
+    blocking_own_budget(Budget) = "blocking, budget of the call", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [.budget(trial.call_budget())] reported;
+    #[cfg(feature = "rate")]
+    own_rate(Rate) = "retry, rate of the call", Async:
+        values, Async, retry(|| trial.attempt()) [.rate(trial.call_rate())] reported;
+    #[cfg(feature = "rate")]
+    blocking_own_rate(Rate) = "blocking, rate of the call", Blocking:
+        values, Blocking, blocking(|| trial.attempt_blocking()) [.rate(trial.call_rate())] reported;
     update_write = "update, in its write", UpdateWrite:
         written, Async, update(
             async || trial.other_step(Reply(0)),

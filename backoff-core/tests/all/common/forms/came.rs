@@ -104,6 +104,8 @@ pub(crate) struct Came {
     pub(crate) end: Duration,
     pub(crate) waits: Vec<Duration>,
     pub(crate) events: Vec<Said>,
+    /// The changes of the rate, in words.
+    pub(crate) changes: Vec<String>,
     /// The time that each event tells.
     pub(crate) elapsed: Vec<Option<Duration>>,
     /// The tokens that were left at each event, and at the end.

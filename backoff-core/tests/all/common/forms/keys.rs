@@ -38,17 +38,17 @@ fn is_done(reply: &Reply) -> bool {
 
 /// The forms with each list of keys. A list is chosen by [`Setting::keys`](super::Setting::keys).
 macro_rules! keys {
-    ($trial:ident, async: {$($name:literal => [$($keys:tt)*])*}, both: {$($either:literal => [$($common:tt)*])*}) => {
+    ($trial:ident, async: {$($(#[$on:meta])? $name:literal => [$($keys:tt)*])*}, both: {$($(#[$is:meta])? $either:literal => [$($common:tt)*])*}) => {
         fn annotated<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
-                $($name => {
+                $($(#[$on])? $name => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*)]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt().await
                     }
                     trial.wait(call(trial))
                 })*
-                $($either => {
+                $($(#[$is])? $either => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*)]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt().await
@@ -61,7 +61,7 @@ macro_rules! keys {
 
         fn annotated_with_attempt<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
-                $($name => {
+                $($(#[$on])? $name => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, $($keys)*)]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.check_attempt(&n);
@@ -69,7 +69,7 @@ macro_rules! keys {
                     }
                     trial.wait(call(trial))
                 })*
-                $($either => {
+                $($(#[$is])? $either => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, $($common)*)]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.check_attempt(&n);
@@ -83,11 +83,11 @@ macro_rules! keys {
 
         fn block<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
             match $trial.setting.keys().as_str() {
-                $($name => $trial.wait(retry_block!(
+                $($(#[$on])? $name => $trial.wait(retry_block!(
                     policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*,
                     async { $trial.attempt().await }
                 )),)*
-                $($either => $trial.wait(retry_block!(
+                $($(#[$is])? $either => $trial.wait(retry_block!(
                     policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*,
                     async { $trial.attempt().await }
                 )),)*
@@ -97,7 +97,7 @@ macro_rules! keys {
 
         fn annotated_blocking<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
-                $($either => {
+                $($(#[$is])? $either => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*)]
                     fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt_blocking()
@@ -110,7 +110,7 @@ macro_rules! keys {
 
         fn blocking_block<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
             match $trial.setting.keys().as_str() {
-                $($either => {
+                $($(#[$is])? $either => {
                     let result: Outcome = retry_block!(
                         policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*,
                         { $trial.attempt_blocking() }
@@ -148,6 +148,10 @@ keys! {
         ]
         "when stop_on" => [when = judge(trial), stop_on = trial.signal()]
         "when cut_on" => [when = judge(trial), cut_on = trial.signal()]
+        #[cfg(feature = "rate")]
+        "max_wait stop_on" => [max_wait = trial.max_wait(), stop_on = trial.signal(), responses = false]
+        #[cfg(feature = "rate")]
+        "timeout max_wait" => [max_wait = trial.max_wait(), timeout = trial.timeout(), responses = false]
         "cut_on until" => [until = is_done, cut_on = trial.signal(), responses = false]
         "attempt_timeout until" => [
             until = is_done, attempt_timeout = trial.attempt_timeout(), responses = false
@@ -162,5 +166,7 @@ keys! {
         "until" => [until = is_done, responses = false]
         "until consecutive" => [until = is_done, consecutive = values(trial), responses = false]
         "responses" => [responses = true]
+        #[cfg(feature = "rate")]
+        "max_wait" => [max_wait = trial.max_wait(), responses = false]
     }
 }

@@ -112,6 +112,11 @@ pub(crate) struct Setting {
     pub(crate) signal: Option<Signal>,
     pub(crate) rule: Rule,
     pub(crate) budget: Option<fn() -> Budget>,
+    /// The call has a rate that lets nobody go for so long.
+    #[cfg(feature = "rate")]
+    pub(crate) rate: Option<Duration>,
+    #[cfg(feature = "rate")]
+    pub(crate) max_wait: Option<Duration>,
     /// By how much the timers wake too late.
     pub(crate) late: Duration,
     /// The random number that is drawn.
@@ -134,6 +139,10 @@ pub(crate) const fn call(policy: Policy) -> Setting {
         signal: None,
         rule: Rule::AnyValue,
         budget: None,
+        #[cfg(feature = "rate")]
+        rate: None,
+        #[cfg(feature = "rate")]
+        max_wait: None,
         late: Duration::ZERO,
         random: 0,
         dropped: None,
@@ -169,6 +178,11 @@ setters! {
     conflict_if() { rule: Rule::ConflictIf }
     /// Each run has a new budget.
     budget(new: fn() -> Budget) { budget: Some(new) }
+    /// Each run has a new rate, which lets nobody go for so long.
+    #[cfg(feature = "rate")]
+    rate(closed_for: Duration) { rate: Some(closed_for) }
+    #[cfg(feature = "rate")]
+    max_wait(limit: Duration) { max_wait: Some(limit) }
     late(late: Duration) { late: late }
     drawing(random: u64) { random: random }
     dropped_at(at: Duration) { dropped: Some(at) }
@@ -214,7 +228,11 @@ impl Setting {
         };
         let timeout = self.timeout.map(|_| "timeout");
         let attempt_timeout = self.attempt_timeout.map(|_| "attempt_timeout");
-        let keys = [judge, timeout, attempt_timeout, signal, rule];
+        #[cfg(feature = "rate")]
+        let max_wait = self.max_wait.map(|_| "max_wait");
+        #[cfg(not(feature = "rate"))]
+        let max_wait = None;
+        let keys = [judge, timeout, attempt_timeout, max_wait, signal, rule];
         keys.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
@@ -238,12 +256,19 @@ pub(crate) enum Kind {
     Layer,
 }
 
+/// What a call can share with others, and have instead of its policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Own {
+    Budget,
+    Rate,
+}
+
 /// A form of a call.
 pub(crate) struct Form {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// Whether the budget is given to the call and not to its policy.
-    pub(crate) pays_itself: bool,
+    /// What is given to the call and not to its policy.
+    pub(crate) own: Option<Own>,
     pub(crate) run: for<'t> fn(&'t Trial<'t>) -> Option<Ended>,
 }
 
@@ -256,14 +281,14 @@ impl Form {
         Form {
             name,
             kind,
-            pays_itself: false,
+            own: None,
             run,
         }
     }
 
-    const fn pays_itself(self) -> Self {
+    const fn with_own(self, own: Own) -> Self {
         Form {
-            pays_itself: true,
+            own: Some(own),
             ..self
         }
     }
@@ -356,8 +381,23 @@ impl Form {
                 "`when` is the only key for a function that judges",
             ),
             (
-                self.pays_itself && setting.budget.is_none(),
+                self.own == Some(Own::Budget) && setting.budget.is_none(),
                 "it differs only in where its budget is",
+            ),
+            #[cfg(feature = "rate")]
+            (
+                self.own == Some(Own::Rate) && setting.rate.is_none(),
+                "it differs only in where its rate is",
+            ),
+            #[cfg(feature = "rate")]
+            (
+                matches!(self.kind, Resuming | BlockingResuming) && setting.rate.is_some(),
+                "the caller's own loop makes the attempts, and waits for no turn",
+            ),
+            #[cfg(feature = "rate")]
+            (
+                self.kind == Layer && setting.max_wait.is_some(),
+                "a layer has no `max_wait`",
             ),
         ];
         let reason = reasons.into_iter().find(|(cannot, _)| *cannot);

@@ -1,10 +1,12 @@
 //! One run of one form: the script, the time, and what is written down.
 
-use super::{Came, Ended, Ends, Form, Kind, Setting, Signal, Step, came::Said};
+use super::{Came, Ended, Ends, Form, Kind, Own, Setting, Signal, Step, came::Said};
 use crate::common::{
     error::TestError,
     time::{Moment, Time},
 };
+#[cfg(feature = "rate")]
+use backoff_core::Rate;
 use backoff_core::{Attempt, Budget, Event, Fault, Policy, Stop, Updated};
 use std::{
     cell::{Cell, RefCell},
@@ -45,9 +47,11 @@ static OF_POLICY: Budget = Budget::costs(100, 10, 5).starting_with(50);
 /// One run of one form.
 pub(crate) struct Trial<'t> {
     pub(crate) setting: &'t Setting,
-    /// The policy of the settings, with the budget of this run.
+    /// The policy of the settings, with the budget and the rate of this run.
     pub(crate) policy: Policy,
     pub(crate) budget: Option<&'static Budget>,
+    #[cfg(feature = "rate")]
+    rate: Option<&'static Rate>,
     pub(crate) time: Time,
     script: &'t [Step],
     log: RefCell<Log>,
@@ -76,12 +80,32 @@ impl Drop for Running<'_> {
 struct Log {
     begun: Vec<Duration>,
     events: Vec<Said>,
+    changes: Vec<String>,
     elapsed: Vec<Option<Duration>>,
     tokens: Vec<f64>,
     /// How often an update made the step that is not in the script.
     other_steps: u32,
     /// What each attempt was told: whether an earlier one may have been applied.
     doubts: Vec<bool>,
+}
+
+/// The policy's own where the call has another one: a call that asked it would begin at once.
+#[cfg(feature = "rate")]
+static FREE: Rate = Rate::new();
+
+/// A rate that is closed: the next call may go after this time, and this time is the start.
+#[cfg(feature = "rate")]
+fn closed(wait: Duration, time: &Time) -> &'static Rate {
+    let rate: &Rate = Box::leak(Box::default());
+    let policy = Policy::exponential().max_attempts(1).rate(rate);
+    // The second probe comes so late that the third one waits a quarter of that time.
+    for passes in [4 * wait, Duration::ZERO] {
+        let call = policy.blocking(|| Err::<(), _>(TestError::status(429)));
+        call.runtime(time.clone()).call().unwrap_err();
+        time.pass(passes);
+    }
+    time.starts();
+    rate
 }
 
 /// The name of an operation is that of a function, or was given: it has few values.
@@ -95,15 +119,26 @@ impl<'t> Trial<'t> {
         // A policy's budget is static.
         let budget = setting.budget.map(|new| &*Box::leak(Box::new(new())));
         let policy = match budget {
-            Some(_) if form.pays_itself => setting.policy.budget(&OF_POLICY),
+            Some(_) if form.own == Some(Own::Budget) => setting.policy.budget(&OF_POLICY),
             Some(budget) => setting.policy.budget(budget),
             None => setting.policy,
+        };
+        let time = Time::late(setting.late).drawing(setting.random);
+        #[cfg(feature = "rate")]
+        let rate = setting.rate.map(|wait| closed(wait, &time));
+        #[cfg(feature = "rate")]
+        let policy = match rate {
+            Some(_) if form.own == Some(Own::Rate) => policy.rate(&FREE),
+            Some(rate) => policy.rate(rate),
+            None => policy,
         };
         Trial {
             setting,
             policy,
             budget,
-            time: Time::late(setting.late).drawing(setting.random),
+            #[cfg(feature = "rate")]
+            rate,
+            time,
             script,
             log: RefCell::default(),
             running: Cell::new(0),
@@ -126,6 +161,10 @@ impl<'t> Trial<'t> {
             form.name
         );
         assert_eq!(OF_POLICY.tokens(), 50.0, "{}", form.name);
+        #[cfg(feature = "rate")]
+        let waiting = self.rate.map_or(0, Rate::waiting);
+        #[cfg(feature = "rate")]
+        assert_eq!(waiting, 0, "{}: it stands in the queue", form.name);
         let mut log = self.log.take();
         log.tokens.extend(self.budget.map(Budget::tokens));
         let reason = log.events.iter().find_map(|said| match said {
@@ -146,6 +185,7 @@ impl<'t> Trial<'t> {
             end: self.time.elapsed(),
             waits: self.time.waits(),
             events: log.events,
+            changes: log.changes,
             elapsed: log.elapsed,
             tokens: log.tokens,
             other_steps: log.other_steps,
@@ -237,6 +277,12 @@ impl<'t> Trial<'t> {
                 Event::Succeeded { attempts, .. } => Said::Succeeded {
                     attempts: *attempts,
                 },
+                #[cfg(feature = "rate")]
+                Event::RateChanged { .. } => {
+                    assert_is_name(event.operation());
+                    self.log.borrow_mut().changes.push(event.to_string());
+                    return;
+                }
                 _ => unreachable!("no other event"),
             };
             let elapsed = match event {
@@ -280,6 +326,16 @@ impl<'t> Trial<'t> {
 
     pub(super) fn attempt_timeout(&self) -> Duration {
         self.setting.attempt_timeout.expect("it has a timeout")
+    }
+
+    #[cfg(feature = "rate")]
+    pub(super) fn call_rate(&self) -> &'static Rate {
+        self.rate.expect("it has a rate")
+    }
+
+    #[cfg(feature = "rate")]
+    pub(super) fn max_wait(&self) -> Duration {
+        self.setting.max_wait.expect("it has a longest wait")
     }
 
     pub(super) fn call_budget(&self) -> &'static Budget {
