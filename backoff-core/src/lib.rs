@@ -72,8 +72,8 @@
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The
 //!   deadline does not cut an attempt that is running; [`timeout`](drive::Retrying::timeout) does.
-//! - Nothing is allocated. A success reads the clock only for a deadline, a report, an [`Attempt`] or the
-//!   feature `metrics`, and draws a random number only for the [id](Attempt::id) of an [`Attempt`].
+//! - Nothing is allocated, except by a call that waits in the queue of a rate. A success reads the clock only
+//!   for a deadline, a report, an [`Attempt`], a rate or the feature `metrics`, and draws a random number only for the [id](Attempt::id) of an [`Attempt`].
 //! - Every form returns the operation's own `Result`. Only [`reported`](drive::Retrying::reported) returns an
 //!   error of its own, which also says what was tried.
 //!
@@ -90,6 +90,7 @@
 //! | `tokio` | tokio's clock and timer for async functions | yes |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
+//! | `rate` | `Rate`: calls share what a 429 says, and find the rate that a service allows | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded); a span for each attempt, where a call asks for it ([`telemetry`]) | no |
 //! | `metrics` | histograms of calls, retries and attempts, and the level of budgets ([`telemetry`]) | no |

@@ -8,7 +8,7 @@ use backoff_cloud::emulator::{Emulator, Reply};
 use examples::panel::Bar;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::client::{Strategy, allow_policy};
 use crate::{Error, Options};
@@ -114,9 +114,14 @@ pub(crate) async fn run(
         });
     }
 
-    let mut samples = Vec::new();
+    // Before the first call.
+    let mut samples = vec![Sample {
+        at: Duration::ZERO,
+        admitted: 0,
+        refused: 0,
+    }];
     let mut took = None;
-    let mut moments = interval(EVERY);
+    let mut moments = interval_at(start + EVERY, EVERY);
     moments.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

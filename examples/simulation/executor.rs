@@ -105,7 +105,10 @@ impl Wake for Woken {
     }
 }
 
-/// Runs the tasks until none of them is left or waits for a timer.
+/// Runs the tasks until all of them have ended.
+///
+/// # Panics
+/// If a task is left that nobody will wake.
 pub(crate) fn run<'a>(time: &Time, tasks: impl IntoIterator<Item = impl Future<Output = ()> + 'a>) {
     let ready = Ready::default();
     let mut tasks: Vec<_> = tasks
@@ -128,7 +131,7 @@ pub(crate) fn run<'a>(time: &Time, tasks: impl IntoIterator<Item = impl Future<O
         let Some(task) = next else {
             match time.advance() {
                 Some(waker) => waker.wake(),
-                None => return,
+                None => break,
             }
             continue;
         };
@@ -142,6 +145,8 @@ pub(crate) fn run<'a>(time: &Time, tasks: impl IntoIterator<Item = impl Future<O
             *future = None;
         }
     }
+    let left = tasks.iter().filter(|(task, _)| task.is_some()).count();
+    assert_eq!(left, 0, "tasks wait for ever");
 }
 
 #[cfg(test)]
@@ -168,6 +173,12 @@ mod tests {
         let expected = [(0, 'c'), (5, 'a'), (5, 'b'), (5, 'c'), (6, 'b'), (7, 'a')];
         assert_eq!(*told.borrow(), expected);
         assert_eq!(time.now(), Duration::from_nanos(7));
+    }
+
+    #[test]
+    #[should_panic(expected = "tasks wait for ever")]
+    fn a_task_that_nobody_wakes_is_an_error() {
+        run(&Time::default(), [std::future::pending()]);
     }
 
     #[test]

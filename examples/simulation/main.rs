@@ -4,7 +4,8 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
-//! `contention --check` says whether the pace of a row is worth being the default.
+//! `contention --check` says whether the pace of a row is worth being the default, and `rate --check` whether a
+//! `Rate` holds its limits.
 //!
 //! | scenario | what happens |
 //! |---|---|
@@ -16,7 +17,8 @@
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
 //! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
-//! services and the time. All strategies are in `strategies.rs`.
+//! services and the time. All strategies are in `strategies.rs`, except those of `rate`: `sharing.rs` has them,
+//! with AWS' adaptive mode and a gate, which the library does not have.
 
 mod batch;
 mod calls;

@@ -24,7 +24,7 @@ const HOP_DEVIATION: Duration = Duration::from_millis(2);
 pub(crate) const CALLS: &str = "calls for a job";
 pub(crate) const TIME: &str = "time / least";
 pub(crate) const DONE: &str = "done, %";
-const SLOW: &str = "99 % done in, s";
+const SLOW: &str = "99 % ended in, s";
 pub(crate) const FAIR: &str = "Jain's index";
 pub(crate) const USED: &str = "90 % used after, s";
 
@@ -100,11 +100,13 @@ const RAISED: Duration = Duration::from_secs(60);
 /// More jobs where the first window takes 3,000 at once.
 const WINDOWS: u32 = 12_000;
 
-pub(crate) const EXPERIMENTS: [Experiment; 17] = [
+pub(crate) const EXPERIMENTS: [Experiment; 19] = [
     experiment("bucket of 1 s, 10 workers", BUCKET).workers(10),
     experiment("bucket of 1 s, 100 workers", BUCKET),
     experiment("bucket of 1 s, 500 workers", BUCKET).workers(500),
     experiment("leaky bucket", LEAKY),
+    experiment("leaky bucket, 10 workers", LEAKY).workers(10),
+    experiment("leaky bucket, 500 workers", LEAKY).workers(500),
     experiment("windows of 60 s", MINUTES).jobs(WINDOWS),
     experiment("bucket of 1 s, Retry-After", BUCKET).hinted(),
     experiment("leaky bucket, Retry-After", LEAKY).hinted(),
@@ -133,7 +135,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 17] = [
 ];
 
 /// Those that are drawn.
-const DRAWN: [usize; 2] = [1, 10];
+const DRAWN: [usize; 2] = [1, 12];
 const LINES: [Sharing; 3] = [Sharing::Nothing, Sharing::Adaptive, Sharing::Rate];
 
 /// How many runs there are for each seed.
@@ -308,7 +310,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let chart = Chart {
         title: headline(&results),
         subtitle: format!(
-            "Means of {seeds} seeds; 100 callers; bars show ± 1 standard error where it is larger than the line."
+            "Means of {seeds} seeds; 100 workers; bars show ± 1 standard error where it is larger than the line."
         ),
         panels: panels.collect(),
     };
@@ -379,7 +381,8 @@ mod tests {
 
     #[test]
     fn who_may_only_try_five_times_gives_up_without_a_queue() {
-        let mut five = EXPERIMENTS[15];
+        let mut five = EXPERIMENTS[17];
+        assert!(five.name.ends_with("five attempts"));
         five.load.jobs = 1_000;
         let results = found(&[five], &[Sharing::Nothing, Sharing::Rate], 2);
         let done = |sharing: Sharing| results.mean(&[five.name, sharing.name()], DONE).unwrap();

@@ -28,39 +28,37 @@ pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
 
 fn verdict(crew: &Crew, experiments: &[Experiment], checked: Sharing) -> Result<Verdict, Error> {
     let results = measure(crew, experiments, &[Sharing::Nothing, checked])?.results;
-    let limits = experiments
-        .iter()
-        .flat_map(|one| limits(one, checked, &results));
+    let limits = experiments.iter().map(|one| limits(one, checked, &results));
+    let limits: Vec<_> = limits.collect::<Result<_, _>>()?;
     Ok(Verdict::new(
         &format!("{}\n", results.table()),
-        limits.collect(),
+        limits.into_iter().flatten().collect(),
     ))
 }
 
-fn limits(experiment: &Experiment, checked: Sharing, results: &Results) -> Vec<Limit> {
+fn limits(
+    experiment: &Experiment,
+    checked: Sharing,
+    results: &Results,
+) -> Result<Vec<Limit>, Error> {
     let name = experiment.name;
     let load = &experiment.load;
-    let of = |sharing: Sharing, measure| results.cell(&[name, sharing.name()], measure);
-    let limit = |what: &str, measured, bound| {
-        Some(Limit {
-            what: what.to_owned(),
-            bound,
-            measured: measured?,
-            at: name.to_owned(),
-        })
+    let of = |sharing: Sharing, measure| {
+        let cell = results.cell(&[name, sharing.name()], measure);
+        cell.ok_or_else(|| format!("{name}, {}: no {measure}", sharing.name()))
     };
-    let own = |measure, bound| limit(measure, of(checked, measure), bound);
-    let mut limits = vec![own(DONE, Bound::AtLeast(100.0))];
+    let limit = |what: &str, measured, bound| Limit {
+        what: what.to_owned(),
+        bound,
+        measured,
+        at: name.to_owned(),
+    };
+    let own = |measure, bound| of(checked, measure).map(|own| limit(measure, own, bound));
+    let mut limits = vec![own(DONE, Bound::AtLeast(100.0))?];
     for measure in [CALLS, TIME] {
-        let alone = of(Sharing::Nothing, measure);
-        let ratio = of(checked, measure)
-            .zip(alone)
-            .map(|(own, alone)| own.over(alone));
-        limits.push(limit(
-            &format!("{measure} / full jitter's"),
-            ratio,
-            Bound::AtMost(WORST),
-        ));
+        let ratio = of(checked, measure)?.over(of(Sharing::Nothing, measure)?);
+        let what = format!("{measure} / full jitter's");
+        limits.push(limit(&what, ratio, Bound::AtMost(WORST)));
     }
     if load.trickle == 0 && !load.quota.is_raised() {
         let (calls, time) = match (load.processes, load.workers) {
@@ -68,14 +66,16 @@ fn limits(experiment: &Experiment, checked: Sharing, results: &Results) -> Vec<L
             (1, _) => MANY_WORKERS,
             _ => PROCESSES,
         };
-        limits.push(own(CALLS, Bound::AtMost(calls)));
-        limits.push(own(TIME, Bound::AtMost(time)));
-        limits.push(own(FAIR, Bound::AtLeast(JAIN)));
+        limits.push(own(CALLS, Bound::AtMost(calls))?);
+        limits.push(own(TIME, Bound::AtMost(time))?);
     }
-    if !load.quota.has_windows() {
-        limits.push(own(USED, Bound::AtMost(FOUND)));
+    if load.processes > 1 {
+        limits.push(own(FAIR, Bound::AtLeast(JAIN))?);
     }
-    limits.into_iter().flatten().collect()
+    if load.quota.is_raised() && !load.quota.has_windows() {
+        limits.push(own(USED, Bound::AtMost(FOUND))?);
+    }
+    Ok(limits)
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_rate_holds_the_limits_that_full_jitter_misses() {
         // One process, several, and a limit that is raised: all limits that there are.
-        let experiments = [1, 8, 10].map(|number| EXPERIMENTS[number]);
+        let experiments = [1, 10, 12].map(|number| EXPERIMENTS[number]);
         let crew = Crew::silent(2);
         let verdict = |checked| verdict(&crew, &experiments, checked).unwrap();
         let rate = verdict(Sharing::Rate);

@@ -54,7 +54,7 @@ impl Verdict {
     /// The table of the limits comes after this text.
     pub(crate) fn new(text: &str, limits: Vec<Limit>) -> Self {
         let rows: Vec<_> = limits.iter().map(Limit::row).collect();
-        let header = ["limit", "worst with", "measured", "", ""];
+        let header = ["limit", "with", "measured", "", ""];
         let table = examples::table::table(&header, 2, &rows);
         let text = format!("{text}{table}\n");
         Self { text, limits }

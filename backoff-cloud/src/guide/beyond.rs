@@ -14,8 +14,8 @@
 //! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
 //! | a read is slow now and then | a second request to another server (hedging) | inside one attempt |
 //!
-//! So, from the outside in: **cache or queue, fallback, retry with its budget, rate limit, bulkhead, circuit
-//! breaker, time limit of the attempt, request.**
+//! So, from the outside in: **cache or queue, fallback, retry with its budget and its rate, rate limit,
+//! bulkhead, circuit breaker, time limit of the attempt, request.**
 //!
 //! # A rate limit
 //!

@@ -15,8 +15,14 @@
 //!
 //! With the feature `rate`, declare one `static` for each limit, and name it in every policy for that limit:
 //!
-#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(
+    all(feature = "macros", feature = "rate", feature = "tokio"),
+    doc = "```"
+)]
+#![cfg_attr(
+    not(all(feature = "macros", feature = "rate", feature = "tokio")),
+    doc = "```ignore"
+)]
 //! use backoff_cloud::{Policy, Rate, TimedOut, retry};
 //!
 //! static GMAIL: Rate = Rate::new();
@@ -48,8 +54,9 @@
 //!   queue. After another failure the call waits as the policy says, and then joins the queue.
 //! - The time in the queue is no attempt and costs no token of a budget. It counts against `deadline` and
 //!   `timeout`. `attempt_timeout` begins with the attempt.
-//! - A retry whose turn would come after the deadline ends at once with its last error and
-//!   [`StopReason::Rate`](crate::StopReason::Rate).
+//! - A retry whose turn would come after the deadline, as the rate is now, ends at once with its last error and
+//!   [`StopReason::Rate`](crate::StopReason::Rate). A retry that already waits in the queue keeps its place; only
+//!   `timeout` and `max_wait` end its waiting.
 //! - A call that is dropped leaves the queue. A call that is not polled keeps its place, and every call behind
 //!   it waits: do not hold a future that has been polled once and is not polled again.
 //!
@@ -59,8 +66,14 @@
 //! may wait in the queue. After that time the call ends with an error made from
 //! [`TimedOut`](crate::TimedOut), and nothing was sent:
 //!
-#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(
+    all(feature = "macros", feature = "rate", feature = "tokio"),
+    doc = "```"
+)]
+#![cfg_attr(
+    not(all(feature = "macros", feature = "rate", feature = "tokio")),
+    doc = "```ignore"
+)]
 //! use backoff_cloud::{Rate, TimedOut, retry};
 //!
 //! static GMAIL: Rate = Rate::new();
@@ -80,8 +93,14 @@
 //! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit,
 //! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate):
 //!
-#![cfg_attr(all(feature = "rate", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "rate", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(
+    all(feature = "macros", feature = "rate", feature = "tokio"),
+    doc = "```"
+)]
+#![cfg_attr(
+    not(all(feature = "macros", feature = "rate", feature = "tokio")),
+    doc = "```ignore"
+)]
 //! use backoff_cloud::{Policy, Rate, TimedOut};
 //! use std::{collections::HashMap, sync::{Arc, Mutex}};
 //!
@@ -120,15 +139,20 @@
 //!
 //! # What not to expect
 //!
-//! - A `Rate` obeys hints. Hints that are always far too long cost time: 1.39 times the least, where jitter
-//!   that ignores nothing but its own waits takes 1.03.
-//! - A quota of a few calls a minute with one or two callers: 1.36 calls for each job against 1.10 with jitter.
-//!   `Rate::new().settle(Duration::from_secs(40))` helps.
-//! - Two workers in fixed windows of a second whose hints are whole seconds: 1.34 times the least time against
-//!   1.05.
-//! - A limit of about five calls at the same time, each of seconds: use a semaphore.
-//! - Several processes share nothing but the 429s of the service. They converge, and share a limit of each
-//!   second evenly; windows of a minute are not shared evenly.
+//! Full jitter alone is better in these cases:
+//!
+//! - The hints of the service are always far too long. A `Rate` obeys them and takes 1.39 times the least time;
+//!   full jitter takes 1.03 times.
+//! - One or two callers have a quota of a few calls a minute. They make 1.36 calls for each job with a `Rate`, and
+//!   1.10 with full jitter. `Rate::new().settle(Duration::from_secs(40))` helps.
+//! - Two workers meet fixed windows of a second whose hints are whole seconds. They take 1.34 times the least time
+//!   with a `Rate`, and 1.05 times with full jitter.
+//!
+//! And some limits need something else:
+//!
+//! - A service takes about five calls at the same time, and each call takes seconds. Use a semaphore.
+//! - Several processes share nothing but the 429s of the service. They share a limit per second evenly, and a limit
+//!   in windows of a minute unevenly.
 //! - The clients of [Google](crate::gax) and [AWS](crate::aws) have loops of their own, which do not ask a
 //!   `Rate`. Neither do [`resuming`](crate::Policy::resuming) and [`RetryState`](crate::RetryState).
 //!

@@ -1,11 +1,7 @@
 //! Calls that share a rate, against services that allow so many calls a second, in virtual time.
 
 use backoff_core::{Fault, Policy, Rate, TimedOut};
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::Cell, rc::Rc, time::Duration};
 use tokio::{
     task::LocalSet,
     time::{Instant, sleep},
@@ -48,7 +44,6 @@ struct Bucket {
     tokens: Cell<f64>,
     filled: Cell<Instant>,
     calls: Cell<u32>,
-    order: RefCell<Vec<u32>>,
 }
 
 impl Bucket {
@@ -58,7 +53,6 @@ impl Bucket {
             tokens: Cell::new(per_second),
             filled: Cell::new(Instant::now()),
             calls: Cell::new(0),
-            order: RefCell::default(),
         })
     }
 
@@ -72,12 +66,7 @@ impl Bucket {
         self.tokens
             .set(if admitted { tokens - 1.0 } else { tokens });
         sleep(Duration::from_millis(10)).await;
-        if admitted {
-            self.order.borrow_mut().push(caller);
-            Ok(caller)
-        } else {
-            Err(Refused::Throttled(None))
-        }
+        admitted.then_some(caller).ok_or(Refused::Throttled(None))
     }
 }
 
