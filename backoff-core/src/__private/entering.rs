@@ -13,6 +13,8 @@ use crate::{
     rate::{Left, Queued, Rate},
     runtime::{BlockingSleep, Clock, Sleep},
 };
+#[cfg(not(feature = "rate"))]
+use core::future;
 use core::{
     future::{Future, poll_fn},
     pin::Pin,
@@ -20,6 +22,7 @@ use core::{
     task::Poll,
     time::Duration,
 };
+#[cfg(feature = "rate")]
 use pin_project_lite::pin_project;
 
 /// A call in the queue of its rate. Ready when the attempt may begin, or when the time of the call is over.
@@ -43,6 +46,18 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
     }
 }
 
+/// The pause of a function, without rates.
+#[cfg(not(feature = "rate"))]
+pub use super::step::sleep as wait;
+
+/// Without rates, no attempt waits for its turn.
+#[cfg(not(feature = "rate"))]
+#[inline]
+pub fn turn<C: Sleep>(_: Option<Entering<'_, C>>) -> future::Ready<Option<TimedOut>> {
+    future::ready(None)
+}
+
+#[cfg(feature = "rate")]
 pin_project! {
     /// What an annotated function waits for between two attempts. One type for both, so that dropping the
     /// function's future is one comparison and one call for each.
@@ -55,6 +70,7 @@ pin_project! {
     }
 }
 
+#[cfg(feature = "rate")]
 impl<C: Clock + Sleep> Future for Wait<'_, C> {
     type Output = Option<TimedOut>;
 
@@ -69,6 +85,7 @@ impl<C: Clock + Sleep> Future for Wait<'_, C> {
 }
 
 /// The pause of a function whose policy may have a rate.
+#[cfg(feature = "rate")]
 #[inline]
 #[track_caller]
 pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
@@ -77,6 +94,7 @@ pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
 }
 
 /// The wait for a turn.
+#[cfg(feature = "rate")]
 #[inline]
 pub fn turn<C: Sleep>(entering: Option<Entering<'_, C>>) -> Wait<'_, C> {
     entering.map_or(Wait::Over, |entering| Wait::Turn { entering })

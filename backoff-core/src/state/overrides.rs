@@ -35,6 +35,7 @@ pub struct Overrides<'b> {
     /// The operation cannot be repeated, because its input is used up.
     unrepeatable: bool,
     budget: Option<&'b Budget>,
+    #[cfg(feature = "rate")]
     rate: Option<&'b Rate>,
 }
 
@@ -54,6 +55,7 @@ impl<'b> Overrides<'b> {
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
+        #[cfg(feature = "rate")]
         rate: None,
     };
 
@@ -109,6 +111,7 @@ impl<'b> Overrides<'b> {
             timeout: if timeout < earlier { timeout } else { earlier },
             cut: true,
             budget: None,
+            #[cfg(feature = "rate")]
             rate: None,
             ..before
         }
@@ -170,6 +173,7 @@ impl<'b> Overrides<'b> {
     }
 }
 
+#[cfg(feature = "rate")]
 impl<'b> Overrides<'b> {
     /// The same overrides with this rate; without overrides, the rate alone.
     #[inline]
@@ -179,6 +183,24 @@ impl<'b> Overrides<'b> {
             rate: Some(rate),
             ..overrides
         }
+    }
+
+    /// The rate whose queue comes before the next attempt. A loop that does not ask its policy's rate has none.
+    #[inline]
+    pub(crate) fn rate(this: Option<&Self>) -> Option<&'b Rate> {
+        this?.rate
+    }
+}
+
+#[cfg(not(feature = "rate"))]
+impl<'b> Overrides<'b> {
+    pub(crate) fn with_rate(_: Option<&Self>, rate: &'b Rate) -> Self {
+        match *rate {}
+    }
+
+    #[inline]
+    pub(crate) fn rate(_: Option<&Self>) -> Option<&'b Rate> {
+        None
     }
 }
 
@@ -258,12 +280,6 @@ impl<'b> Overrides<'b> {
     #[inline]
     pub(crate) fn waits_as_first(this: Option<&Self>) -> bool {
         this.is_some_and(|overrides| overrides.uncounted == ALL)
-    }
-
-    /// The rate whose queue comes before the next attempt. A loop that does not ask its policy's rate has none.
-    #[inline]
-    pub(crate) fn rate(this: Option<&Self>) -> Option<&'b Rate> {
-        this?.rate
     }
 
     /// The budget that pays for retries.

@@ -199,13 +199,13 @@ impl Packed {
     /// Whether a rate counts a running attempt.
     #[inline]
     pub(super) fn is_in_flight(&self) -> bool {
-        self.rest[OPEN_BYTE] & IN_FLIGHT_BIT != 0
+        cfg!(feature = "rate") && self.rest[OPEN_BYTE] & IN_FLIGHT_BIT != 0
     }
 
     /// Whether something must be given back when the call is dropped: a payment, or a running attempt.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
-        self.rest[OPEN_BYTE] & (HELD_BIT | IN_FLIGHT_BIT) != 0
+        self.is_held() || self.is_in_flight()
     }
 
     /// A rate counts the attempt that begins after the refusal with this number.

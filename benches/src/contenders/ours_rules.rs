@@ -2,7 +2,9 @@
 
 use super::ours::{AtOnce, POLICY};
 use crate::operation::{self, ApiError, UNAVAILABLE, ready_sleep, succeed};
-use backoff_core::{Budget, Jitter, Policy, Rate, Report, RetryError, TimedOut, retry};
+#[cfg(feature = "rate")]
+use backoff_core::Rate;
+use backoff_core::{Budget, Jitter, Policy, Report, RetryError, TimedOut, retry};
 use std::{cell::Cell, future::Future, hint::black_box, time::Duration};
 
 impl From<TimedOut> for ApiError {
@@ -57,13 +59,17 @@ fn minute() -> Duration {
 }
 
 /// A rate that stays off, because no attempt is refused.
+#[cfg(feature = "rate")]
 static OFF: Rate = Rate::new();
+#[cfg(feature = "rate")]
 const RATE: Policy = POLICY.rate(&OFF);
 
+#[cfg(feature = "rate")]
 pub fn rate(n: u64) -> impl Future<Output = Result<u64, ApiError>> {
     RATE.retry(move || async move { succeed(n) })
 }
 
+#[cfg(feature = "rate")]
 #[retry(policy = RATE)]
 pub async fn rate_attribute(n: u64) -> Result<u64, ApiError> {
     succeed(n)

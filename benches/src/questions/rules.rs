@@ -84,6 +84,7 @@ pub(super) fn cases() -> Cases {
         rules::attempt_timeout_attribute,
         rules::attempt_timeout
     );
+    #[cfg(feature = "rate")]
     both!(
         cases,
         success,
