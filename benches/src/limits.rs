@@ -126,7 +126,7 @@ const WITH_RATE: &[Limit] = &[
     limit("success", FUNCTION, "in place", 103.0), // without the feature: 98
     limit("success", ATTRIBUTE, "moved", 124.0),   // 121
     limit("success", FUNCTION, "moved", 146.0),    // 141
-    limit("success", ATTRIBUTE, "run time, moved", 135.0), // 121
+    limit("success", ATTRIBUTE, "run time, moved", 135.0), // 124
     limit("retry", ATTRIBUTE, "a retry, ready timer", 155.0), // 145
     limit("retry", FUNCTION, "a retry, ready timer", 179.0), // 153
     limit("decision", "ours", "judge and decide", 92.0),
