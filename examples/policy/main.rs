@@ -7,10 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use backoff_cloud::{
-    Policy, aip194, aws, azure, dynamodb, firestore, iam, memorystore, plain_http, postgres,
-    pubsub,
+    Policy, presets,
     schedule::{Fits, PlannedWait},
-    spanner, storage,
 };
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -22,39 +20,8 @@ use rand::{RngExt as _, SeedableRng as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The presets, and a policy of each algorithm.
-const PRESETS: &[(&str, Policy)] = &[
-    ("iam::REQUEST", iam::REQUEST),
-    ("iam::NOT_IDEMPOTENT", iam::NOT_IDEMPOTENT),
-    ("iam::READ_MODIFY_WRITE", iam::READ_MODIFY_WRITE),
-    ("iam::AFTER_GRANT", iam::AFTER_GRANT),
-    ("memorystore::REQUEST", memorystore::REQUEST),
-    ("memorystore::OPERATION", memorystore::OPERATION),
-    ("memorystore::DATA", memorystore::DATA),
-    ("storage::REQUEST", storage::REQUEST),
-    ("storage::NOT_IDEMPOTENT", storage::NOT_IDEMPOTENT),
-    ("storage::READ_MODIFY_WRITE", storage::READ_MODIFY_WRITE),
-    ("pubsub::PUBLISH", pubsub::PUBLISH),
-    ("pubsub::STREAMING_PULL", pubsub::STREAMING_PULL),
-    ("pubsub::TOPIC_READ", pubsub::TOPIC_READ),
-    ("pubsub::TOPIC_WRITE", pubsub::TOPIC_WRITE),
-    ("pubsub::PULL", pubsub::PULL),
-    ("pubsub::SUBSCRIPTION_READ", pubsub::SUBSCRIPTION_READ),
-    ("pubsub::SUBSCRIPTION_WRITE", pubsub::SUBSCRIPTION_WRITE),
-    ("firestore::TRANSACTION", firestore::TRANSACTION),
-    ("spanner::TRANSACTION", spanner::TRANSACTION),
-    ("aip194::REQUEST", aip194::REQUEST),
-    ("aip194::NOT_IDEMPOTENT", aip194::NOT_IDEMPOTENT),
-    ("aws::STANDARD", aws::STANDARD),
-    ("dynamodb::REQUEST", dynamodb::REQUEST),
-    ("dynamodb::READ_MODIFY_WRITE", dynamodb::READ_MODIFY_WRITE),
-    ("azure::REQUEST", azure::REQUEST),
-    ("azure::STORAGE", azure::STORAGE),
-    ("azure::READ_MODIFY_WRITE", azure::READ_MODIFY_WRITE),
-    ("postgres::TRANSACTION", postgres::TRANSACTION),
-    ("plain_http::BY_METHOD", plain_http::BY_METHOD),
-    ("plain_http::IDEMPOTENT", plain_http::IDEMPOTENT),
-    ("plain_http::NOT_IDEMPOTENT", plain_http::NOT_IDEMPOTENT),
+/// A policy of each algorithm, beside the presets.
+const ALGORITHMS: [(&str, Policy); 7] = [
     ("Policy::exponential", Policy::exponential()),
     ("Policy::constant", Policy::constant(SECOND)),
     ("Policy::fibonacci", Policy::fibonacci(SECOND)),
@@ -64,13 +31,17 @@ const PRESETS: &[(&str, Policy)] = &[
     ("Policy::connect_retry", Policy::connect_retry()),
 ];
 
+fn policies() -> impl Iterator<Item = &'static (&'static str, Policy)> {
+    presets::ALL.iter().chain(&ALGORITHMS)
+}
+
 /// Shows what a policy will do: in words, as a table of its waits, and drawn.
 #[derive(Parser)]
 struct Options {
     /// Which policy.
     #[arg(
         default_value = "iam::READ_MODIFY_WRITE",
-        value_parser = PossibleValuesParser::new(PRESETS.iter().map(|preset| preset.0))
+        value_parser = PossibleValuesParser::new(policies().map(|policy| policy.0))
     )]
     policy: String,
     /// How many retries to show at most.
@@ -92,9 +63,8 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Drawn {
-    let (name, policy) = PRESETS
-        .iter()
-        .find(|preset| preset.0 == options.policy)
+    let (name, policy) = policies()
+        .find(|policy| policy.0 == options.policy)
         .ok_or_else(|| format!("there is no policy `{}`", options.policy))?;
     let planned: Vec<_> = policy.schedule().take(options.retries as usize).collect();
     let means = means(policy, planned.len());

@@ -1,51 +1,14 @@
 //! The tables of the page are those of the policies.
 
+use super::{ALL, CELLS};
 use crate::reply::{Says, broken, grpc, life, of_kind, retries, table};
 use backoff_core::{Decision, Delivery, FaultKind, GrpcCode, Policy, RetryState, StopReason};
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-const PAGE: &str = include_str!("../presets.rs");
-const WAITS: &str = "//! | preset | for | waits | jitter | ends after |";
-const FAILURES: &str = "//! | preset | HTTP statuses | gRPC codes | conflict | lost reply |";
-
-macro_rules! constants {
-    ($($module:ident: $($name:ident)+,)+) => {
-        [$($((concat!(stringify!($module), "::", stringify!($name)), crate::$module::$name)),+),+]
-    };
-}
-
-fn constants() -> [(&'static str, Policy); 31] {
-    constants! {
-        aip194: REQUEST NOT_IDEMPOTENT,
-        aws: STANDARD,
-        azure: REQUEST STORAGE READ_MODIFY_WRITE,
-        dynamodb: REQUEST READ_MODIFY_WRITE,
-        firestore: TRANSACTION,
-        iam: REQUEST NOT_IDEMPOTENT READ_MODIFY_WRITE AFTER_GRANT,
-        memorystore: REQUEST OPERATION DATA,
-        plain_http: BY_METHOD IDEMPOTENT NOT_IDEMPOTENT,
-        postgres: TRANSACTION,
-        pubsub: PUBLISH STREAMING_PULL TOPIC_READ TOPIC_WRITE PULL SUBSCRIPTION_READ SUBSCRIPTION_WRITE,
-        spanner: TRANSACTION,
-        storage: REQUEST NOT_IDEMPOTENT READ_MODIFY_WRITE,
-    }
-}
-
-/// The rows of the table with these columns: the name of the preset, and the other cells.
-fn rows(columns: &str) -> Vec<(&'static str, Vec<&'static str>)> {
-    let lines = PAGE.lines().skip_while(|line| *line != columns);
-    let rows = lines.skip(2).map_while(|line| line.strip_prefix("//! | "));
-    rows.map(|row| {
-        let mut cells = row.trim_end_matches(" |").split(" | ");
-        let preset = cells.next().and_then(|cell| cell.split('`').nth(1));
-        (preset.expect(row), cells.collect())
-    })
-    .collect()
-}
-
-fn policy(name: &str) -> Policy {
-    let found = constants().into_iter().find(|(preset, _)| *preset == name);
-    found.expect(name).1
+/// The rows of both tables: the preset, its name, and the cells of each table.
+fn rows() -> impl Iterator<Item = (&'static str, Policy, [&'static str; 4], [&'static str; 4])> {
+    let rows = ALL.iter().zip(CELLS);
+    rows.map(|(&(name, policy), &(waits, failures))| (name, policy, waits, failures))
 }
 
 /// All public policies in the sources, as `module::NAME`.
@@ -67,16 +30,13 @@ fn public_policies(folder: &Path, module: Option<&str>, found: &mut BTreeSet<Str
 }
 
 #[test]
-fn every_public_policy_has_one_row_in_both_tables() {
+fn every_public_policy_has_one_row() {
     let mut public = BTreeSet::new();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     public_policies(&sources, None, &mut public);
-    for columns in [WAITS, FAILURES] {
-        let rows = rows(columns);
-        let named: BTreeSet<_> = rows.iter().map(|(name, _)| (*name).to_owned()).collect();
-        assert_eq!(named, public);
-        assert_eq!(rows.len(), public.len(), "a preset has two rows");
-    }
+    let named: BTreeSet<_> = ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    assert_eq!(named, public);
+    assert_eq!(ALL.len(), public.len(), "a preset has two rows");
 }
 
 /// A time such as `1,800 s` or `20 ms`, in seconds.
@@ -135,14 +95,11 @@ fn the_waits_are_those_of_the_policies() {
         delivery: Some(Delivery::NotSent),
         ..of_kind(kind)
     };
-    for (name, cells) in rows(WAITS) {
-        let [_, waits, jitter, _] = cells[..] else {
-            panic!("{name} has {} cells", cells.len());
-        };
+    for (name, policy, [_, waits, jitter, _], _) in rows() {
         let (plain, throttled) = waits
             .split_once(", after throttling ")
             .unwrap_or((waits, waits));
-        let policy = policy(name).without_budget();
+        let policy = policy.without_budget();
         let policy = policy.max_attempts(MANY + 1).deadline(Duration::MAX);
         for (kind, formula) in [
             (FaultKind::Transient, Formula::read(plain)),
@@ -174,9 +131,7 @@ fn decision(policy: &Policy, failures: u32, at: Duration) -> Decision {
 
 #[test]
 fn the_ends_are_those_of_the_policies() {
-    for (name, cells) in rows(WAITS) {
-        let policy = policy(name);
-        let said = cells[3];
+    for (name, policy, [.., said], _) in rows() {
         let limits = said.strip_suffix(", or when the budget is empty");
         let without = policy.without_budget();
         assert_eq!(limits.is_some(), policy != without, "{name}");
@@ -223,8 +178,7 @@ fn joined(parts: Vec<String>) -> String {
 #[test]
 fn the_failures_are_those_of_the_policies() {
     let yes = |is: bool| if is { "yes" } else { "no" };
-    for (name, cells) in rows(FAILURES) {
-        let policy = policy(name);
+    for (name, policy, _, cells) in rows() {
         let (statuses, codes) = table(&policy);
         let codes = codes.iter().map(|code| format!("`{}`", code.name()));
         let row = [
@@ -240,7 +194,7 @@ fn the_failures_are_those_of_the_policies() {
 
 #[test]
 fn the_code_of_a_reply_counts_and_its_status_does_not() {
-    for (name, policy) in constants() {
+    for &(name, policy) in ALL {
         for code in GrpcCode::ALL {
             let alone = policy.judge(&grpc(code));
             for status in 400..600 {

@@ -162,7 +162,7 @@ impl<B> Fault for Response<B> {
 
     fn retry_after(&self) -> Option<Duration> {
         hint::longest(
-            |header| self.headers().get_all(header.name()),
+            |name| self.headers().get_all(name),
             SystemTime::now(),
         )
     }

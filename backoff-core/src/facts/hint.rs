@@ -66,16 +66,29 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
     Some(time(whole, Duration::from_secs)?.saturating_add(rest))
 }
 
-/// The longest hint in the headers `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and
-/// `x-amz-retry-after`. The last three headers are in milliseconds. Invalid headers are ignored.
+/// The hint in the headers of a reply. Invalid headers are ignored.
 ///
-/// A date in `Retry-After` is compared with the reply's own `Date`, so that a client whose clock is
-/// wrong waits as long as the server asks. `now`, the client's wall clock, is used if the reply has no
-/// valid `Date`.
+/// The longest of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `x-amz-retry-after` counts. The last
+/// three are in milliseconds. If a reply has none of these, the longest time counts until a quota is there again that
+/// is used up (what remains of it is `0`):
+///
+/// | headers | senders | form of the time |
+/// |---|---|---|
+/// | `RateLimit` | Cloudflare, express-rate-limit | `"default";r=0;t=30` or `limit=5, remaining=0, reset=30`: seconds |
+/// | `RateLimit-Remaining`, `RateLimit-Reset` | older drafts of the same; GitLab | seconds, or an epoch |
+/// | `x-ratelimit-remaining`, `x-ratelimit-reset` | GitHub and others | seconds, or an epoch |
+/// | `x-ratelimit-remaining-*`, `x-ratelimit-reset-*`, with `requests` and `tokens` | OpenAI | `1s`, `6m0s`, `12ms` |
+/// | `anthropic-ratelimit-*-remaining`, `-reset`, with `requests`, `tokens`, `input-tokens`, `output-tokens` | Anthropic | RFC 3339 |
+///
+/// A number from 10⁹ on is an epoch, in seconds; one from 10¹¹ on is an epoch in milliseconds. A date and an epoch are
+/// compared with the reply's own `Date`, so that a client whose clock is wrong waits as long as the server asks.
+/// `now`, the client's wall clock, is used if the reply has no valid `Date`.
 ///
 /// Sources: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3), section 10.2.3;
 /// Azure's [constants](https://docs.rs/azure_core/latest/azure_core/http/headers/index.html); the
-/// [retries](https://docs.aws.amazon.com/sdk-for-python/v1/guide/config-retries.html) of AWS' SDKs.
+/// [retries](https://docs.aws.amazon.com/sdk-for-python/v1/guide/config-retries.html) of AWS' SDKs; the
+/// [draft](https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/) of the IETF, and the pages of the
+/// senders.
 ///
 /// ```
 /// use backoff_core::hint;
@@ -83,20 +96,20 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// # use http_1 as http;
 ///
 /// let mut headers = http::HeaderMap::new();
+/// headers.insert("x-ratelimit-remaining", "0".parse().unwrap());
+/// headers.insert("x-ratelimit-reset", "784111807".parse().unwrap());
+/// headers.insert("date", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+/// let hint = |headers| hint::in_headers(headers, SystemTime::UNIX_EPOCH);
+/// assert_eq!(hint(&headers), Some(Duration::from_secs(30)));
+///
 /// headers.insert("retry-after", "2".parse().unwrap());
 /// headers.insert("retry-after-ms", "2500".parse().unwrap());
-/// let longest = hint::in_headers(&headers, SystemTime::UNIX_EPOCH);
-/// assert_eq!(longest, Some(Duration::from_millis(2_500)));
-///
-/// headers.insert("date", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
-/// headers.insert("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT".parse().unwrap());
-/// let longest = hint::in_headers(&headers, SystemTime::UNIX_EPOCH);
-/// assert_eq!(longest, Some(Duration::from_secs(30)));
+/// assert_eq!(hint(&headers), Some(Duration::from_millis(2_500)));
 /// ```
 #[cfg(feature = "http-1")]
 pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Duration> {
-    let values = |name: Header| {
-        let values = headers.get_all(&HEADERS[name as usize]).iter();
+    let values = |name: &'static str| {
+        let values = headers.get_all(name).iter();
         values.filter_map(|it| it.to_str().ok())
     };
     (!headers.is_empty())
@@ -104,63 +117,101 @@ pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Durati
         .flatten()
 }
 
-/// A header with a hint, or with the date of the reply.
+/// What remains of a quota, and when it is there again.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
-#[derive(Clone, Copy)]
-pub(crate) enum Header {
-    RetryAfter,
-    RetryAfterMs,
-    AzureRetryAfterMs,
-    AmazonRetryAfter,
-    Date,
-}
-
-/// The name of each [`Header`].
-#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
-const NAMES: [&str; 5] = [
-    "retry-after",
-    "retry-after-ms",
-    "x-ms-retry-after-ms",
-    "x-amz-retry-after",
-    "date",
+const QUOTAS: [(&str, &str); 8] = [
+    ("ratelimit-remaining", "ratelimit-reset"),
+    ("x-ratelimit-remaining", "x-ratelimit-reset"),
+    (
+        "x-ratelimit-remaining-requests",
+        "x-ratelimit-reset-requests",
+    ),
+    ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    (
+        "anthropic-ratelimit-requests-remaining",
+        "anthropic-ratelimit-requests-reset",
+    ),
+    (
+        "anthropic-ratelimit-tokens-remaining",
+        "anthropic-ratelimit-tokens-reset",
+    ),
+    (
+        "anthropic-ratelimit-input-tokens-remaining",
+        "anthropic-ratelimit-input-tokens-reset",
+    ),
+    (
+        "anthropic-ratelimit-output-tokens-remaining",
+        "anthropic-ratelimit-output-tokens-reset",
+    ),
 ];
 
-/// The same names, parsed once.
-#[cfg(feature = "http-1")]
-static HEADERS: [http_1::HeaderName; 5] = {
-    let [a, b, c, d, e] = NAMES;
-    [
-        http_1::HeaderName::from_static(a),
-        http_1::HeaderName::from_static(b),
-        http_1::HeaderName::from_static(c),
-        http_1::HeaderName::from_static(d),
-        http_1::HeaderName::from_static(e),
-    ]
-};
-
-#[cfg(feature = "aws-smithy-1")]
-impl Header {
-    pub(crate) const fn name(self) -> &'static str {
-        NAMES[self as usize]
-    }
-}
-
-/// The longest hint in the headers. `values` gives all values of one header.
+/// The hint in the headers. `values` gives all values of one header.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
-    values: impl Fn(Header) -> V,
+    values: impl Fn(&'static str) -> V,
     client: SystemTime,
 ) -> Option<Duration> {
-    use Header::{AmazonRetryAfter, AzureRetryAfterMs, Date, RetryAfter, RetryAfterMs};
-    let milliseconds = [RetryAfterMs, AzureRetryAfterMs, AmazonRetryAfter]
+    let milliseconds = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry-after"]
         .map(|name| values(name).filter_map(retry_after_ms).max());
     let sent = || {
-        let date = values(Date).next()?;
+        let date = values("date").next()?;
         httpdate::parse_http_date(date.trim_matches([' ', '\t'])).ok()
     };
-    let seconds =
-        values(RetryAfter).filter_map(|value| retry_after(value, sent().unwrap_or(client)));
-    milliseconds.into_iter().max().flatten().max(seconds.max())
+    let sent = || sent().unwrap_or(client);
+    let seconds = values("retry-after").filter_map(|value| retry_after(value, sent()));
+    let asked = milliseconds.into_iter().max().flatten().max(seconds.max());
+    asked.or_else(|| {
+        let used_up = QUOTAS.iter().filter(|(remaining, _)| {
+            let mut remaining = values(remaining);
+            remaining.any(|value| value.trim() == "0")
+        });
+        let resets = used_up.flat_map(|(_, reset)| values(reset));
+        let resets = resets.filter_map(|value| reset(value.trim(), sent()));
+        resets
+            .max()
+            .max(values("ratelimit").filter_map(rate_limit).max())
+    })
+}
+
+/// The time until a quota is there again.
+#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
+fn reset(value: &str, sent: SystemTime) -> Option<Duration> {
+    let since_epoch = |sent: SystemTime| sent.duration_since(SystemTime::UNIX_EPOCH).ok();
+    if let Some(seconds) = time(value, Duration::from_secs) {
+        let epoch = match seconds.as_secs() {
+            0..1_000_000_000 => return Some(seconds),
+            1_000_000_000..100_000_000_000 => seconds,
+            millis => Duration::from_millis(millis),
+        };
+        return Some(epoch.saturating_sub(since_epoch(sent)?));
+    }
+    if let Ok(time) = humantime::parse_rfc3339(value) {
+        return Some(time.duration_since(sent).unwrap_or(Duration::ZERO));
+    }
+    humantime::parse_duration(value).ok()
+}
+
+/// The longest time in the field `RateLimit` until a quota is there again that is used up.
+#[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
+fn rate_limit(value: &str) -> Option<Duration> {
+    // The older form is one quota with its parts separated by commas.
+    let is_one = value.contains("remaining=");
+    let quotas = value.split(move |c| c == ',' && !is_one);
+    let quota = |quota: &str| {
+        let parts = quota
+            .split([';', ','])
+            .filter_map(|part| part.split_once('='));
+        let parts: Vec<_> = parts
+            .map(|(name, value)| (name.trim(), value.trim()))
+            .collect();
+        let part = |names: [&str; 2]| {
+            let mut parts = parts.iter().filter(|(name, _)| names.contains(name));
+            parts.next().map(|(_, value)| *value)
+        };
+        let is_used_up = part(["r", "remaining"])? == "0";
+        is_used_up.then(|| time(part(["t", "reset"])?, Duration::from_secs))?
+    };
+    quotas.filter_map(quota).max()
 }
 
 /// The gRPC header or trailer of a [`Pushback`]: `grpc-retry-pushback-ms`.
@@ -313,6 +364,87 @@ mod tests {
         assert_eq!(append("retry-after", b"7"), ms(7_000));
     }
 
+    /// Rows: the headers, and the seconds of the hint. The reply was sent at 10⁹ s, and the client's clock is
+    /// two hours late.
+    #[cfg(feature = "http-1")]
+    #[test]
+    fn a_quota_that_is_used_up_says_when_it_is_there_again() {
+        let github = |left: &str, reset: &str| {
+            format!("x-ratelimit-remaining: {left}|x-ratelimit-reset: {reset}")
+        };
+        let openai = |left: &str, reset: &str| {
+            format!("x-ratelimit-remaining-tokens: {left}|x-ratelimit-reset-tokens: {reset}")
+        };
+        let anthropic = |left: &str, reset: &str| {
+            format!(
+                "anthropic-ratelimit-input-tokens-remaining: {left}|anthropic-ratelimit-input-tokens-reset: {reset}"
+            )
+        };
+        let both = format!(
+            "{}|{}",
+            openai("0", "1s"),
+            openai("0", "3s").replace("tokens", "requests")
+        );
+        let explicit = format!("{}|retry-after: 2", github("0", "30"));
+        for (headers, hint) in [
+            (r#"ratelimit: "default";r=0;t=30"#.to_owned(), Some(30.0)),
+            (
+                r#"ratelimit: "a";r=5;t=60, "b";t=7;r=0"#.to_owned(),
+                Some(7.0),
+            ),
+            (r#"ratelimit: "a,b";r=0;t=7"#.to_owned(), Some(7.0)),
+            (r#"ratelimit: "default";r=50;t=30"#.to_owned(), None),
+            (r#"ratelimit: "default";r=0"#.to_owned(), None),
+            (
+                "ratelimit: limit=5, remaining=0, reset=30".to_owned(),
+                Some(30.0),
+            ),
+            ("ratelimit: limit=5, remaining=2, reset=30".to_owned(), None),
+            (
+                "ratelimit-remaining: 0|ratelimit-reset: 12".to_owned(),
+                Some(12.0),
+            ),
+            (
+                "ratelimit-remaining: 1|ratelimit-reset: 12".to_owned(),
+                None,
+            ),
+            ("ratelimit-reset: 12".to_owned(), None),
+            // GitLab: an epoch.
+            (
+                "ratelimit-remaining: 0|ratelimit-reset: 1000000060".to_owned(),
+                Some(60.0),
+            ),
+            (github("0", "1000000030"), Some(30.0)),
+            (github("0", "1000000030500"), Some(30.5)),
+            (github("0", "999999999"), Some(999_999_999.0)),
+            (github("0", "1000000000"), Some(0.0)),
+            (github("17", "1000000030"), None),
+            (github("0", "soon"), None),
+            (github("", "30"), None),
+            (openai("0", "6m0s"), Some(360.0)),
+            (openai("0", "12ms"), Some(0.012)),
+            (openai("0", "8.64s"), Some(8.64)),
+            (openai("100", "6m0s"), None),
+            (both, Some(3.0)),
+            (anthropic("0", "2001-09-09T01:47:10Z"), Some(30.0)),
+            (anthropic("0", "2001-09-09T01:46:10Z"), Some(0.0)),
+            (anthropic("1000", "2001-09-09T01:47:10Z"), None),
+            (anthropic("0", "2001-09-09"), None),
+            // What the server asks for itself counts first.
+            (explicit, Some(2.0)),
+        ] {
+            let mut map = http_1::HeaderMap::new();
+            let date = "date: Sun, 09 Sep 2001 01:46:40 GMT";
+            for line in headers.split('|').chain([date]) {
+                let (name, value) = line.split_once(": ").unwrap();
+                let name: http_1::HeaderName = name.parse().unwrap();
+                map.append(name, value.parse().unwrap());
+            }
+            let found = in_headers(&map, at(1_000_000_000 - 2 * 3_600));
+            assert_eq!(found, hint.map(Duration::from_secs_f64), "{headers}");
+        }
+    }
+
     #[cfg(feature = "http-1")]
     #[test]
     fn a_date_is_read_by_the_servers_clock() {
@@ -347,6 +479,14 @@ mod tests {
         #[test]
         fn nothing_panics(value in "\\PC*", now in 0u64..4_000_000_000) {
             let _ = (retry_after(&value, at(now)), retry_after_ms(&value), retry_delay(&value));
+            #[cfg(feature = "http-1")]
+            let _ = (reset(&value, at(now)), rate_limit(&value));
+        }
+
+        #[cfg(feature = "http-1")]
+        #[test]
+        fn almost_a_reset_does_not_panic(value in "[0-9TZ:.+a-zé-]{0,30}", parts in "[\"rt=;, 0-9a-zé]{0,30}") {
+            let _ = (reset(&value, at(5)), rate_limit(&parts), rate_limit(&format!("remaining=0{parts}")));
         }
 
         #[test]

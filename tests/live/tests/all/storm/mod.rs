@@ -2,10 +2,10 @@
 //! applied, with every form of a call and every preset. No change is applied twice that must not be.
 
 mod forms;
-mod presets;
 mod server;
 
 use self::{forms::FORMS, server::Resources};
+use backoff_cloud::presets;
 use backoff_core::StopReason;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
