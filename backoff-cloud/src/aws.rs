@@ -148,8 +148,7 @@ pub const STANDARD: Policy = Policy::exponential()
 /// header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
 ///
 /// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
-/// `TransactionConflictException` of DynamoDB, `PreconditionFailed` and `ConditionalRequestConflict` of
-/// S3. [`Policy::update`] retries a conflict, and so does a policy with [`Policy::retry_conflicts`]. The
+/// `TransactionConflictException` of DynamoDB, `PreconditionFailed` of S3. [`Policy::update`] retries a conflict, and so does a policy with [`Policy::retry_conflicts`]. The
 /// policy's statuses (`.also_on(codes![412])`) do not make it retry a conflict, because the kind counts
 /// first.
 ///
@@ -166,9 +165,9 @@ pub const STANDARD: Policy = Policy::exponential()
 /// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
 /// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both list
 /// `PriorRequestNotComplete` as throttled; the SDK for Python lists it as transient too, which has no
-/// effect. `InternalError` is in S3's list of errors
-/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which says to try again. The
-/// conflicts are those of
+/// effect. `InternalError` and `ConditionalRequestConflict` are in S3's list of errors
+/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which says to try again.
+/// `IDPCommunicationError` is an error of STS that the SDKs repeat. The conflicts are those of
 /// [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
 /// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 pub fn kind(code: &str) -> Option<FaultKind> {

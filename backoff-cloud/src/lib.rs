@@ -1,4 +1,4 @@
-//! Retry policies for Google Cloud, AWS, Azure and PostgreSQL: each is a constant with the waits, the
+//! Retry policies for Google Cloud, AWS, Azure, LLM APIs, GitHub, Kubernetes and databases: each is a constant with the waits, the
 //! retried errors and the end that the provider documents. The crate also sends HTTP requests with
 //! retries, changes IAM policies without losing anybody's change, and has an emulator of IAM and
 //! Memorystore for tests.
@@ -93,8 +93,8 @@
 //! | `tracing`, `metrics`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` | 1.90 |
 //! | `hint` | `hint`: parsers for `Retry-After` and similar headers, as in `backoff-core` | no | 1.90 |
-//! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for the errors of these crates, as in `backoff-core` | no | 1.90 |
-//! | `sqlx-09` | `Fault` for the errors of sqlx 0.9, as in `backoff-core` | no | 1.94 |
+//! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `sqlx-08-mysql`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for the errors of these crates, as in `backoff-core` | no | 1.90 |
+//! | `sqlx-09`, `sqlx-09-mysql` | `Fault` for the errors of sqlx 0.9, as in `backoff-core` | no | 1.94 |
 //! | `http` | `http`: sends a request of reqwest 0.13 with retries; returns the response as a value, or as an error that keeps the headers and `Retry-After`. Turns on `tokio`, `http-1`, `hyper-1`, `h2-04` and `reqwest-013` | no | 1.90 |
 //! | `tower` | `tower`: a layer that sends requests again as a policy says, as in `backoff-core` | no | 1.90 |
 //! | `serde` | a policy from configuration: `PolicySettings`, as in `backoff-core` | no | 1.90 |
@@ -105,20 +105,27 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aip194;
+pub mod anthropic;
 pub mod aws;
 pub mod azure;
 pub mod dynamodb;
 pub mod firestore;
+pub mod github;
 pub mod guide;
 pub mod iam;
+pub mod kubernetes;
 pub mod memorystore;
+pub mod mysql;
+pub mod openai;
 pub mod plain_http;
 pub mod postgres;
 pub mod presets;
 pub mod pubsub;
 #[cfg(test)]
 mod reply;
+pub mod s3;
 pub mod spanner;
+pub mod sqlite;
 pub mod storage;
 
 #[cfg(feature = "emulator")]

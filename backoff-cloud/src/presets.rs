@@ -28,7 +28,7 @@ macro_rules! presets {
         ///
         /// - `full`: the wait is drawn between zero and the formula.
         /// - `+ 1 s`: up to 1 s is added to `2ⁿ s`; the maximum stays the same.
-        /// - `± 20 %`: the wait is up to 20 % shorter or longer; the maximum stays the same.
+        /// - `± 20 %`, `± 1/7`: the wait is up to this part shorter or longer; the maximum stays the same.
         ///
         /// A policy with a deadline begins no wait that would end after the deadline. The time counts from the
         /// first attempt.
@@ -144,6 +144,12 @@ presets! {
     dynamodb::READ_MODIFY_WRITE: "a whole read-modify-write with a condition";
         "min(2ⁿ · 25 ms, 20 s), after throttling min(2ⁿ · 1 s, 20 s)", "full", "10 attempts, or when the budget is empty";
         "429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
+    s3::REQUEST: "a request to S3";
+        "min(2ⁿ · 50 ms, 20 s), after throttling min(2ⁿ · 1 s, 20 s)", "full", "3 attempts, or when the budget is empty";
+        "429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    s3::READ_MODIFY_WRITE: "a whole read-modify-write with `If-Match`";
+        "min(2ⁿ · 50 ms, 20 s), after throttling min(2ⁿ · 1 s, 20 s)", "full", "10 attempts, or when the budget is empty";
+        "412, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `FAILED_PRECONDITION`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     azure::REQUEST: "a request to an Azure service";
         "min(2ⁿ · 800 ms, 60 s)", "± 20 %", "4 attempts";
         "408, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
@@ -156,6 +162,30 @@ presets! {
     postgres::TRANSACTION: "a whole transaction of PostgreSQL";
         "min(2ⁿ · 10 ms, 1 s), after throttling min(2ⁿ · 100 ms, 1 s)", "full", "30 s";
         "none", "none", "yes", "no";
+    mysql::TRANSACTION: "a whole transaction of MySQL or MariaDB";
+        "min(2ⁿ · 10 ms, 1 s), after throttling min(2ⁿ · 100 ms, 1 s)", "full", "30 s";
+        "none", "none", "yes", "no";
+    sqlite::TRANSACTION: "a whole transaction of SQLite";
+        "min(2ⁿ · 10 ms, 1 s), after throttling min(2ⁿ · 100 ms, 1 s)", "full", "30 s";
+        "none", "none", "yes", "no";
+    openai::REQUEST: "a request to OpenAI's API";
+        "min(2ⁿ · 437.5 ms, 8 s)", "± 1/7", "3 attempts";
+        "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    anthropic::REQUEST: "a request to Anthropic's API";
+        "min(2ⁿ · 437.5 ms, 8 s)", "± 1/7", "3 attempts";
+        "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    github::REQUEST: "a request to GitHub's REST API";
+        "min(2ⁿ · 1 s, 240 s), after throttling min(2ⁿ · 60 s, 240 s)", "+ 1 s", "4 attempts";
+        "408, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    kubernetes::REQUEST: "a request to Kubernetes' API server";
+        "min(2ⁿ · 1 s, 32 s)", "full", "11 attempts";
+        "429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    kubernetes::UPDATE: "a whole read-modify-write of an object with a few writers";
+        "min(1ⁿ · 10.5 ms, 11 ms)", "± 1/21", "5 attempts";
+        "409", "`ABORTED`", "yes", "yes";
+    kubernetes::UPDATE_MANAGED: "the same, of an object that a controller writes";
+        "min(5ⁿ · 10.5 ms, 1 s)", "± 1/21", "4 attempts";
+        "409", "`ABORTED`", "yes", "yes";
     plain_http::BY_METHOD: "a request that `send` or the layer of tower sends to any HTTP service";
         "min(2ⁿ · 1 s, 64 s)", "full", "5 attempts";
         "408, 425, 429", "`RESOURCE_EXHAUSTED`", "no", "no";
@@ -169,5 +199,7 @@ presets! {
 
 #[cfg(test)]
 mod rules;
+#[cfg(all(test, feature = "http"))]
+mod services;
 #[cfg(test)]
 mod tests;

@@ -105,6 +105,7 @@
 //! | `hyper-util-01` | [`Fault`](trait@Fault) for `client::legacy::Error` of hyper-util 0.1 | no |
 //! | `redis-1` | [`Fault`](trait@Fault) for `RedisError` of redis 1 | no |
 //! | `sqlx-08`, `sqlx-09` | [`Fault`](trait@Fault) for `Error` of sqlx 0.8 and 0.9 (which needs Rust 1.94): what a SQLSTATE means, and whether the transaction was surely not committed | no |
+//! | `sqlx-08-mysql`, `sqlx-09-mysql` | the same, and what the numbers of MySQL's errors mean | no |
 //! | `tokio-postgres-07` | [`Fault`](trait@Fault) for `Error` of tokio-postgres 0.7 and postgres 0.19, the same | no |
 //! | `reqwest-012`, `reqwest-013` | [`Fault`](trait@Fault) for `Error` and `Response` of reqwest 0.12, 0.13 | no |
 //! | `tonic-014` | [`Fault`](trait@Fault) for `Status` and `transport::Error` of tonic 0.14 | no |

@@ -4,7 +4,7 @@
 //! tells nothing but its beginning, as a text for people. A field of an unexpected type hides no other field.
 
 use super::service;
-use backoff_core::{GrpcCode, hint};
+use backoff_core::{FaultKind, GrpcCode, hint};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
@@ -157,6 +157,11 @@ impl Said {
         self.service_code.take()
     }
 
+    /// The kind of the code of another service than Google, beside a status that leaves it open.
+    pub(super) fn service_kind(&self) -> Option<FaultKind> {
+        service::kind(self.service_code.as_deref()?, 400)
+    }
+
     /// The message and the details.
     pub(super) fn into_parts(self) -> (String, Details) {
         (self.message, self.details)
@@ -175,6 +180,18 @@ pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, boo
     serde_json::from_slice::<OnlyError>(without_mark(body)).ok()?;
     let (said, is_cut) = Said::read_within(body, longest);
     (said.number.is_some() || said.name.is_some()).then_some((said, is_cut))
+}
+
+/// The error in the body of a success if the body is an XML document whose root is `Error`, as S3 sends it.
+pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
+    let text = without_mark(body).trim_ascii_start();
+    let text = match text.strip_prefix(b"<?xml") {
+        Some(rest) => rest[rest.iter().position(|byte| *byte == b'>')? + 1..].trim_ascii_start(),
+        None => text,
+    };
+    let after = text.strip_prefix(b"<Error")?.first()?;
+    let is_root = *after == b'>' || after.is_ascii_whitespace();
+    is_root.then(|| Said::read_within(body, longest))
 }
 
 /// The beginning of a body as one line of text for people.
@@ -445,6 +462,37 @@ mod tests {
         // A long body without a code is a value, as a short one is.
         let body = format!(r#"{{"error": {{{message}, "code": "{long}"}}}}"#);
         assert!(error_of_success(body.as_bytes(), 100).is_none());
+    }
+
+    #[test]
+    fn an_error_in_xml_is_the_root_of_its_document() {
+        let declared = r#"<?xml version="1.0" encoding="UTF-8"?>"#;
+        let error = "<Error><Code>SlowDown</Code></Error>";
+        let spaced = format!("{declared}\n\n \n{error}");
+        for body in [
+            error,
+            &spaced,
+            "<Error xmlns=\"a\"><Code>SlowDown</Code></Error>",
+        ] {
+            let (mut said, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
+            assert_eq!(
+                (said.take_service_code().as_deref(), is_cut),
+                (Some("SlowDown"), false)
+            );
+        }
+        for body in [
+            "",
+            "<Error",
+            "<?xml",
+            "<Errors><Code>A</Code></Errors>",
+            "{}",
+            "<CopyObjectResult/>",
+        ] {
+            assert!(
+                xml_error_of_success(body.as_bytes(), usize::MAX).is_none(),
+                "{body}"
+            );
+        }
     }
 
     proptest! {

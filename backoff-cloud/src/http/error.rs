@@ -8,6 +8,7 @@ use super::{
     body::{Details, Said, excerpt, excerpt_of},
     headers, service,
 };
+use crate::github;
 use backoff_core::{
     Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet, Stopped, TimedOut, hint,
 };
@@ -26,7 +27,8 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// The error of a request to an HTTP/JSON service, with everything that the server said about it.
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
-/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. An error whose body was cut (the connection
+/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. The header `x-should-retry` counts more than the status:
+/// after `false` the call ends, and `true` is a failure that passes. An error whose body was cut (the connection
 /// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
 /// its headers, and shows the beginning of the body.
 ///
@@ -84,6 +86,8 @@ struct Reply {
     headers: HeaderMap,
     retry_after: Option<Duration>,
     hint_source: HintSource,
+    /// What the header `x-should-retry` says.
+    asks: Option<bool>,
     code: Option<GrpcCode>,
     service_code: Option<String>,
     message: String,
@@ -97,6 +101,7 @@ struct Reply {
 pub(super) struct Head {
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    asks: Option<bool>,
     service_code: Option<String>,
 }
 
@@ -106,6 +111,11 @@ impl Head {
         Head {
             headers: headers::kept(headers),
             retry_after: hint::in_headers(headers, now),
+            asks: match headers::text(headers, "x-should-retry") {
+                Some("true") => Some(true),
+                Some("false") => Some(false),
+                _ => None,
+            },
             service_code: service::in_headers(headers),
         }
     }
@@ -157,6 +167,7 @@ impl ApiError {
             headers: head.headers,
             retry_after,
             hint_source,
+            asks: head.asks,
             code,
             service_code,
             message,
@@ -360,6 +371,12 @@ impl Fault for ApiError {
         self.service_code()
     }
 
+    /// The header `x-should-retry: false` of OpenAI, Anthropic and others.
+    fn must_stop(&self) -> bool {
+        self.as_reply()
+            .is_some_and(|reply| reply.asks == Some(false))
+    }
+
     fn delivery(&self) -> Option<Delivery> {
         match &*self.0 {
             Kind::Other(error) => error.delivery(),
@@ -381,9 +398,17 @@ impl Fault for ApiError {
             Kind::Other(error) => error.kind(),
             Kind::Json(not_json) => (!not_json.is_cut).then_some(FaultKind::Permanent),
             Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
+            Kind::Reply(reply) if reply.asks == Some(true) => Some(match reply.status {
+                429 => FaultKind::Throttled,
+                _ => FaultKind::Transient,
+            }),
             // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
-                service::kind(reply.service_code.as_deref()?, reply.status)
+                let header = |name: &str| self.header(name);
+                match header("x-github-request-id") {
+                    Some(_) => github::kind(reply.status, header, &reply.message),
+                    None => service::kind(reply.service_code.as_deref()?, reply.status),
+                }
             }
             Kind::Reply(_) | Kind::NoHead(_) | Kind::Stalled(_) => None,
         }

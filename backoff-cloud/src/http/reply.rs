@@ -1,11 +1,12 @@
 //! The reply to a request that succeeded: its status, its headers, its body.
 
 use super::{
-    body::{error_of_success, without_mark},
+    body::{error_of_success, without_mark, xml_error_of_success},
     empty::Empty,
     error::{ApiError, Head},
     headers,
 };
+use backoff_core::FaultKind;
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use std::{fmt, time::SystemTime};
@@ -112,6 +113,23 @@ impl Reply {
             let value = empty.and_then(Empty::value);
             value.ok_or_else(|| ApiError::not_json::<T>(&error, text, self.says_end))
         })
+    }
+}
+
+impl Reply {
+    /// The reply, unless its body is an error in XML. The error has the status 503 if its code says throttling, or else
+    /// 500, as in botocore.
+    pub(super) fn without_xml_error(self) -> Result<Self, ApiError> {
+        let Some((said, is_cut)) = xml_error_of_success(&self.body, self.error_body) else {
+            return Ok(self);
+        };
+        let head = Head::of(&self.headers, SystemTime::now());
+        let status = match said.service_kind() {
+            Some(FaultKind::Throttled) => 503,
+            _ => 500,
+        };
+        let said = (said, is_cut);
+        Err(ApiError::in_success(status, head, said, self.error_body))
     }
 }
 

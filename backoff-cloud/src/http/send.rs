@@ -203,6 +203,7 @@ pub struct Sending {
     limits: Limits,
     rule: Rule,
     adds_key: bool,
+    finds_xml_errors: bool,
 }
 
 /// A request that is sent with retries: a future of the value that was asked for. Before it is awaited, the
@@ -234,6 +235,8 @@ pub struct Requests<T> {
     adds_key: bool,
     /// The id of the call, if its requests have a key.
     id: Option<RequestId>,
+    /// Whether a success may have an error in its body, in XML.
+    finds_xml_errors: bool,
     /// Whether the policy depends on what the server has done with a request.
     is_careful: bool,
     read: fn(Reply) -> Result<T, ApiError>,
@@ -279,10 +282,15 @@ impl<T: 'static> Operation for Requests<T> {
             self.host = request.url().host_str().map(Box::from);
         }
         let asked = self.is_careful.then(|| request.url().clone());
-        let (limits, read) = (self.limits, self.read);
+        let (limits, read, finds_xml_errors) = (self.limits, self.read, self.finds_xml_errors);
         request.sent(limits, move |response| async move {
             let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
-            let outcome = limits.reply(response).await.and_then(read);
+            let outcome = limits.reply(response).await;
+            let outcome = match finds_xml_errors {
+                true => outcome.and_then(Reply::without_xml_error),
+                false => outcome,
+            };
+            let outcome = outcome.and_then(read);
             outcome.map_err(|error| match is_elsewhere {
                 true => error.elsewhere(),
                 false => error,
@@ -308,6 +316,7 @@ impl Sending {
             limits: Limits::new(),
             rule: Rule::ByRequest,
             adds_key: false,
+            finds_xml_errors: false,
         }
     }
 
@@ -420,8 +429,15 @@ impl Sending {
         self.read(Ok)
     }
 
+    /// Finds an error in XML in the body of a success of `PUT` or `POST`, as S3 sends it.
+    pub(crate) fn finding_xml_errors(mut self) -> Self {
+        self.finds_xml_errors = true;
+        self
+    }
+
     fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
-        let (limits, adds_key) = (self.limits, self.adds_key);
+        let (limits, adds_key, finds_xml_errors) =
+            (self.limits, self.adds_key, self.finds_xml_errors);
         let (policy, copies, method) = self.prepared();
         let requests = Requests {
             copies,
@@ -430,6 +446,7 @@ impl Sending {
             limits,
             adds_key,
             id: None,
+            finds_xml_errors: finds_xml_errors && matches!(method, "PUT" | "POST"),
             is_careful: !is_idempotent_policy(&policy),
             read,
         };

@@ -5,10 +5,11 @@
 //! | AWS, JSON | the header `x-amzn-errortype`; in the body `__type` or `code` | [restJson1](https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization), [awsJson1.1](https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html#operation-error-serialization) |
 //! | AWS, XML: S3, SQS, EC2 | `<Code>` in the body | [restXml](https://smithy.io/2.0/aws/protocols/aws-restxml-protocol.html#operation-error-serialization), [ec2Query](https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html#operation-error-serialization) |
 //! | Azure | the header `x-ms-error-code`; in the body `error.code` | [API guidelines](https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors) |
+//! | OpenAI | in the body `error.code` | [error codes](https://platform.openai.com/docs/guides/error-codes) |
 //! | Azure Storage, XML | `<Code>` in the body | [error response](https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2) |
 
 use super::headers::text;
-use crate::{azure, dynamodb};
+use crate::{azure, dynamodb, openai};
 use backoff_core::{__private::aws_code, FaultKind};
 use reqwest::header::HeaderMap;
 
@@ -46,7 +47,8 @@ pub(super) fn in_xml(body: &str) -> Option<String> {
 /// the statuses that a service sends for throttling: the code beside a 500 may be from another service that
 /// the failed one has called.
 pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
-    let kind = dynamodb::kind(code).or_else(|| azure::kind(code))?;
+    let known = [dynamodb::kind, azure::kind, openai::kind];
+    let kind = known.into_iter().find_map(|kind| kind(code))?;
     let is_its_own = match kind {
         FaultKind::Conflict => true,
         FaultKind::Throttled => status < 500 || status == 503,
@@ -100,6 +102,8 @@ mod tests {
             ("ThrottlingException", 400, Some(Throttled)),
             ("ConditionalCheckFailedException", 400, Some(Conflict)),
             ("AccessDenied", 403, None),
+            ("insufficient_quota", 429, Some(FaultKind::Permanent)),
+            ("ConditionalRequestConflict", 409, Some(Transient)),
         ] {
             assert_eq!(kind(code, status), expected, "{code} {status}");
         }

@@ -3,7 +3,7 @@
 use crate::{
     aws, azure, dynamodb, firestore, iam, memorystore, plain_http, postgres,
     reply::{Says, broken, grpc, http, life, of_kind, table},
-    spanner, storage,
+    s3, spanner, storage,
 };
 use backoff_core::{
     Delivery::*,
@@ -76,6 +76,24 @@ fn what_follows_from_a_failure() {
         (dynamodb::REQUEST, failed_condition, Permanent),
         (rmw, failed_condition, conflict),
         (rmw, aws_code("TransactionConflictException"), conflict),
+        (
+            s3::REQUEST,
+            aws_code("ConditionalRequestConflict"),
+            transient,
+        ),
+        (s3::REQUEST, aws_code("PreconditionFailed"), Permanent),
+        (s3::REQUEST, aws_code("SlowDown"), throttled),
+        (
+            s3::READ_MODIFY_WRITE,
+            aws_code("PreconditionFailed"),
+            conflict,
+        ),
+        (
+            s3::READ_MODIFY_WRITE,
+            aws_code("BucketAlreadyExists"),
+            Permanent,
+        ),
+        (standard, aws_code("IDPCommunicationError"), transient),
         (rmw, aws_code("ValidationException"), Permanent),
     ] {
         assert_eq!(policy.judge(&says), verdict, "{policy:?} after {says:?}");

@@ -80,10 +80,11 @@ impl Formula {
         if let Some(most) = jitter.strip_prefix("+ ") {
             return (grown + seconds(most) * random).min(self.cap);
         }
-        let share = jitter
-            .strip_prefix("± ")
-            .and_then(|it| it.strip_suffix(" %"));
-        let share: f64 = share.expect(jitter).parse::<f64>().expect(jitter) / 100.0;
+        let share = jitter.strip_prefix("± ").expect(jitter);
+        let share = match (share.strip_suffix(" %"), share.strip_prefix("1/")) {
+            (Some(percent), _) => percent.parse::<f64>().expect(jitter) / 100.0,
+            (_, part) => 1.0 / part.expect(jitter).parse::<f64>().expect(jitter),
+        };
         grown.min(self.cap / (1.0 + share)) * (1.0 - share + 2.0 * share * random)
     }
 }

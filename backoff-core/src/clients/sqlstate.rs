@@ -1,5 +1,6 @@
-//! The meaning of a SQLSTATE, for all clients of Postgres. The table with the reasons is `sqlstate.md`,
-//! which is part of the clients' pages.
+//! The meaning of a SQLSTATE, for all clients of databases, and of the numbers of MySQL and SQLite. The table with the
+//! reasons is `sqlstate.md`, which is part of the clients' pages; the tables of the numbers are on the pages of the
+//! presets `mysql` and `sqlite`.
 
 use crate::facts::fault::{Delivery, FaultKind};
 
@@ -40,23 +41,48 @@ impl State {
     }
 }
 
-/// `None` for a code that is not a SQLSTATE, such as a number of SQLite.
+/// The state of a SQLSTATE or of an extended code of SQLite, which has at most four digits; `None` for any other code.
 pub(crate) fn state(code: &str) -> Option<State> {
-    let is_sqlstate = code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_sqlstate.then(|| state_of(code))
+    if code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Some(state_of(code));
+    }
+    let number: u16 = code.parse().ok().filter(|number| *number < 10_000)?;
+    // The lowest byte is the primary code: `SQLITE_BUSY`, `SQLITE_LOCKED`.
+    Some(match number & 0xff {
+        5 | 6 => not_applied(FaultKind::Conflict, false),
+        _ => permanent(false),
+    })
 }
 
-fn state_of(code: &str) -> State {
-    let not_applied = |kind, elsewhere| State {
+/// The state of an error of MySQL, where its number says more than its SQLSTATE.
+#[cfg(any(feature = "sqlx-08-mysql", feature = "sqlx-09-mysql", test))]
+pub(crate) fn state_of_mysql(number: u16) -> Option<State> {
+    Some(match number {
+        1213 | 1205 => not_applied(FaultKind::Conflict, false),
+        1040 => not_applied(FaultKind::Throttled, true),
+        1290 | 1836 => not_applied(FaultKind::Transient, true),
+        1053 | 2006 | 2013 | 4031 => maybe_applied(true),
+        _ => return None,
+    })
+}
+
+fn not_applied(kind: FaultKind, elsewhere: bool) -> State {
+    State {
         kind,
         delivery: Some(Delivery::NotSent),
         elsewhere,
-    };
-    let maybe_applied = |elsewhere| State {
+    }
+}
+
+fn maybe_applied(elsewhere: bool) -> State {
+    State {
         kind: FaultKind::Transient,
         delivery: Some(Delivery::MaybeSent),
         elsewhere,
-    };
+    }
+}
+
+fn state_of(code: &str) -> State {
     match code {
         "40001" | "40P01" => not_applied(FaultKind::Conflict, false),
         "53300" => not_applied(FaultKind::Throttled, true),
@@ -115,7 +141,19 @@ mod tests {
         let permanent = "22012 23505 25P02 28P01 3D000 40002 42601 53400 57014 57P04 XX000";
         states(permanent, PERMANENT, false);
         states("25P03", PERMANENT, true);
-        for code in ["", "5", "2067", "40001 ", "4000é"] {
+        states("5 6 261 262 517 773", conflict, false);
+        states("1 11 19 1555 2067 8714", PERMANENT, false);
+        for (numbers, said, elsewhere) in [
+            (&[1213, 1205][..], conflict, false),
+            (&[1040], full, true),
+            (&[1290, 1836], NOT_APPLIED, true),
+            (&[1053, 2006, 2013, 4031], MAYBE_APPLIED, true),
+        ] {
+            let found = numbers.iter().map(|number| state_of_mysql(*number));
+            all_say(said, elsewhere, found.map(|state| state.expect("a state")));
+        }
+        assert_eq!(state_of_mysql(1062), None);
+        for code in ["", "-5", "40001 ", "4000é", "123456"] {
             assert_eq!(state(code), None, "{code}");
         }
     }

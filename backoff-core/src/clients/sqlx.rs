@@ -1,7 +1,7 @@
 //! `Fault` for `sqlx::Error`, versions 0.8 and 0.9, which are equal for this purpose.
 
 macro_rules! fault_for {
-    ($sqlx:ident) => {
+    ($sqlx:ident, $driver:ident, $mysql:literal) => {
         use crate::{
             clients::{
                 boxed::known_fault,
@@ -75,8 +75,10 @@ macro_rules! fault_for {
         /// `PgPoolOptions::before_acquire` can ask `SHOW transaction_read_only` and refuse the
         /// connection.
         ///
-        /// For a code that is not a SQLSTATE, such as the codes of SQLite, nothing is known. MySQL's
-        /// codes follow the same standard, and `40001` is a deadlock there too.
+        /// Of SQLite's errors, `SQLITE_BUSY` and `SQLITE_LOCKED` are conflicts, and all others are permanent. MySQL's
+        /// SQLSTATEs follow the same standard, and `40001` is a deadlock there too.
+        #[doc = concat!("The feature `", $mysql, "` also knows the numbers of MySQL, such as 1205: a lock was not free ")]
+        /// in time.
         impl Fault for Error {
             fn inner(&self) -> Option<&dyn Fault> {
                 match self {
@@ -162,7 +164,14 @@ macro_rules! fault_for {
         }
 
         fn answer(error: &Error) -> Option<State> {
-            state(&error.as_database_error()?.code()?)
+            let error = error.as_database_error()?;
+            #[cfg(feature = $mysql)]
+            if let Some(error) = error.try_downcast_ref::<::$driver::MySqlDatabaseError>()
+                && let Some(state) = crate::clients::sqlstate::state_of_mysql(error.number())
+            {
+                return Some(state);
+            }
+            state(&error.code()?)
         }
 
         #[cfg(test)]
@@ -224,7 +233,9 @@ macro_rules! fault_for {
                 all_say(NOT_APPLIED, true, [answer("57P03")]);
                 all_say(MAYBE_APPLIED, true, ["57P01", "08006"].map(answer));
                 all_say(PERMANENT, false, [answer("23505")]);
-                all_say(UNKNOWN, false, [answer("2067")]);
+                all_say(PERMANENT, false, [answer("2067")]);
+                all_say(conflict, false, [answer("517")]);
+                all_say(UNKNOWN, false, [answer("busy")]);
                 all_say(NOT_APPLIED, true, [not_opened(answer("57P03"))]);
                 let denied = not_opened(answer("28P01"));
                 all_say(PERMANENT, false, [denied]);
@@ -264,9 +275,9 @@ macro_rules! fault_for {
 
 #[cfg(feature = "sqlx-08")]
 mod sqlx_08 {
-    fault_for!(sqlx_08);
+    fault_for!(sqlx_08, sqlx_mysql_08, "sqlx-08-mysql");
 }
 #[cfg(feature = "sqlx-09")]
 mod sqlx_09 {
-    fault_for!(sqlx_09);
+    fault_for!(sqlx_09, sqlx_mysql_09, "sqlx-09-mysql");
 }

@@ -26,13 +26,14 @@ pub fn aws_kind(code: &str) -> Option<FaultKind> {
         | "SlowDown"
         | "PriorRequestNotComplete"
         | "EC2ThrottledException" => Some(FaultKind::Throttled),
-        "RequestTimeout" | "RequestTimeoutException" | "InternalError" => {
-            Some(FaultKind::Transient)
-        }
+        "RequestTimeout"
+        | "RequestTimeoutException"
+        | "InternalError"
+        | "IDPCommunicationError"
+        | "ConditionalRequestConflict" => Some(FaultKind::Transient),
         "ConditionalCheckFailedException"
         | "TransactionConflictException"
-        | "PreconditionFailed"
-        | "ConditionalRequestConflict" => Some(FaultKind::Conflict),
+        | "PreconditionFailed" => Some(FaultKind::Conflict),
         _ => None,
     }
 }

@@ -280,6 +280,7 @@ mod tests {
             prop_assert_eq!(packed.previous(Form::Narrow), narrow);
         }
 
+        #[cfg(feature = "rate")]
         #[test]
         fn the_number_of_a_refusal_leaves_the_rest(
             failures in 0..=COUNT, backoff in 0u64..1 << 26, epoch: u8, other: u8,

@@ -1,0 +1,97 @@
+//! Anthropic's API.
+//!
+//! # Presets
+//!
+//! | request | policy |
+//! |---|---|
+//! | any request: a message, a count of tokens, a file | [`REQUEST`] |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - Statuses, waits and attempts: Anthropic's client for Python, version 2.12
+//!   (<https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_base_client.py>). Before retry `n`
+//!   the client waits `min(2ⁿ · 0.5 s, 8 s)`, up to a quarter shorter.
+//! - 529 and the other errors: "Errors" (<https://platform.claude.com/docs/en/api/errors>). The reset headers: "Rate
+//!   limits" (<https://platform.claude.com/docs/en/api/rate-limits>).
+//!
+//! Sources read on 2026-11-23.
+//!
+//! # Our choices
+//!
+//! - A hint of more than five minutes ends the call, as with every policy of this library. Anthropic's client obeys
+//!   hints of any length. The hint is in [`last_retry_after`](crate::RetryError::last_retry_after).
+//! - A hint is the least wait: where the policy's own wait is longer, the call waits longer.
+//!
+//! # What is retried
+//!
+//! 408, 409, 429, every 5xx (so 529, `overloaded_error`, too), and failures of the connection.
+//!
+//! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
+//!   (feature `http`) does: `false` is final, and `true` is retried.
+//! - **Hints**: `retry-after`, and without it the `anthropic-ratelimit-*-reset` of a limit of which nothing remains.
+//!   A limit of tokens can refuse a request although some tokens remain; then there is no hint but `retry-after`.
+//! - **A spend limit** is a 400, a 402, or a 429 without `retry-after` that the service sends until the next month.
+//!   The last one is repeated until the attempts are used up.
+//! - **A message may be made twice.** It changes nothing, but each one is paid for. After a 529 or a lost reply the
+//!   first one may have been computed and counted. Anthropic's client repeats it all the same, and so does
+//!   `anthropic::send` (feature `http`). `REQUEST.send(post)` follows the general rule for HTTP: the `POST` ends at
+//!   the first 529.
+//! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. An
+//!   `error` event inside a stream comes after the status 200, and is not seen.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{anthropic, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Client;
+//! # impl Client { async fn message(&self, _: &str) -> Result<String, ApiError> { Ok("4".into()) } }
+//!
+//! #[retry(policy = anthropic::REQUEST, timeout = "2m")]
+//! async fn answer(client: &Client, question: &str) -> Result<String, ApiError> {
+//!     client.message(question).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(answer(&Client, "2 + 2?").await.unwrap(), "4") }
+//! ```
+
+#[cfg(feature = "http")]
+use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::openai;
+use backoff_core::Policy;
+
+/// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in
+/// Anthropic's clients. The numbers are those of [`openai::REQUEST`], because one generator writes the clients of both.
+///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** A repeated message may be
+/// paid for twice.
+///
+/// With the feature `http`, `anthropic::send(request)` sends a message.
+///
+/// Sources and an example: [the module](self).
+pub const REQUEST: Policy = openai::REQUEST.name("anthropic::REQUEST");
+
+/// Sends a request by [`REQUEST`], and repeats it after every failure that passes, whatever its method is. A message is
+/// a `POST`, which `REQUEST.send(post)` would not repeat after a 529 or a lost reply. [The
+/// module](self#what-is-retried) says what this costs.
+///
+/// ```no_run
+/// use backoff_cloud::{anthropic, http::ApiError};
+/// use serde_json::{Value, json};
+///
+/// # async fn f(key: &str) -> Result<(), ApiError> {
+/// let client = reqwest::Client::new();
+/// let question = json!({
+///     "model": "claude-opus-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": "2 + 2?"}]
+/// });
+/// let ask = client.post("https://api.anthropic.com/v1/messages").header("x-api-key", key);
+/// let ask = ask.header("anthropic-version", "2023-06-01").body(question.to_string());
+/// let answer: Value = anthropic::send(ask).json().await?;
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "http")]
+pub fn send(request: impl Into<Outgoing>) -> Sending {
+    REQUEST.send(request).idempotent(true)
+}

@@ -1,0 +1,76 @@
+//! MySQL and MariaDB: transactions.
+//!
+//! # Presets
+//!
+//! | request | policy |
+//! |---|---|
+//! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! MySQL's manual says what is retried: "InnoDB Error Handling"
+//! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-error-handling.html>) and "Deadlocks in InnoDB"
+//! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-deadlocks.html>): after a deadlock the transaction is rolled back,
+//! and the program repeats it. The manual names no waits and no end.
+//!
+//! Sources read on 2026-11-23.
+//!
+//! # Our choices
+//!
+//! All numbers are those of [`postgres::TRANSACTION`](crate::postgres::TRANSACTION), whose page has the measurement.
+//!
+//! # What is retried
+//!
+//! The features `sqlx-09-mysql` and `sqlx-08-mysql` bring sqlx's driver and read the number of an error. The SQLSTATE
+//! alone, which sqlx knows without them, tells the deadlock and the full server, and not the others.
+//!
+//! | number | meaning | |
+//! |---|---|---|
+//! | 1213 | a deadlock: the transaction was rolled back | the whole transaction is repeated |
+//! | 1205 | a lock was not free in time | the whole transaction is repeated, so it must be rolled back: sqlx does that when the transaction is dropped |
+//! | 1040 | too many connections | throttled |
+//! | 1290, 1836 | the server is read-only | another connection is needed |
+//! | 1053, 2006, 2013, 4031 | the connection was closed | perhaps applied |
+//! | 3024 | a query took longer than its limit | final: it would take as long again |
+//! | every other | | final |
+//!
+//! A connection that breaks may have broken after the commit, so such a failure ends with
+//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). If the transaction can see that an earlier attempt was
+//! committed, write `idempotent = true`. A failure before `COMMIT` was surely not applied: say so with
+//! `.map_err(NotApplied)` ([`NotApplied`](crate::NotApplied)).
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{mysql, retry};
+//! # use backoff_cloud::TimedOut as SqlError;
+//! # struct Transaction;
+//! # impl Transaction {
+//! #     async fn execute(&mut self, _: &str) -> Result<u64, SqlError> { Ok(1) }
+//! #     async fn commit(self) -> Result<(), SqlError> { Ok(()) }
+//! # }
+//! # struct Pool;
+//! # impl Pool { async fn begin(&self) -> Result<Transaction, SqlError> { Ok(Transaction) } }
+//!
+//! #[retry(policy = mysql::TRANSACTION, timeout = "20s")]
+//! async fn pay(pool: &Pool) -> Result<(), SqlError> {
+//!     let mut transaction = pool.begin().await?;
+//!     transaction.execute("UPDATE accounts SET balance = balance - 1").await?;
+//!     transaction.commit().await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { pay(&Pool).await.unwrap() }
+//! ```
+
+use crate::postgres;
+use backoff_core::Policy;
+
+/// A whole transaction: begin, read, write, commit. It is repeated after a deadlock, after a lock that was not free in
+/// time, and after any failure that shows that nothing was applied.
+///
+/// Each attempt begins a transaction of its own, on a connection that works.
+///
+/// [The module](self) says what is retried, and has an example.
+pub const TRANSACTION: Policy = postgres::TRANSACTION.name("mysql::TRANSACTION");

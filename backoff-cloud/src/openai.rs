@@ -1,0 +1,131 @@
+//! OpenAI's API, and services that speak its protocol.
+//!
+//! # Presets
+//!
+//! | request | policy |
+//! |---|---|
+//! | any request: a completion, an embedding, a file | [`REQUEST`] |
+//!
+//! [`presets`](crate::presets) has the numbers.
+//!
+//! # Where the numbers come from
+//!
+//! - Statuses, waits and attempts: OpenAI's client for Python, version 3.54
+//!   (<https://github.com/openai/openai-python/blob/main/src/openai/_base_client.py>). Before retry `n` the client
+//!   waits `min(2ⁿ · 0.5 s, 8 s)`, up to a quarter shorter.
+//! - The header `x-should-retry` and the hints: the same file. The reset headers: "Rate limits"
+//!   (<https://platform.openai.com/docs/guides/rate-limits>).
+//! - The codes of [`kind`]: "Error codes" (<https://platform.openai.com/docs/guides/error-codes>), and a copy of
+//!   that list in <https://learn.microsoft.com/microsoft-cloud/dev/dev-proxy/>.
+//!
+//! Sources read on 2026-11-23.
+//!
+//! # Our choices
+//!
+//! - A hint of more than five minutes ends the call, as with every policy of this library. OpenAI's client obeys
+//!   hints of up to 120 s and gives up after a longer one. Write `.max_retry_after(Duration::from_secs(120))` for
+//!   the same.
+//! - A hint is the least wait: where the policy's own wait is longer, the call waits longer.
+//! - A quota that is used up is final. OpenAI's client repeats such a request, unless the server says
+//!   `x-should-retry: false`.
+//!
+//! # What is retried
+//!
+//! 408, 409, 429, every 5xx, and failures of the connection.
+//!
+//! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
+//!   (feature `http`) does: `false` is final, and `true` is retried.
+//! - **The codes of a used-up quota** are final: see [`kind`].
+//! - **Hints**: `retry-after-ms`, `retry-after`, and without them `x-ratelimit-reset-requests` and
+//!   `x-ratelimit-reset-tokens` of a limit of which nothing remains.
+//! - **A completion may be made twice.** It changes nothing, but each one is paid for. After a 503 or a lost reply
+//!   the first one may have been computed and counted. OpenAI's client repeats it all the same, and so does
+//!   `openai::send` (feature `http`). `REQUEST.send(post)` follows the general rule for HTTP: the `POST` ends at
+//!   the first 503. For a request that must not be made twice (a batch, a fine-tuning job), write
+//!   `REQUEST.send(post)`.
+//! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. Repeat
+//!   the whole call where this is right, in a function with `#[retry(policy = openai::REQUEST)]`.
+//!
+//! # Example
+//!
+//! ```
+//! use backoff_cloud::{openai, retry};
+//! # use backoff_cloud::TimedOut as ApiError;
+//! # struct Client;
+//! # impl Client { async fn complete(&self, _: &str) -> Result<String, ApiError> { Ok("4".into()) } }
+//!
+//! #[retry(policy = openai::REQUEST, timeout = "2m")]
+//! async fn answer(client: &Client, question: &str) -> Result<String, ApiError> {
+//!     client.complete(question).await
+//! }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() { assert_eq!(answer(&Client, "2 + 2?").await.unwrap(), "4") }
+//! ```
+
+#[cfg(feature = "http")]
+use crate::http::{Outgoing, SendExt as _, Sending};
+use backoff_core::{FaultKind, Jitter, Policy, codes};
+use std::time::Duration;
+
+/// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
+/// clients.
+///
+/// **In an attribute or a closure the policy assumes that everything inside may run twice.** A repeated completion
+/// may be paid for twice.
+///
+/// With the feature `http`, `openai::send(request)` sends a completion; `REQUEST.send(request)` sends a request that
+/// must not be made twice.
+///
+/// Sources and an example: [the module](self).
+pub const REQUEST: Policy = Policy::exponential()
+    // 0.5 s, up to a quarter shorter: 7/8 of it, give or take a seventh.
+    .base(Duration::from_micros(437_500))
+    .factor(2.0)
+    .max_backoff(Duration::from_secs(8))
+    .jitter(Jitter::Proportional(1.0 / 7.0))
+    .max_attempts(3)
+    .on(codes![408, 409, 429, 500..=599])
+    .name("openai::REQUEST");
+
+/// Sends a request by [`REQUEST`], and repeats it after every failure that passes, whatever its method is. A
+/// completion is a `POST`, which `REQUEST.send(post)` would not repeat after a 503 or a lost reply. [The
+/// module](self#what-is-retried) says what this costs.
+///
+/// ```no_run
+/// use backoff_cloud::{http::ApiError, openai};
+/// use serde_json::{Value, json};
+///
+/// # async fn f(key: &str) -> Result<(), ApiError> {
+/// let client = reqwest::Client::new();
+/// let question = json!({"model": "gpt-5", "input": "2 + 2?"});
+/// let ask = client.post("https://api.openai.com/v1/responses").bearer_auth(key);
+/// let ask = ask.header("content-type", "application/json").body(question.to_string());
+/// let answer: Value = openai::send(ask).json().await?;
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "http")]
+pub fn send(request: impl Into<Outgoing>) -> Sending {
+    REQUEST.send(request).idempotent(true)
+}
+
+/// The kind of an error by its `code` (or its `type`, where the code is missing): permanent, if a quota of money or
+/// of use is spent; `None` for any other code, so that the status decides. For [`Fault::kind`](crate::Fault::kind) of
+/// your own error; `http::ApiError` (feature `http`) calls it by itself.
+///
+/// ```
+/// use backoff_cloud::{FaultKind, openai};
+///
+/// assert_eq!(openai::kind("insufficient_quota"), Some(FaultKind::Permanent));
+/// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
+/// ```
+pub fn kind(code: &str) -> Option<FaultKind> {
+    match code {
+        "insufficient_quota"
+        | "billing_hard_limit_reached"
+        | "credit_balance_exhausted"
+        | "organization_spend_limit_exceeded"
+        | "project_spend_limit_exceeded"
+        | "organization_usage_limit_exceeded" => Some(FaultKind::Permanent),
+        _ => None,
+    }
+}
