@@ -9,6 +9,10 @@ fn main() {
     let has_postgres = cfg!(unix) && programs::folder().is_some() && programs::account().is_ok();
     for (name, is_there) in [
         ("has_etcd", is_there("etcd")),
+        (
+            "has_mariadb",
+            is_there("mariadbd") && is_there("mariadb-install-db"),
+        ),
         ("has_postgres", has_postgres),
         ("has_redis", is_there("redis-server")),
     ] {
