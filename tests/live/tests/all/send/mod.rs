@@ -5,6 +5,7 @@ mod keys;
 mod redirects;
 mod replies;
 mod requests;
+mod services;
 mod storage;
 
 /// A client of reqwest 0.12, without the retries that it makes by itself.
