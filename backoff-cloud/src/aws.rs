@@ -6,6 +6,8 @@
 //! |---|---|
 //! | a request to any service | [`STANDARD`] |
 //! | a request to DynamoDB | [`dynamodb::REQUEST`](crate::dynamodb::REQUEST) |
+//! | a request to S3 | [`s3::REQUEST`](crate::s3::REQUEST) |
+//! | a long poll (SQS, Step Functions, SWF) | [`long_poll`] with [`STANDARD`] |
 //!
 //! [`presets`](crate::presets) has the numbers.
 //!
@@ -16,10 +18,23 @@
 //!   full jitter, and a quota of 500 tokens, of which a retry takes 14, or 5 after throttling.
 //! - The announcement of 2026
 //!   (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>) says
-//!   what is new in this revision.
+//!   what is new in this revision. It is the default since 10 November 2026 in the SDKs for Python (botocore 1.44),
+//!   JavaScript (3.1166), Go (1.48), C++ (1.11.926), in the CLI (2.40), and in the SDK for Rust with
+//!   `BehaviorVersion::v2026_11_10()` (aws-config 1.13.2). The SDKs for Java and Kotlin do not have it yet.
 //! - The codes: see [`kind`].
 //!
-//! Sources read on 2026-11-21.
+//! | | revision 2.1, [`STANDARD`] | before |
+//! |---|---|---|
+//! | base of the waits | 50 ms, after throttling 1 s | 1 s (JavaScript 100 ms; Java 100 and 500 ms) |
+//! | a wait | between zero and min(base · 2ⁿ, 20 s) | the same |
+//! | attempts | 3 | 3 (Java 4, C++ 11) |
+//! | a retry takes, of 500 tokens | 14, after throttling 5 | 5, after a timeout 10 |
+//! | a success gives back | what the last retry took, or 1 | the same |
+//! | `x-amz-retry-after` | obeyed, at most 5 s longer than the own wait | not read |
+//! | DynamoDB | base 25 ms, 4 attempts | the same as others (.NET 10 attempts) |
+//! | a long poll, and no tokens are left | waits, and then returns the error: [`long_poll`] | returns the error at once |
+//!
+//! Sources read on 2026-11-23.
 //!
 //! # Our choices
 //!
@@ -108,6 +123,8 @@ mod inside;
 pub use inside::{Inside, inside};
 
 use backoff_core::{__private::aws_kind, Budget, FaultKind, Jitter, Policy, codes};
+#[cfg(feature = "tokio")]
+use backoff_core::{Decision, Fault, Random as _, RetryState, Sleep as _, StopReason, Tokio};
 use std::time::Duration;
 
 /// The budget of [`STANDARD`]: 500 tokens. A retry takes 14, or 5 after throttling.
@@ -139,6 +156,52 @@ pub const STANDARD: Policy = Policy::exponential()
     .budget(&BUDGET)
     .on(codes![429, 500, 502..=504])
     .name("aws::STANDARD");
+
+/// Receives by a long poll: `ReceiveMessage` of SQS, `GetActivityTask` of Step Functions, `PollForActivityTask` and
+/// `PollForDecisionTask` of SWF. A program calls such an operation in a loop, so an error that comes back at once makes
+/// the loop spin while the service is down and the budget is empty. Where the budget allows no retry, this function
+/// waits as long as the retry would have waited, and then returns the error. Otherwise it is
+/// [`policy.retry(receive)`](Policy::retry).
+///
+/// # Errors
+/// The last error of `receive`, when no further attempt is made.
+///
+/// # Panics
+/// If a wait is needed and no tokio runtime with a timer is running.
+///
+/// ```
+/// use backoff_cloud::{TimedOut, aws};
+///
+/// # async fn receive() -> Result<Vec<String>, TimedOut> { Ok(vec!["hello".into()]) }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let messages = aws::long_poll(&aws::STANDARD, receive).await.unwrap();
+/// assert_eq!(messages, ["hello"]);
+/// # }
+/// ```
+///
+/// Source: as [`STANDARD`].
+#[cfg(feature = "tokio")]
+pub async fn long_poll<T, E, F>(policy: &Policy, receive: impl FnMut() -> F) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+    E: Fault,
+{
+    let gave_up = match policy.retry(receive).reported().await {
+        Ok((value, _)) => return Ok(value),
+        Err(gave_up) => gave_up,
+    };
+    if gave_up.reason == StopReason::Budget {
+        let patient = policy.without_budget();
+        let mut state = RetryState::resumed(Duration::ZERO, gave_up.report.attempts - 1);
+        let verdict = patient.judge(&gave_up.error);
+        let next = state.failed(&patient, verdict, || Duration::ZERO, || Tokio.random());
+        if let Decision::Wait(wait) = next {
+            Tokio.sleep(wait.delay).await;
+        }
+    }
+    Err(gave_up.error)
+}
 
 /// The kind of an AWS error by its code: throttled, transient, a conflict, or `None` for any other code, so
 /// that the status decides. For [`Fault::kind`](crate::Fault::kind) of your own error; the errors of AWS' SDK
@@ -172,4 +235,40 @@ pub const STANDARD: Policy = Policy::exponential()
 /// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 pub fn kind(code: &str) -> Option<FaultKind> {
     aws_kind(code)
+}
+
+#[cfg(all(test, feature = "tokio"))]
+mod tests {
+    use super::*;
+    use crate::reply::{Says, http};
+    use std::future::ready;
+    use tokio::time::Instant;
+
+    /// Rows: the tokens, the error if there is one, the attempts, and the milliseconds that they take.
+    #[tokio::test(start_paused = true)]
+    async fn a_long_poll_waits_where_the_budget_is_empty() {
+        static FULL: Budget = Budget::aws();
+        static EMPTY: Budget = Budget::aws().starting_with(0);
+        static ONE: Budget = Budget::aws().starting_with(14);
+        for (budget, error, attempts, millis) in [
+            (&FULL, None, 1, 0),
+            (&EMPTY, None, 1, 0),
+            (&EMPTY, Some(http(503)), 1, 50),
+            (&EMPTY, Some(http(429)), 1, 1_000),
+            (&EMPTY, Some(http(404)), 1, 0),
+            (&ONE, Some(http(503)), 2, 50 + 100),
+            (&FULL, Some(http(503)), 3, 50 + 100),
+        ] {
+            let policy = STANDARD.jitter(Jitter::None).budget(budget);
+            let (mut calls, start) = (0, Instant::now());
+            let receive = || {
+                calls += 1;
+                ready(error.map_or(Ok(()), Err::<(), Says>))
+            };
+            let ended = long_poll(&policy, receive).await;
+            assert_eq!(ended.err(), error);
+            let took = start.elapsed().as_millis();
+            assert_eq!((calls, took), (attempts, millis), "{budget:?} {error:?}");
+        }
+    }
 }

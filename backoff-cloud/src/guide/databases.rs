@@ -1,9 +1,11 @@
-//! You will be able to repeat a whole transaction of PostgreSQL, to know what happened when the reply to
+//! You will be able to repeat a whole transaction, to know what happened when the reply to
 //! `COMMIT` is lost, and to keep commands to Redis going through a failover.
 //!
 //! | database | policy | what tells the errors |
 //! |---|---|---|
 //! | PostgreSQL by sqlx, or by tokio-postgres | [`postgres::TRANSACTION`](crate::postgres::TRANSACTION) | feature `sqlx-08`, `sqlx-09` or `tokio-postgres-07` |
+//! | MySQL, MariaDB by sqlx | [`mysql::TRANSACTION`](crate::mysql::TRANSACTION) | feature `sqlx-08-mysql` or `sqlx-09-mysql` |
+//! | SQLite by sqlx | [`sqlite::TRANSACTION`](crate::sqlite::TRANSACTION) | feature `sqlx-08` or `sqlx-09` |
 //! | Redis, Valkey, Memorystore | [`memorystore::DATA`](crate::memorystore::DATA), with [`Reconnect`](crate::Reconnect) | features `redis-1` and `reconnect` |
 //! | Spanner, Firestore, DynamoDB | [`spanner`](crate::spanner), [`firestore`](crate::firestore), [`dynamodb`](crate::dynamodb) | the features of their clients |
 //! | another one | a policy of your own | [`Fault`](trait@crate::Fault) for your error |
