@@ -67,6 +67,8 @@ fn who_decides() {
 
 static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
 static PLENTY: Budget = Budget::ratio(0.1, 100);
+/// Nothing is refused, so it stays off.
+static OFF: backoff_core::Rate = backoff_core::Rate::new();
 const POOR: Policy = QUICK.budget(&NONE_LEFT);
 static RULES: Policy = QUICK;
 static LAZY: LazyLock<Policy> = LazyLock::new(|| QUICK.max_attempts(3));
@@ -87,6 +89,8 @@ fn policies_and_budgets() {
         [base = "1ms", budget = budget] budget: &'static Budget = &NONE_LEFT => 1;
         [policy = POOR] => 1;
         [policy = POOR, budget = PLENTY] => 3;
+        [base = "1ms", rate = OFF] => 3;
+        [policy = POOR, rate = OFF, budget = PLENTY, max_wait = "1m"] => 3;
         [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", operation = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;

@@ -4,6 +4,7 @@ mod keys {
     mod consecutive;
     mod error_keeps_names;
     mod key_unfinished;
+    mod max_wait;
     mod signals;
     mod together;
     mod unknown;
