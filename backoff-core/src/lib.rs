@@ -197,6 +197,8 @@ pub use runtime::Std;
 #[cfg(feature = "tokio")]
 pub use runtime::Tokio;
 pub use runtime::{BlockingSleep, Clock, Random, Sleep};
+#[cfg(feature = "std")]
+pub use state::SavedRetry;
 pub use state::{Attempt, Decision, RequestId, RetryState, Wait, WaitSource};
 #[cfg(feature = "std")]
 pub use stop::Stop;

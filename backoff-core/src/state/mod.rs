@@ -8,10 +8,14 @@ mod packed;
 #[cfg(feature = "std")]
 mod participant;
 mod request_id;
+#[cfg(feature = "std")]
+mod saved;
 
 pub use attempt::Attempt;
 pub use decision::{Decision, Wait, WaitSource};
 pub use request_id::RequestId;
+#[cfg(feature = "std")]
+pub use saved::SavedRetry;
 
 pub use decision::Next;
 pub use overrides::Overrides;
