@@ -98,6 +98,7 @@
 //! | `http` | `http`: sends a request of reqwest 0.13 with retries; returns the response as a value, or as an error that keeps the headers and `Retry-After`. Turns on `tokio`, `http-1`, `hyper-1`, `h2-04` and `reqwest-013` | no | 1.90 |
 //! | `tower` | `tower`: a layer that sends requests again as a policy says, as in `backoff-core` | no | 1.90 |
 //! | `serde` | a policy from configuration: `PolicySettings`, as in `backoff-core` | no | 1.90 |
+//! | `apalis-1` | `apalis`: jobs of apalis that come back as a policy says | no | 1.90 |
 //! | `aws-smithy-1` | `aws::inside`: a policy inside the clients of AWS' SDK for Rust; `Fault` for their errors | no | 1.94.1 |
 //! | `gax-1` | `gax`: a policy inside Google's own clients; `Fault` for their errors | no | 1.91 |
 //! | `google-cloud-iam-v1`, `google-cloud-iam-admin-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] with Google's own clients. (The feature `http` has them for plain REST.) | no | 1.91 |
@@ -106,6 +107,8 @@
 
 pub mod aip194;
 pub mod anthropic;
+#[cfg(feature = "apalis-1")]
+pub mod apalis;
 pub mod aws;
 pub mod azure;
 pub mod dynamodb;

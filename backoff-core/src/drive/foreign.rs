@@ -1,5 +1,5 @@
-//! A call with a loop outside of this library: the loop of a client. The loop asks after each attempt,
-//! and hooks, logs and metrics get the same events as from a loop of this library.
+//! A call with a loop outside of this library: the loop of a client, or a queue of jobs. The loop asks after each
+//! attempt, and logs and metrics get the same events as from a loop of this library.
 
 #[cfg(feature = "metrics")]
 use super::call_metrics;
@@ -14,27 +14,34 @@ use crate::{
     judge::{Ruling, Stage},
     observe::Failure,
     policy::Policy,
+    rate::Reply,
     report::StopReason,
-    runtime::{Clock, Random},
+    runtime::{Clock, Random, Sleep, nanos},
     state::{Decision, Overrides},
 };
-use core::time::Duration;
+use core::{future::poll_fn, time::Duration};
 
-/// The state of such a call. Its attempts are cut when the deadline is over.
+/// The state of such a call.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignCall {
     state: CallState,
+    repeats: Repeats,
 }
 
-/// The policy's codes judge, and a conflict is never repeated.
-#[derive(Clone, Copy, Debug)]
-struct SameRequest;
+/// What the loop repeats. The policy's codes judge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Repeats {
+    /// One request of a client. A conflict is never repeated, and attempts are cut when the deadline is over.
+    Request,
+    /// A whole job, with its reads.
+    Job,
+}
 
-impl<E: Fault> Judge<E> for SameRequest {
+impl<E: Fault> Judge<E> for Repeats {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         let ruling = policy.rule(stage, error);
-        // The same write would conflict again. Only a new read helps, and the read is outside of this call.
-        if ruling.is_conflict() {
+        // The same write would conflict again. Only a new read helps, and the read is outside of a request.
+        if *self == Repeats::Request && ruling.is_conflict() {
             Ruling::PERMANENT
         } else {
             ruling
@@ -46,11 +53,8 @@ impl<E: Fault> Judge<E> for SameRequest {
     }
 }
 
-/// An attempt is cut at the deadline: a wait that ends just then leaves no time for one.
+/// The request of a client is cut at the deadline: a wait that ends just then leaves no time for one.
 const CUT: Option<Overrides<'static>> = Some(Overrides::cut(None, None));
-
-/// The settings of such a call.
-const SETTINGS: Settings<SameRequest> = Settings::of(SameRequest);
 
 impl ForeignCall {
     /// Whether logs or metrics get each call.
@@ -61,7 +65,40 @@ impl ForeignCall {
     pub fn resumed(started: Duration, failures: u32) -> Self {
         ForeignCall {
             state: CallState::resumed(started, failures),
+            repeats: Repeats::Request,
         }
+    }
+
+    /// The run of a job whose first run began so long ago, after this number of failed runs.
+    #[cfg(feature = "std")]
+    pub fn job<R: Clock + Random>(
+        elapsed: Duration,
+        failures: u32,
+        policy: &Policy,
+        runtime: &R,
+    ) -> Self {
+        // The difference of two readings of a clock counts, also where the job is older than the clock.
+        let started = nanos(runtime.now())
+            .wrapping_sub(nanos(elapsed.min(crate::state::SavedRetry::LONGEST)));
+        let mut call = ForeignCall {
+            repeats: Repeats::Job,
+            ..Self::resumed(Duration::from_nanos(started), failures)
+        };
+        call.draw_waits(policy, runtime);
+        call
+    }
+
+    /// Waits for the turn of the attempt, if the policy has a rate.
+    pub async fn turn<R: Clock + Sleep>(&mut self, policy: &Policy, runtime: &R) {
+        let context = Context::of(policy, "");
+        let Some(rate) = context.rate() else { return };
+        if let Some(mut queued) = self.state.enters(rate, false, None, context, runtime) {
+            poll_fn(|cx| self.state.turn_at(rate, &mut queued, runtime, cx)).await;
+        }
+    }
+
+    const fn settings(&self) -> Settings<Repeats> {
+        Settings::of(self.repeats)
     }
 
     /// Draws the waits before the next one again, for a policy whose waits grow from the waits before.
@@ -92,14 +129,18 @@ impl ForeignCall {
         E: Fault,
         R: Clock + Random,
     {
+        let overrides = match self.repeats {
+            Repeats::Request => CUT,
+            Repeats::Job => None,
+        };
         let context = Context {
-            overrides: CUT,
+            overrides,
             ..Context::of(policy, operation)
         };
         self.state
             .failed(
                 &context,
-                &mut { SETTINGS },
+                &mut self.settings(),
                 runtime,
                 error,
                 Stage::Whole,
@@ -124,7 +165,7 @@ impl ForeignCall {
         let end = CallEnd::given_up(Failure::new(Some(error), Some(error)), reason);
         self.state.ended(
             &Context::of(policy, operation),
-            &mut { SETTINGS },
+            &mut self.settings(),
             clock,
             end,
         );
@@ -137,8 +178,10 @@ impl ForeignCall {
         E: Fault,
         C: Clock,
     {
-        let state = self.state;
-        state.succeeded::<E, _, _>(&Context::of(policy, operation), &mut { SETTINGS }, clock);
+        let (mut state, mut settings) = (self.state, self.settings());
+        let context = Context::of(policy, operation);
+        state.replied::<E, _, _>(Reply::Admitted, &context, &mut settings, clock);
+        state.succeeded::<E, _, _>(&context, &mut settings, clock);
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the
@@ -149,8 +192,9 @@ impl ForeignCall {
         call_metrics::level(policy.budget);
     }
 
-    /// No attempt follows the wait: the policy's budget gets back the tokens that it paid for the wait.
+    /// The call is dropped: the policy's budget gets back the tokens that it paid for a wait, and the rate no longer
+    /// counts the attempt that runs.
     pub fn cancelled(&mut self, policy: &Policy) {
-        self.state.cancelled(policy.budget);
+        self.state.dropped(policy.budget, policy.shared_rate());
     }
 }

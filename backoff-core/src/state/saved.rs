@@ -59,10 +59,10 @@ pub struct SavedRetry {
     pub failures: u32,
 }
 
-/// Longer than any deadline, and short enough for a [`RetryState`].
-const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
-
 impl SavedRetry {
+    /// Longer than any deadline, and short enough for a [`RetryState`].
+    pub(crate) const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
+
     /// The first attempt begins at `now`.
     pub fn begins(now: SystemTime) -> Self {
         SavedRetry {
@@ -89,7 +89,7 @@ impl SavedRetry {
         let mut state = RetryState::resumed(Duration::ZERO, self.failures);
         state.draw_waits(policy, || random.random());
         self.failures = self.failures.saturating_add(1);
-        let elapsed = self.elapsed(now).min(LONGEST);
+        let elapsed = self.elapsed(now).min(Self::LONGEST);
         state.failed(policy, policy.judge(error), || elapsed, || random.random())
     }
 }

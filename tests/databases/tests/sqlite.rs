@@ -5,7 +5,7 @@ use sqlx::{
     ConnectOptions as _, Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode},
 };
-use sqlx_08 as sqlx;
+use sqlx_09 as sqlx;
 use std::{path::PathBuf, time::Duration};
 use tokio::task::JoinSet;
 

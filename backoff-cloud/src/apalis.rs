@@ -1,0 +1,258 @@
+//! Jobs of [apalis](https://docs.rs/apalis) that come back as a policy says.
+//!
+//! A wait of [`Policy::retry`] lives in a future: it holds a task and its caller, and a deployment in the middle of a
+//! `Retry-After: 600` loses it. A job waits in a storage instead (SQLite, PostgreSQL, Redis), and any worker takes it up
+//! at its time, also after a crash. apalis itself repeats a failed job too, but by waits of its own.
+//!
+//! ```no_run
+//! # use apalis_core_1 as apalis_core;
+//! use apalis_core::{backend::{TaskSink, finalize::Durable}, error::BoxDynError, task::data::Data};
+//! use backoff_cloud::{Policy, TimedOut, apalis::{Job, RescheduleExt as _}};
+//! use std::time::Duration;
+//!
+//! const MAIL: Policy = Policy::exponential().max_attempts(20).deadline(Duration::from_secs(86_400)).idempotent(false);
+//!
+//! #[derive(Clone)]
+//! # #[allow(dead_code)]
+//! struct Mail { id: u64, to: String }
+//!
+//! # async fn send(_: Mail) -> Result<(), TimedOut> { Ok(()) }
+//! /// The handler of a worker whose storage is also in `.data(storage)`.
+//! async fn handle<S>(mail: Mail, job: Job, storage: Data<S>) -> Result<(), BoxDynError>
+//! where
+//!     S: TaskSink<Mail, Durable> + Clone + Send + Sync,
+//!     S::Error: std::error::Error + Send + Sync + 'static,
+//! {
+//!     MAIL.reschedule(&job, mail, (*storage).clone(), |mail| send(mail)).await
+//! }
+//! ```
+//!
+//! # What happens after a failure
+//!
+//! | the policy says | the job | the handler's result |
+//! |---|---|---|
+//! | wait | is put back into the storage, to run after the wait; then this run ends | `Ok` |
+//! | stop | is killed, with the reason and the error | `AbortError` |
+//! | (the storage refuses the job) | apalis repeats this run by its own rules | the storage's error |
+//!
+//! `Retry-After`, codes, `idempotent`, `max_attempts`, the deadline, budgets, a [`Rate`](crate::Policy) and log events
+//! hold as in a call. The deadline counts from the first run. No worker is held while the job waits, so
+//! [`Policy::max_retry_after`] may be hours.
+//!
+//! - **A wait ends at a whole second**, because a storage knows seconds: the time is rounded up. A storage looks for jobs
+//!   whose time has come only at its heartbeat (30 s), unless its poll interval is shorter.
+//! - **The failures and the time of the first run are in the job's metadata**, under the names `backoff.*`.
+//! - **Put back first, then acknowledged**: no job is lost. A worker that is killed between the two leaves both, so this
+//!   run is made again. The job that was put back has an idempotency key (the id of the first job and the number of
+//!   failures), by which the storage refuses it the second time.
+//! - **A run that was killed may have made its call.** Another worker runs the job again when the worker is missing for
+//!   long enough. SQLite counts such a run as a failure, and Redis does not. For a call that must not be made twice, give
+//!   each job an operation id in its arguments, by which the server recognises it. `idempotent(false)` speaks of failures
+//!   that the worker has seen.
+//! - An idempotency key of your own is that of the first job only.
+
+use apalis_core_1::{
+    backend::TaskSink,
+    error::{AbortError, BoxDynError},
+    task::{ExecutionContext, Task, builder::TaskBuilder, from_request::FromRequest},
+};
+use backoff_core::{
+    __private::ForeignCall, Decision, Fault, Policy, SavedRetry, StopReason, Tokio,
+};
+use std::{
+    convert::Infallible,
+    error::Error,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+/// The job that a handler runs. Name it among the handler's arguments.
+#[derive(Clone, Debug)]
+pub struct Job(Arc<ExecutionContext>);
+
+impl<Args: Sync> FromRequest<Task<Args>> for Job {
+    type Error = Infallible;
+
+    async fn from_request(task: &Task<Args>) -> Result<Self, Infallible> {
+        Ok(Job(Arc::clone(task.ctx())))
+    }
+}
+
+const BEGAN: &str = "backoff.began";
+const FAILURES: &str = "backoff.failures";
+const FIRST: &str = "backoff.job";
+
+impl Job {
+    /// When the first run began, and how many runs have failed. A run that began and did not end, because its worker was
+    /// killed, counts where the storage counts it.
+    fn saved(&self, now: SystemTime) -> SavedRetry {
+        let number = |name| self.0.metadata().get(name)?.parse::<u64>().ok();
+        let killed = self.0.attempt().saturating_sub(1) as u64;
+        let failures = number(FAILURES).unwrap_or(0).saturating_add(killed);
+        let begins = SavedRetry::begins(now);
+        SavedRetry {
+            began_millis: number(BEGAN).unwrap_or(begins.began_millis),
+            failures: failures.try_into().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The same job for its next run.
+    fn next<Args>(&self, args: Args, saved: SavedRetry, at: SystemTime) -> Task<Args> {
+        let mut metadata = self.0.metadata().clone();
+        let own = || {
+            self.0
+                .task_id()
+                .map(ToString::to_string)
+                .unwrap_or_default()
+        };
+        let first = metadata.get(FIRST).map_or_else(own, str::to_owned);
+        metadata.replace(BEGAN, saved.began_millis.to_string());
+        metadata.replace(FAILURES, saved.failures.to_string());
+        metadata.replace(FIRST, first.clone());
+        let mut next = TaskBuilder::new(args)
+            .with_metadata(metadata)
+            .run_at_timestamp(whole_seconds(at))
+            .idempotency_key(format!("{first}/{}", saved.failures));
+        if let Some(priority) = self.0.priority() {
+            next = next.priority(priority);
+        }
+        if let Some(attempts) = self.0.max_attempts() {
+            next = next.max_attempts(attempts);
+        }
+        next.build()
+    }
+}
+
+/// Rounded up: no run begins before its time.
+fn whole_seconds(at: SystemTime) -> u64 {
+    let since = at
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    since.as_secs() + u64::from(since.subsec_nanos() > 0)
+}
+
+/// The policy has ended a job.
+#[derive(Debug)]
+struct GaveUp<E> {
+    runs: u32,
+    reason: StopReason,
+    error: E,
+}
+
+impl<E: fmt::Display> fmt::Display for GaveUp<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.runs == 1 { "" } else { "s" };
+        write!(
+            f,
+            "gave up after {} run{s} ({}): {}",
+            self.runs,
+            self.reason.name(),
+            self.error
+        )
+    }
+}
+
+impl<E: Error + 'static> Error for GaveUp<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A run that a rate may count until it ends, or is dropped because the worker stops.
+struct Running<'p>(&'p Policy, Option<ForeignCall>);
+
+impl Running<'_> {
+    async fn turn(&mut self) {
+        if let Some(call) = &mut self.1 {
+            call.turn(self.0, &Tokio).await;
+        }
+    }
+
+    fn ends(mut self) -> ForeignCall {
+        self.1.take().expect("a run ends once")
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = &mut self.1 {
+            call.cancelled(self.0);
+        }
+    }
+}
+
+/// Puts a job back as a policy says.
+pub trait RescheduleExt {
+    /// Runs `work`. After a failure that the policy repeats, puts the job back into the storage, to run after the wait.
+    /// [The module](self) says what holds, and has an example.
+    ///
+    /// # Errors
+    /// `AbortError` if the policy ends the job; the storage's error if the job cannot be put back.
+    ///
+    /// # Panics
+    /// If the policy's rate makes the job wait for its turn, and no tokio runtime with a timer is running.
+    fn reschedule<Args, S, Kind, F, W, E>(
+        &self,
+        job: &Job,
+        args: Args,
+        storage: S,
+        work: F,
+    ) -> impl Future<Output = Result<(), BoxDynError>> + Send
+    where
+        Args: Clone + Send,
+        S: TaskSink<Args, Kind> + Send,
+        S::Error: Error + Send + Sync + 'static,
+        F: FnOnce(Args) -> W + Send,
+        W: Future<Output = Result<(), E>> + Send,
+        E: Fault + Error + Send + Sync + 'static;
+}
+
+impl RescheduleExt for Policy {
+    async fn reschedule<Args, S, Kind, F, W, E>(
+        &self,
+        job: &Job,
+        args: Args,
+        mut storage: S,
+        work: F,
+    ) -> Result<(), BoxDynError>
+    where
+        Args: Clone + Send,
+        S: TaskSink<Args, Kind> + Send,
+        S::Error: Error + Send + Sync + 'static,
+        F: FnOnce(Args) -> W + Send,
+        W: Future<Output = Result<(), E>> + Send,
+        E: Fault + Error + Send + Sync + 'static,
+    {
+        let operation = std::any::type_name::<F>();
+        let now = SystemTime::now();
+        let mut saved = job.saved(now);
+        let call = ForeignCall::job(saved.elapsed(now), saved.failures, self, &Tokio);
+        let mut running = Running(self, Some(call));
+        running.turn().await;
+        let outcome = work(args.clone()).await;
+        let mut call = running.ends();
+        let error = match outcome {
+            Ok(()) => {
+                call.succeeded::<E, _>(self, &Tokio, operation);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        saved.failures = saved.failures.saturating_add(1);
+        let delay: Duration = match call.failed(self, &Tokio, operation, &error) {
+            Decision::Wait(wait) => wait.delay,
+            Decision::Stop(reason) => {
+                let runs = saved.failures;
+                let gave_up = GaveUp {
+                    runs,
+                    reason,
+                    error,
+                };
+                return Err(AbortError::new(gave_up).into());
+            }
+        };
+        let next = job.next(args, saved, SystemTime::now() + delay);
+        storage.push_task(next).await.map_err(BoxDynError::from)
+    }
+}
