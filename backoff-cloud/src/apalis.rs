@@ -42,13 +42,13 @@
 //! - **A wait ends at a whole second**, because a storage knows seconds: the time is rounded up. A storage looks for jobs
 //!   whose time has come only at its heartbeat (30 s), unless its poll interval is shorter.
 //! - **The failures and the time of the first run are in the job's metadata**, under the names `backoff.*`.
-//! - **Put back first, then acknowledged**: no job is lost. A worker that is killed between the two leaves both, so this
-//!   run is made again. The job that was put back has an idempotency key (the id of the first job and the number of
-//!   failures), by which the storage refuses it the second time.
-//! - **A run that was killed may have made its call.** Another worker runs the job again when the worker is missing for
-//!   long enough. SQLite counts such a run as a failure, and Redis does not. For a call that must not be made twice, give
-//!   each job an operation id in its arguments, by which the server recognises it. `idempotent(false)` speaks of failures
-//!   that the worker has seen.
+//! - **Put back first, then acknowledged**: no job is lost. The job that is put back has an idempotency key (the id of the
+//!   first job and the number of failures), by which the storage refuses it the second time.
+//! - **A run that was killed may have made its call.** Another worker takes the job up when the first worker has given no
+//!   sign for long enough. SQLite counts the run, so the job is put back as after a lost reply: it waits,
+//!   the run counts as a failure, and a policy with `idempotent(false)` ends the job. Redis does not count the run: it is
+//!   made again at once, also where the killed worker had put the job back. For a call that must not be made twice, give
+//!   each job an operation id in its arguments, by which the server recognises it.
 //! - An idempotency key of your own is that of the first job only.
 
 use apalis_core_1::{
@@ -57,15 +57,9 @@ use apalis_core_1::{
     task::{ExecutionContext, Task, builder::TaskBuilder, from_request::FromRequest},
 };
 use backoff_core::{
-    __private::ForeignCall, Decision, Fault, Policy, SavedRetry, StopReason, Tokio,
+    __private::ForeignCall, Decision, Delivery, Fault, Policy, SavedRetry, StopReason, Tokio,
 };
-use std::{
-    convert::Infallible,
-    error::Error,
-    fmt,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{convert::Infallible, error::Error, fmt, sync::Arc, time::SystemTime};
 
 /// The job that a handler runs. Name it among the handler's arguments.
 #[derive(Clone, Debug)]
@@ -84,12 +78,15 @@ const FAILURES: &str = "backoff.failures";
 const FIRST: &str = "backoff.job";
 
 impl Job {
-    /// When the first run began, and how many runs have failed. A run that began and did not end, because its worker was
-    /// killed, counts where the storage counts it.
+    /// Whether this very job has run before: its worker was killed, or the storage refused the job.
+    fn is_again(&self) -> bool {
+        self.0.attempt() > 1
+    }
+
+    /// When the first run began, and how many runs have failed before this job was put into the storage.
     fn saved(&self, now: SystemTime) -> SavedRetry {
         let number = |name| self.0.metadata().get(name)?.parse::<u64>().ok();
-        let killed = self.0.attempt().saturating_sub(1) as u64;
-        let failures = number(FAILURES).unwrap_or(0).saturating_add(killed);
+        let failures = number(FAILURES).unwrap_or(0);
         let begins = SavedRetry::begins(now);
         SavedRetry {
             began_millis: number(BEGAN).unwrap_or(begins.began_millis),
@@ -130,6 +127,49 @@ fn whole_seconds(at: SystemTime) -> u64 {
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     since.as_secs() + u64::from(since.subsec_nanos() > 0)
+}
+
+/// How a run failed.
+#[derive(Debug)]
+enum Failed<E> {
+    Own(E),
+    /// Nobody knows how far the run came.
+    Killed,
+}
+
+impl<E: fmt::Display> fmt::Display for Failed<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failed::Own(error) => error.fmt(f),
+            Failed::Killed => f.write_str("the worker was killed in the middle of a run"),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for Failed<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Failed::Own(error) => Some(error),
+            Failed::Killed => None,
+        }
+    }
+}
+
+/// The call of a run that was killed may have arrived.
+impl<E: Fault> Fault for Failed<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        match self {
+            Failed::Own(error) => Some(error),
+            Failed::Killed => None,
+        }
+    }
+
+    fn delivery(&self) -> Option<Delivery> {
+        match self {
+            Failed::Own(error) => error.delivery(),
+            Failed::Killed => Some(Delivery::MaybeSent),
+        }
+    }
 }
 
 /// The policy has ended a job.
@@ -229,18 +269,20 @@ impl RescheduleExt for Policy {
         let mut saved = job.saved(now);
         let call = ForeignCall::job(saved.elapsed(now), saved.failures, self, &Tokio);
         let mut running = Running(self, Some(call));
-        running.turn().await;
-        let outcome = work(args.clone()).await;
-        let mut call = running.ends();
-        let error = match outcome {
-            Ok(()) => {
-                call.succeeded::<E, _>(self, &Tokio, operation);
-                return Ok(());
+        let error = if job.is_again() {
+            Failed::Killed
+        } else {
+            running.turn().await;
+            match work(args.clone()).await {
+                Ok(()) => {
+                    running.ends().succeeded::<E, _>(self, &Tokio, operation);
+                    return Ok(());
+                }
+                Err(error) => Failed::Own(error),
             }
-            Err(error) => error,
         };
         saved.failures = saved.failures.saturating_add(1);
-        let delay: Duration = match call.failed(self, &Tokio, operation, &error) {
+        let delay = match running.ends().failed(self, &Tokio, operation, &error) {
             Decision::Wait(wait) => wait.delay,
             Decision::Stop(reason) => {
                 let runs = saved.failures;
