@@ -1,0 +1,94 @@
+//! The service that charges accounts: it throttles, fails, loses replies, and knows each operation by its id.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+
+/// What the service has seen of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) requests: u32,
+    /// How often the charge was made. An operation id makes it once.
+    pub(crate) charges: u32,
+    /// Requests after one that was applied: without the id, the charge would have been made again.
+    pub(crate) repeated: u32,
+    /// Requests before the time that a reply asked for.
+    pub(crate) early: u32,
+    /// Requests later than the deadline of the job allows, since the first one.
+    pub(crate) late: u32,
+    first: Option<Instant>,
+    not_before: Option<Instant>,
+}
+
+#[derive(Clone)]
+pub(crate) struct Ledger(Arc<Mutex<(Vec<Seen>, SmallRng)>>, Duration);
+
+/// The account of every hundredth operation is closed.
+const CLOSED: u32 = 100;
+const PAUSE: Duration = Duration::from_secs(2);
+
+impl Ledger {
+    pub(crate) fn new(operations: u32, deadline: Duration) -> Self {
+        let seen = vec![Seen::default(); operations as usize];
+        let state = (seen, SmallRng::seed_from_u64(7));
+        Ledger(Arc::new(Mutex::new(state)), deadline)
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.0.lock().expect("no panic").0.clone()
+    }
+
+    fn charge(&self, operation: u32) -> Response {
+        let (seen, rng) = &mut *self.0.lock().expect("no panic");
+        let Some(seen) = seen.get_mut(operation as usize) else {
+            return StatusCode::NOT_FOUND.into_response();
+        };
+        let now = Instant::now();
+        let since = now - *seen.first.get_or_insert(now);
+        seen.requests += 1;
+        seen.early += u32::from(seen.not_before.take().is_some_and(|time| now < time));
+        // A worker that was killed may have begun its run in time.
+        seen.late += u32::from(since > self.1 + Duration::from_secs(2));
+        let chance: f64 = rng.random();
+        if operation % CLOSED == 1 {
+            return StatusCode::FORBIDDEN.into_response();
+        }
+        if chance < 0.10 {
+            seen.not_before = Some(now + PAUSE);
+            let pause = [("retry-after", PAUSE.as_secs().to_string())];
+            return (StatusCode::TOO_MANY_REQUESTS, pause).into_response();
+        }
+        if chance < 0.20 {
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        }
+        seen.repeated += u32::from(seen.charges > 0);
+        seen.charges = 1;
+        match chance < 0.25 {
+            // The reply is lost on its way.
+            true => StatusCode::GATEWAY_TIMEOUT.into_response(),
+            false => StatusCode::OK.into_response(),
+        }
+    }
+
+    /// Serves until the program ends. Returns the address.
+    pub(crate) async fn serve(&self) -> std::io::Result<String> {
+        let charge = async |State(ledger): State<Ledger>, Path(operation): Path<u32>| {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            ledger.charge(operation)
+        };
+        let routes = Router::new()
+            .route("/charge/{operation}", post(charge))
+            .with_state(self.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let address = format!("http://{}", listener.local_addr()?);
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        Ok(address)
+    }
+}

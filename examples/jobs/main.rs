@@ -1,0 +1,278 @@
+//! Jobs that outlive their workers: 2,000 IAM grants and charges wait in SQLite (or Redis), and four worker processes
+//! run them, of which one is killed each second. The services throttle, fail and lose replies.
+//!
+//! `worker.rs` is what a program would contain; the rest is the demonstration around it.
+
+mod ledger;
+mod picture;
+mod queue;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use apalis::prelude::BoxDynError;
+use backoff_cloud::emulator::{Emulator, Faults, Reply};
+use clap::Parser;
+use examples::table::table;
+use examples::terminal::say;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use ledger::Ledger;
+use worker::{Order, ROLE, granted};
+
+/// Runs jobs in worker processes that are killed again and again.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "jobs")]
+struct Options {
+    /// How many jobs there are
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    jobs: u32,
+    /// Keep the jobs in Redis, which this program starts: needs redis-server
+    #[arg(long)]
+    redis: bool,
+    /// Where to draw the picture
+    #[arg(long, default_value = "out/jobs.svg")]
+    out: PathBuf,
+    /// For a worker process: where everything is, and its name
+    #[arg(long, hide = true, num_args = 5)]
+    worker: Option<Vec<String>>,
+}
+
+/// Where everything is.
+#[derive(Clone, Debug)]
+struct Where {
+    database: PathBuf,
+    redis: Option<String>,
+    emulator: String,
+    ledger: String,
+}
+
+const WORKERS: usize = 4;
+const KILLS_EACH: Duration = Duration::from_secs(1);
+/// The demonstration has failed if it takes longer.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = Options::parse();
+    let ended = match &options.worker {
+        Some(words) => {
+            let places = Where {
+                database: PathBuf::from(&words[0]),
+                redis: Some(words[1].clone()).filter(|address| !address.is_empty()),
+                emulator: words[2].clone(),
+                ledger: words[3].clone(),
+            };
+            worker::run(&places, &words[4]).await
+        }
+        None => run(&options).await,
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A process that ends with this one.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A Redis of this program's own.
+fn redis(folder: &Path) -> Result<(Process, String), BoxDynError> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?
+        .local_addr()?
+        .port();
+    let server = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--save", "", "--dir"])
+        .arg(folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("redis-server: {error}; apt-get install redis-server"))?;
+    Ok((Process(server), format!("redis://127.0.0.1:{port}")))
+}
+
+/// What came of the jobs.
+struct Course {
+    took: Duration,
+    kills: u32,
+    /// How many jobs had ended, over time.
+    ended: Vec<(Duration, u32)>,
+    rows: Vec<Vec<String>>,
+    storage: &'static str,
+}
+
+async fn run(options: &Options) -> Result<(), BoxDynError> {
+    let folder = std::env::temp_dir().join(format!("backoff-jobs-example-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let course = course(options, &folder).await;
+    let _ = std::fs::remove_dir_all(&folder);
+    let course = course?;
+    let (took, kills) = (course.took.as_secs_f64(), course.kills);
+    say(&format!(
+        "\n{}\n{} jobs in {} ended after {took:.1} s; {kills} workers were killed.\n",
+        table(&["what", "jobs or calls"], 1, &course.rows),
+        options.jobs,
+        course.storage,
+    ))?;
+    if let Some(folder) = options.out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&options.out, picture::draw(&course, options.jobs)?)?;
+    say(&format!("\nPicture: {}\n", options.out.display()))?;
+    Ok(())
+}
+
+async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError> {
+    let _redis;
+    let mut address = None;
+    if options.redis {
+        let (process, url) = redis(folder)?;
+        (_redis, address) = (process, Some(url));
+    }
+    let busy = Reply::status(429).retry_after("2");
+    let faults = Faults::none()
+        .status(503, 0.05)
+        .with(busy, 0.05)
+        .applied_then(503, 0.03);
+    let emulator = Emulator::builder().seed(7).faults(faults).start()?;
+    let ledger = Ledger::new(options.jobs, worker::DEADLINE);
+    let places = Where {
+        database: folder.join("jobs"),
+        redis: address,
+        emulator: emulator.url().to_owned(),
+        ledger: ledger.serve().await?,
+    };
+    let mut storage = opened(&places).await?;
+    storage.set_up().await?;
+    let order = |number| {
+        if number % 2 == 0 {
+            Order::Grant(number)
+        } else {
+            Order::Charge(number)
+        }
+    };
+    storage.push((0..options.jobs).map(order).collect()).await?;
+
+    let style = ProgressStyle::with_template("{bar:32} {pos:>5} of {len} jobs, {msg}")?;
+    let bar = ProgressBar::new(options.jobs.into()).with_style(style);
+    let (start, mut kills) = (Instant::now(), 0);
+    let mut workers: Vec<_> = (0..WORKERS)
+        .map(|n| started(&places, n, 0))
+        .collect::<Result<_, _>>()?;
+    let mut ended = vec![(Duration::ZERO, 0)];
+    loop {
+        tokio::time::sleep(Duration::from_millis(250)).await;
+        let left = u32::try_from(storage.left().await?)?;
+        ended.push((start.elapsed(), options.jobs.saturating_sub(left)));
+        bar.set_position(options.jobs.saturating_sub(left).into());
+        bar.set_message(format!("{kills} workers killed"));
+        if left == 0 {
+            break;
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(format!("{left} jobs have not ended after {PATIENCE:?}").into());
+        }
+        if start.elapsed() > KILLS_EACH * (kills + 1) {
+            let which = kills as usize % WORKERS;
+            kills += 1;
+            // Killed by the drop of the old one.
+            workers[which] = started(&places, which, kills)?;
+        }
+    }
+    bar.abandon();
+    Ok(Course {
+        took: start.elapsed(),
+        kills,
+        ended,
+        rows: rows(options.jobs, &ledger, &emulator, storage.reasons().await?),
+        storage: if options.redis { "Redis" } else { "SQLite" },
+    })
+}
+
+/// Redis needs a moment to come up.
+async fn opened(places: &Where) -> Result<queue::Storage, BoxDynError> {
+    for _ in 0..100 {
+        match queue::open(places).await {
+            Err(_) if places.redis.is_some() => tokio::time::sleep(Duration::from_millis(50)).await,
+            storage => return storage,
+        }
+    }
+    queue::open(places).await
+}
+
+/// A worker process. No name is used twice.
+fn started(places: &Where, number: usize, kills: u32) -> Result<Process, BoxDynError> {
+    let worker = Command::new(std::env::current_exe()?)
+        .arg("--worker")
+        .arg(&places.database)
+        .args([
+            places.redis.as_deref().unwrap_or_default(),
+            &places.emulator,
+            &places.ledger,
+        ])
+        .arg(format!("worker-{number}-{kills}"))
+        .stdin(Stdio::null())
+        .spawn()?;
+    Ok(Process(worker))
+}
+
+fn rows(
+    jobs: u32,
+    ledger: &Ledger,
+    emulator: &Emulator,
+    reasons: std::collections::BTreeMap<String, u32>,
+) -> Vec<Vec<String>> {
+    let seen = ledger.seen();
+    let sum = |of: fn(&ledger::Seen) -> u32| seen.iter().map(of).sum::<u32>();
+    let is_there = |number: &u32| {
+        let (resource, member) = granted(*number);
+        let policy = emulator.policy(&resource);
+        let bindings = policy["bindings"].as_array().cloned().unwrap_or_default();
+        let of_role = bindings.iter().filter(|binding| binding["role"] == ROLE);
+        let members =
+            of_role.flat_map(|binding| binding["members"].as_array().cloned().unwrap_or_default());
+        members.filter(|one| *one == member.as_str()).count() == 1
+    };
+    let grants = (0..jobs).filter(|number| number % 2 == 0);
+    let row = |what: &str, count: u32| vec![what.to_owned(), count.to_string()];
+    let mut rows = vec![
+        row("grants, done once", grants.filter(is_there).count() as u32),
+        row("charges, made once", sum(|seen| seen.charges)),
+    ];
+    rows.extend(
+        reasons
+            .iter()
+            .map(|(reason, count)| row(&format!("given up: {reason}"), *count)),
+    );
+    rows.extend([
+        row(
+            "charges, made twice",
+            seen.iter().filter(|seen| seen.charges > 1).count() as u32,
+        ),
+        row("requests for charges", sum(|seen| seen.requests)),
+        row(
+            "requests that an operation id has made harmless",
+            sum(|seen| seen.repeated),
+        ),
+        row("requests before their time", sum(|seen| seen.early)),
+        row("requests after the deadline", sum(|seen| seen.late)),
+        row(
+            "jobs with more requests than attempts",
+            seen.iter()
+                .filter(|seen| seen.requests > worker::ATTEMPTS)
+                .count() as u32,
+        ),
+    ]);
+    rows
+}
