@@ -97,9 +97,9 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 ///
 /// let mut headers = http::HeaderMap::new();
 /// headers.insert("x-ratelimit-remaining", "0".parse().unwrap());
-/// headers.insert("x-ratelimit-reset", "784111807".parse().unwrap());
-/// headers.insert("date", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
-/// let hint = |headers| hint::in_headers(headers, SystemTime::UNIX_EPOCH);
+/// headers.insert("x-ratelimit-reset", "1764100030".parse().unwrap());
+/// headers.insert("date", "Tue, 25 Nov 2025 19:46:40 GMT".parse().unwrap());
+/// let hint = |headers: &http::HeaderMap| hint::in_headers(headers, SystemTime::UNIX_EPOCH);
 /// assert_eq!(hint(&headers), Some(Duration::from_secs(30)));
 ///
 /// headers.insert("retry-after", "2".parse().unwrap());
