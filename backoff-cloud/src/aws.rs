@@ -124,7 +124,7 @@ pub use inside::{Inside, inside};
 
 use backoff_core::{__private::aws_kind, Budget, FaultKind, Jitter, Policy, codes};
 #[cfg(feature = "tokio")]
-use backoff_core::{Decision, Fault, Random as _, RetryState, Sleep as _, StopReason, Tokio};
+use backoff_core::{Decision, Random as _, RetryState, Sleep as _, StopReason, Tokio};
 use std::time::Duration;
 
 /// The budget of [`STANDARD`]: 500 tokens. A retry takes 14, or 5 after throttling.
@@ -185,7 +185,7 @@ pub const STANDARD: Policy = Policy::exponential()
 pub async fn long_poll<T, E, F>(policy: &Policy, receive: impl FnMut() -> F) -> Result<T, E>
 where
     F: Future<Output = Result<T, E>>,
-    E: Fault,
+    E: backoff_core::Fault,
 {
     let gave_up = match policy.retry(receive).reported().await {
         Ok((value, _)) => return Ok(value),

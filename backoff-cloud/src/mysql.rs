@@ -19,7 +19,7 @@
 //!
 //! # Our choices
 //!
-//! All numbers are those of [`postgres::TRANSACTION`](crate::postgres::TRANSACTION), whose page has the measurement.
+//! All numbers are those of [`postgres::TRANSACTION`], whose page has the measurement.
 //!
 //! # What is retried
 //!

@@ -11,7 +11,7 @@
 //!
 //! # Where the numbers come from
 //!
-//! - The waits, the attempts and the quota: as in [`aws`](crate::aws).
+//! - The waits, the attempts and the quota: as in [`aws`].
 //! - Conditional writes: "Add preconditions to S3 operations"
 //!   (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html>).
 //! - `SlowDown`, and the error inside a 200: "Error responses"
@@ -29,7 +29,7 @@
 //! # What is retried
 //!
 //! 429, 500, 502, 503 (`SlowDown` is throttling), 504, failures of the connection, and the codes that
-//! [`aws::kind`](crate::aws::kind) calls throttled or transient.
+//! [`aws::kind`] calls throttled or transient.
 //!
 //! | reply | one request | a read-modify-write |
 //! |---|---|---|
