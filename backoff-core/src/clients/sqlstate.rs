@@ -46,7 +46,8 @@ pub(crate) fn state(code: &str) -> Option<State> {
     if code.len() == 5 && code.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Some(state_of(code));
     }
-    let number: u16 = code.parse().ok().filter(|number| *number < 10_000)?;
+    let is_number = code.len() <= 4 && code.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u16 = is_number.then(|| code.parse().ok())??;
     // The lowest byte is the primary code: `SQLITE_BUSY`, `SQLITE_LOCKED`.
     Some(match number & 0xff {
         5 | 6 => not_applied(FaultKind::Conflict, false),
@@ -153,7 +154,7 @@ mod tests {
             all_say(said, elsewhere, found.map(|state| state.expect("a state")));
         }
         assert_eq!(state_of_mysql(1062), None);
-        for code in ["", "-5", "40001 ", "4000é", "123456"] {
+        for code in ["", "-5", "+5", "000005", "40001 ", "4000é", "123456"] {
             assert_eq!(state(code), None, "{code}");
         }
     }
