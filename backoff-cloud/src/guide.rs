@@ -23,24 +23,26 @@
 //! 10. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
 //! 11. [Testing](testing): test code that retries without waiting.
+//! 12. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
 //!
 //! **By subject**
 //!
-//! 12. [Databases](databases): whole transactions, and connections that are replaced.
-//! 13. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 13. [Databases](databases): whole transactions, and connections that are replaced.
+//! 14. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 14. [tower](mod@tower): a policy as a layer around a client.
-//! 15. [Executors](executors): run without tokio.
-//! 16. [Beyond retries](beyond): what other tools do better.
+//! 15. [tower](mod@tower): a policy as a layer around a client.
+//! 16. [Executors](executors): run without tokio.
+//! 17. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 17. [Coming from another crate](coming_from): how to say the same with this library.
-//! 18. [Ported programs](ported): real code before and after.
+//! 18. [Coming from another crate](coming_from): how to say the same with this library.
+//! 19. [Ported programs](ported): real code before and after.
 
 // Some links lead to items that exist with their feature only. The pages on docs.rs have all features.
 #![cfg_attr(
     not(all(
+        feature = "apalis-1",
         feature = "emulator",
         feature = "gax-1",
         feature = "http",
@@ -77,6 +79,8 @@ pub mod traps;
 pub mod telemetry_and_shutdown;
 
 pub mod testing;
+
+pub mod jobs;
 
 pub mod databases;
 

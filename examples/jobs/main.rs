@@ -109,6 +109,7 @@ struct Course {
     /// How many jobs had ended, over time.
     ended: Vec<(Duration, u32)>,
     rows: Vec<Vec<String>>,
+    is_wrong: bool,
     storage: &'static str,
 }
 
@@ -130,6 +131,10 @@ async fn run(options: &Options) -> Result<(), BoxDynError> {
     }
     std::fs::write(&options.out, picture::draw(&course, options.jobs)?)?;
     say(&format!("\nPicture: {}\n", options.out.display()))?;
+    if course.is_wrong {
+        return Err("a job was lost, or a request was made that should not have been made".into());
+    }
+    say("No job was lost, nothing was made twice, and no request came at a wrong time.\n")?;
     Ok(())
 }
 
@@ -191,11 +196,13 @@ async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError>
         }
     }
     bar.abandon();
+    let (rows, is_wrong) = rows(options.jobs, &ledger, &emulator, storage.reasons().await?);
     Ok(Course {
         took: start.elapsed(),
         kills,
         ended,
-        rows: rows(options.jobs, &ledger, &emulator, storage.reasons().await?),
+        rows,
+        is_wrong,
         storage: if options.redis { "Redis" } else { "SQLite" },
     })
 }
@@ -227,12 +234,13 @@ fn started(places: &Where, number: usize, kills: u32) -> Result<Process, BoxDynE
     Ok(Process(worker))
 }
 
+/// The rows of the table, and whether one of them is wrong.
 fn rows(
     jobs: u32,
     ledger: &Ledger,
     emulator: &Emulator,
     reasons: std::collections::BTreeMap<String, u32>,
-) -> Vec<Vec<String>> {
+) -> (Vec<Vec<String>>, bool) {
     let seen = ledger.seen();
     let sum = |of: fn(&ledger::Seen) -> u32| seen.iter().map(of).sum::<u32>();
     let is_there = |number: &u32| {
@@ -246,9 +254,15 @@ fn rows(
     };
     let grants = (0..jobs).filter(|number| number % 2 == 0);
     let row = |what: &str, count: u32| vec![what.to_owned(), count.to_string()];
+    let jobs_with =
+        |is: fn(&ledger::Seen) -> bool| seen.iter().filter(|seen| is(seen)).count() as u32;
+    let (granted, charged) = (
+        grants.filter(is_there).count() as u32,
+        jobs_with(|seen| seen.charges > 0),
+    );
     let mut rows = vec![
-        row("grants, done once", grants.filter(is_there).count() as u32),
-        row("charges, made once", sum(|seen| seen.charges)),
+        row("grants, done once", granted),
+        row("charges, made once", jobs_with(|seen| seen.charges == 1)),
     ];
     rows.extend(
         reasons
@@ -256,23 +270,25 @@ fn rows(
             .map(|(reason, count)| row(&format!("given up: {reason}"), *count)),
     );
     rows.extend([
-        row(
-            "charges, made twice",
-            seen.iter().filter(|seen| seen.charges > 1).count() as u32,
-        ),
         row("requests for charges", sum(|seen| seen.requests)),
         row(
             "requests that an operation id has made harmless",
             sum(|seen| seen.repeated),
         ),
-        row("requests before their time", sum(|seen| seen.early)),
-        row("requests after the deadline", sum(|seen| seen.late)),
-        row(
-            "jobs with more requests than attempts",
-            seen.iter()
-                .filter(|seen| seen.requests > worker::ATTEMPTS)
-                .count() as u32,
-        ),
     ]);
-    rows
+    let wrong = [
+        ("charges, made twice", jobs_with(|seen| seen.charges > 1)),
+        ("requests before their time", sum(|seen| seen.early)),
+        ("requests after the deadline", sum(|seen| seen.late)),
+        (
+            "jobs with more requests than attempts",
+            jobs_with(|seen| seen.requests > worker::ATTEMPTS),
+        ),
+        (
+            "jobs that were lost",
+            jobs.saturating_sub(granted + charged + reasons.values().sum::<u32>()),
+        ),
+    ];
+    rows.extend(wrong.map(|(what, count)| row(what, count)));
+    (rows, wrong.iter().any(|(_, count)| *count > 0))
 }

@@ -1,0 +1,93 @@
+//! After this page you know when a call should outlive its process, and how its waits are kept then.
+//!
+//! # The problem
+//!
+//! A wait lives in a future. If the process ends during the wait, because it crashes or a new version is deployed, the
+//! call is lost. A wait of an hour also holds a task and its caller for an hour.
+//!
+//! | what you repeat | use |
+//! |---|---|
+//! | a call whose caller waits for the result | a future: `#[retry]` or [`Policy::retry`](crate::Policy::retry) |
+//! | a list or a stream that goes on where it failed, in one process | [`Policy::resuming`](crate::Policy::resuming) |
+//! | a call that must be made even if this process ends, or that may wait for longer than a minute or two | a job in a queue |
+//!
+//! A job can run twice: its worker may be killed after the call and before the queue hears of its end. So give each job
+//! an operation id by which the server recognises the second call, as in [Idempotency](super::idempotency).
+//!
+//! # apalis
+//!
+//! apalis keeps jobs in SQLite, PostgreSQL or Redis. With the feature `apalis-1`, a handler calls
+//! [`reschedule`](crate::apalis::RescheduleExt::reschedule): a job whose failure the policy repeats goes back into the
+//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has an example and
+//! says what holds after a crash.
+//!
+//! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second:
+//!
+//! ```sh
+//! cargo run -p examples --features jobs --example jobs
+//! cargo run -p examples --features jobs --example jobs -- --redis
+//! ```
+//!
+//! # A queue of your own
+//!
+//! [`SavedRetry`](crate::SavedRetry) is what has to be kept of a call: when its first attempt began, and how many
+//! attempts have failed. With the feature `serde` it is a pair of numbers, for a column or a message. After a failure
+//! it says how long the job waits, or why the job ends:
+//!
+//! ```
+//! use backoff_cloud::{Decision, Fault, Policy, SavedRetry, Std, TimedOut};
+//! use std::time::{Duration, SystemTime};
+//!
+//! const POLICY: Policy = Policy::exponential().max_attempts(20).deadline(Duration::from_secs(86_400));
+//!
+//! enum Next {
+//!     RunAt(SystemTime, SavedRetry),
+//!     GiveUp,
+//! }
+//!
+//! /// After a failed run. The caller writes the result into the queue, and only then acknowledges this run.
+//! fn after_failure(mut retry: SavedRetry, error: &impl Fault) -> Next {
+//!     let now = SystemTime::now();
+//!     match retry.failed(&POLICY, error, now, &Std) {
+//!         Decision::Wait(wait) => Next::RunAt(now + wait.delay, retry),
+//!         Decision::Stop(_) => Next::GiveUp,
+//!     }
+//! }
+//!
+//! let first = SavedRetry::begins(SystemTime::now());
+//! let next = after_failure(first, &TimedOut::new(Duration::from_secs(5)));
+//! assert!(matches!(next, Next::RunAt(_, SavedRetry { failures: 1, .. })));
+//! ```
+//!
+//! - Write the next run into the queue before you acknowledge this run. In the other order, a crash between the two
+//!   loses the job.
+//! - If the queue knows whole seconds, round the time up. Otherwise a job runs before its time.
+//! - The time is the clock of the machine. If that clock goes back, the deadline comes later, and no wait is shorter.
+//!
+//! # Queues that repeat by themselves
+//!
+//! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own.
+//! [`Policy::queue_settings`](crate::Policy::queue_settings) prints these settings for a policy, and which of its waits
+//! and limits the queue does not have:
+//!
+//! ```
+//! println!("{}", backoff_cloud::memorystore::REQUEST.queue_settings());
+//! ```
+//!
+//! These rules are said in other words there:
+//!
+//! | rule | [Cloud Tasks] | [Celery] | [Temporal] | [Step Functions] |
+//! |---|---|---|---|---|
+//! | `on` | each HTTP status but 2xx is repeated: return 2xx for a failure that shall end | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
+//! | `Retry-After` | considered, when your handler returns it with 429 or 503 | the task calls `self.retry(countdown=…)` | the next retry delay of an application failure | no |
+//! | `max_attempts` | with the first attempt | `max_retries`: without it | with the first attempt | `MaxAttempts`: without it |
+//! | `deadline` | instead of `max_attempts`: a task with both ends when both are reached | no | `schedule_to_close_timeout` | no: `TimeoutSeconds` limits one attempt |
+//! | `idempotent` | no: a task may run twice | no: with `acks_late` a task may run twice | no: an activity may run twice | no |
+//!
+//! [Cloud Tasks]: https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig
+//! [Celery]: https://docs.celeryq.dev/en/stable/userguide/tasks.html#retrying
+//! [Temporal]: https://docs.temporal.io/encyclopedia/retry-policies
+//! [Step Functions]: https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
+//!
+//! If such a queue repeats the job, the code of the job should not retry for long: retries inside retries multiply, as
+//! [Traps](super::traps) shows. One or two short retries inside the job are enough.
