@@ -13,7 +13,7 @@ use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
     observe::Failure,
-    policy::Policy,
+    policy::{LONGEST, Policy},
     rate::Reply,
     report::StopReason,
     runtime::{Clock, Random, Sleep, nanos},
@@ -70,7 +70,6 @@ impl ForeignCall {
     }
 
     /// The run of a job whose first run began so long ago, after this number of failed runs.
-    #[cfg(feature = "std")]
     pub fn job<R: Clock + Random>(
         elapsed: Duration,
         failures: u32,
@@ -78,8 +77,7 @@ impl ForeignCall {
         runtime: &R,
     ) -> Self {
         // The difference of two readings of a clock counts, also where the job is older than the clock.
-        let started = nanos(runtime.now())
-            .wrapping_sub(nanos(elapsed.min(crate::state::SavedRetry::LONGEST)));
+        let started = nanos(runtime.now()).wrapping_sub(nanos(elapsed.min(LONGEST)));
         let mut call = ForeignCall {
             repeats: Repeats::Job,
             ..Self::resumed(Duration::from_nanos(started), failures)

@@ -133,6 +133,9 @@ const DEFAULT_ATTEMPTS: u32 = 5;
 /// The longest deadline: a year. A longer deadline is reduced to a year.
 pub(crate) const MOST_DEADLINE: u64 = 365 * 86_400 * 1_000_000_000;
 
+/// A time for a call that is longer than any deadline, and short enough for a `RetryState`.
+pub(crate) const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
+
 /// The longest hint for a policy without `max_retry_after` and deadline: 5 minutes.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
 

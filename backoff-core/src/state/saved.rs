@@ -3,7 +3,7 @@
 use super::{Decision, RetryState};
 use crate::{
     facts::fault::Fault,
-    policy::{MOST_DEADLINE, Policy},
+    policy::{LONGEST, Policy},
     runtime::Random,
 };
 use core::time::Duration;
@@ -60,9 +60,6 @@ pub struct SavedRetry {
 }
 
 impl SavedRetry {
-    /// Longer than any deadline, and short enough for a [`RetryState`].
-    pub(crate) const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
-
     /// The first attempt begins at `now`.
     pub fn begins(now: SystemTime) -> Self {
         SavedRetry {
@@ -89,7 +86,7 @@ impl SavedRetry {
         let mut state = RetryState::resumed(Duration::ZERO, self.failures);
         state.draw_waits(policy, || random.random());
         self.failures = self.failures.saturating_add(1);
-        let elapsed = self.elapsed(now).min(Self::LONGEST);
+        let elapsed = self.elapsed(now).min(LONGEST);
         state.failed(policy, policy.judge(error), || elapsed, || random.random())
     }
 }
