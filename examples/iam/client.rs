@@ -84,12 +84,21 @@ impl Pace {
     }
 
     /// The same for a call that gives up only if the machine is too slow for its deadline.
-    pub(crate) const fn patient(self, policy: Policy) -> Policy {
-        let scaled = self.scaled(policy);
+    pub(crate) fn patient(self, policy: Policy) -> Policy {
+        self.scaled(policy)
+            .deadline(self.patience(Duration::from_secs(300)))
+    }
+
+    pub(crate) fn time(self, time: Duration) -> Duration {
+        time.mul_f64(self.scale)
+    }
+
+    /// The deadline of such a call.
+    pub(crate) fn patience(self, deadline: Duration) -> Duration {
         if self.is_patient {
-            scaled.deadline(Duration::from_secs(300))
+            deadline
         } else {
-            scaled
+            self.time(deadline)
         }
     }
 }

@@ -93,7 +93,9 @@ fn name(way: Way) -> (&'static str, &'static str, RGBColor) {
         Way::ReadModifyWrite => ("full jitter", "iam::READ_MODIFY_WRITE", ORANGE),
         Way::Paced => ("paced", ".update(..).version(..)", BLUE),
         Way::Combined => ("combined", "iam::Members", GREEN),
-        Way::NoRetry | Way::WriteAlone | Way::BareExponential => (way.title(), "", INK),
+        Way::NoRetry | Way::WriteAlone | Way::WithoutJitter | Way::WithBackon => {
+            (way.title(), "", INK)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! Writers change one IAM policy at the same time over real HTTP. Five ways run side by side, while
+//! Writers change one IAM policy at the same time over real HTTP. Six ways run side by side, while
 //! the service throttles, fails and conflicts: no retry, the write alone retried, the whole function
-//! retried with a bare exponential backoff, with IAM's own policy, and all changes combined. Then
+//! retried without jitter, with backon's jitter, with IAM's own policy, and all changes combined. Then
 //! four ways meet crowds of different sizes. With `processes`, the writers are processes of their
 //! own.
 //!
@@ -38,9 +38,9 @@ const RESOURCE: &str = "projects/demo";
 /// By how much all times are scaled unless the true ones are asked for.
 const SHORTENED: f64 = 0.01;
 
-/// Many writers change one IAM policy at the same time, in five ways: without retries, retrying
-/// the write alone, retrying the whole function with a bare exponential backoff and with IAM's
-/// own policy, and combined into few calls. Then crowds of different sizes do, in four ways. Prints
+/// Many writers change one IAM policy at the same time, in six ways: without retries, retrying
+/// the write alone, retrying the whole function without jitter, with the jitter of another library
+/// and with IAM's own policy, and combined into few calls. Then crowds of different sizes do, in four ways. Prints
 /// tables and draws two pictures.
 #[derive(Debug, Parser)]
 #[command(name = "iam", args_conflicts_with_subcommands = true)]
@@ -61,7 +61,7 @@ struct Options {
     #[arg(long, value_name = "NUMBER", default_value_t = 7)]
     seed: u64,
 
-    /// How many seeds the means of the five ways are taken of: the one that is drawn and those after
+    /// How many seeds the means of the six ways are taken of: the one that is drawn and those after
     /// it. With `--real-time` only the drawn one runs
     #[arg(long, value_name = "N", default_value_t = side_by_side::SEEDS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -109,7 +109,7 @@ impl Options {
         }
     }
 
-    /// How many runs of the five ways follow the one that is drawn.
+    /// How many runs of the six ways follow the one that is drawn.
     fn more_runs(&self) -> u16 {
         if self.real_time { 0 } else { self.seeds - 1 }
     }

@@ -1,4 +1,4 @@
-//! The five ways as a picture: a panel for each way, a row for each writer, time to the right.
+//! The six ways as a picture: a panel for each way, a row for each writer, time to the right.
 
 use std::time::Duration;
 

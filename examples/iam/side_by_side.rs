@@ -1,4 +1,4 @@
-//! Five ways on a bad day of the service: the first picture.
+//! Six ways on a bad day of the service: the first picture.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn circumstances(options: &Options) -> String {
         "All times are shortened a hundredfold: a second takes 10 ms."
     };
     let deadlines = if options.patient {
-        " The last two ways keep their deadline of 300 s."
+        " The last three ways keep their deadline of 300 s."
     } else {
         ""
     };

@@ -1,4 +1,4 @@
-//! The five ways as a table of plain text.
+//! The six ways as a table of plain text.
 
 use crate::record::{Ending, Outcome, Story};
 use crate::runs::Runs;

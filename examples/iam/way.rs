@@ -9,7 +9,8 @@ use crate::{RESOURCE, ways};
 pub(crate) enum Way {
     NoRetry,
     WriteAlone,
-    BareExponential,
+    WithoutJitter,
+    WithBackon,
     ReadModifyWrite,
     Combined,
     Documented,
@@ -18,10 +19,11 @@ pub(crate) enum Way {
 
 impl Way {
     /// On a bad day of the service.
-    pub(crate) const SIDE_BY_SIDE: [Self; 5] = [
+    pub(crate) const SIDE_BY_SIDE: [Self; 6] = [
         Self::NoRetry,
         Self::WriteAlone,
-        Self::BareExponential,
+        Self::WithoutJitter,
+        Self::WithBackon,
         Self::ReadModifyWrite,
         Self::Combined,
     ];
@@ -38,7 +40,8 @@ impl Way {
         match self {
             Self::NoRetry => "no retry",
             Self::WriteAlone => "the write alone is retried",
-            Self::BareExponential => "the whole function, bare exponential",
+            Self::WithoutJitter => "the whole function, without jitter",
+            Self::WithBackon => "the whole function, another library with jitter (backon)",
             Self::ReadModifyWrite => "the whole function, iam::READ_MODIFY_WRITE",
             Self::Combined => "combined, iam::Members with iam::READ_MODIFY_WRITE",
             Self::Documented => "the guide's loop",
@@ -57,9 +60,8 @@ impl Way {
         match self {
             Self::NoRetry => ways::no_retry(client, RESOURCE, member).await.is_ok(),
             Self::WriteAlone => ways::write_alone(client, RESOURCE, member).await.is_ok(),
-            Self::BareExponential => ways::bare_exponential(client, RESOURCE, member)
-                .await
-                .is_ok(),
+            Self::WithoutJitter => ways::without_jitter(client, RESOURCE, member).await.is_ok(),
+            Self::WithBackon => ways::with_backon(client, RESOURCE, member).await.is_ok(),
             Self::ReadModifyWrite => ways::read_modify_write(client, RESOURCE, member)
                 .await
                 .is_ok(),

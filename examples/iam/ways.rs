@@ -1,4 +1,4 @@
-//! Ways to add a member to a policy that others are changing too: five, and two more that only the
+//! Ways to add a member to a policy that others are changing too: six, and two more that only the
 //! picture of the crowd shows.
 //!
 //! `client.pace` shortens the waits for the demonstration; a program leaves it out.
@@ -7,7 +7,9 @@ use backoff_cloud::http::ApiError;
 use backoff_cloud::iam::{Failure, Members, PlainPolicy};
 use backoff_cloud::many::CombineError;
 use backoff_cloud::{Jitter, Updated, iam, retry};
+use backon::{ExponentialBuilder, Retryable as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::client::{Client, IamPolicy};
 
@@ -40,9 +42,9 @@ async fn write(client: &Client, resource: &str, policy: &IamPolicy) -> Result<Ia
     client.set_iam_policy(resource, policy).await
 }
 
-/// 3. The whole function is retried, but all writers wait equally long, and so they meet again.
+/// 3. The whole function is retried, without jitter: all writers wait equally long, and so they meet again.
 #[retry(policy = client.pace.scaled(iam::READ_MODIFY_WRITE.jitter(Jitter::None)))]
-pub(crate) async fn bare_exponential(
+pub(crate) async fn without_jitter(
     client: &Client,
     resource: &str,
     member: &str,
@@ -52,7 +54,28 @@ pub(crate) async fn bare_exponential(
     client.set_iam_policy(resource, &policy).await
 }
 
-/// 4. The whole function is retried, and chance keeps the writers apart.
+/// 4. The same with jitter, by another library, and with a condition that a program writes for this library.
+pub(crate) async fn with_backon(
+    client: &Client,
+    resource: &str,
+    member: &str,
+) -> Result<IamPolicy, ApiError> {
+    let backoff = ExponentialBuilder::default()
+        .with_min_delay(client.pace.time(Duration::from_secs(1)))
+        .with_max_delay(client.pace.time(Duration::from_secs(64)))
+        .with_jitter()
+        .without_max_times()
+        .with_total_delay(Some(client.pace.patience(Duration::from_secs(300))));
+    (|| no_retry(client, resource, member))
+        .retry(backoff)
+        .when(|error| match error.status() {
+            Some(status) => matches!(status, 409 | 429 | 500 | 502..=504),
+            None => true,
+        })
+        .await
+}
+
+/// 5. The same with jitter, by IAM's policy of this library.
 #[retry(policy = client.pace.patient(iam::READ_MODIFY_WRITE))]
 pub(crate) async fn read_modify_write(
     client: &Client,
@@ -64,7 +87,7 @@ pub(crate) async fn read_modify_write(
     client.set_iam_policy(resource, &policy).await
 }
 
-/// 5. All writers of the process share one `Members`: changes that wait at once are written at once.
+/// 6. All writers of the process share one `Members`: changes that wait at once are written at once.
 pub(crate) async fn combined(
     members: &Members<Client>,
     resource: &str,
@@ -73,7 +96,7 @@ pub(crate) async fn combined(
     members.add(resource, ROLE, member).await
 }
 
-/// What all writers share in the fifth way.
+/// What all writers share in the sixth way.
 pub(crate) fn members(client: Client) -> Members<Client> {
     let policy = client.pace.patient(iam::READ_MODIFY_WRITE);
     Members::new(client).policy(policy)
