@@ -38,6 +38,7 @@
 //!
 //! 18. [Coming from another crate](coming_from): how to say the same with this library.
 //! 19. [Ported programs](ported): real code before and after.
+//! 20. [Comparison](comparison): what other libraries do, with the sources.
 
 // Some links lead to items that exist with their feature only. The pages on docs.rs have all features.
 #![cfg_attr(
@@ -96,3 +97,5 @@ pub mod coming_from;
 
 #[cfg(feature = "http")]
 pub mod ported;
+
+pub mod comparison;

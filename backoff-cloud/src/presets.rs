@@ -33,7 +33,7 @@ macro_rules! presets {
         /// A policy with a deadline begins no wait that would end after the deadline. The time counts from the
         /// first attempt.
         ///
-        /// | preset | for | waits | jitter | ends after |
+        /// | preset | for | waits | jitter | begins no attempt after |
         /// |---|---|---|---|---|
         $(#[doc = concat!(
             "| [`", stringify!($module), "::", stringify!($name), "`](crate::", stringify!($module), "::",

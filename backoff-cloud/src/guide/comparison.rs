@@ -1,0 +1,71 @@
+//! After this page you know what other libraries do, and where this is written. The table is in the README.
+//!
+//! Read in November 2026. "Docs" is the documentation of the named version on docs.rs; "source" is the file in the
+//! published crate.
+//!
+//! # backon 1.6
+//!
+//! | what | where |
+//! |---|---|
+//! | only the waits count against the total time | `ExponentialBuilder::with_total_delay`, docs |
+//! | a limit for the whole call | none of its own: `tokio::time::timeout(limit, call)`, one line |
+//! | a wait from `Retry-After` | `Retry::adjust` with a function of yours, docs |
+//! | which errors are retried | `Retry::when`, docs; without it, all of them |
+//! | no budget, no shared rate, no read-modify-write | its list of items, docs |
+//! | WebAssembly | the feature `gloo-timers-sleep`, which is a default feature, `Cargo.toml` |
+//!
+//! Its jitter adds up to the whole wait, so a wait can be twice the maximum. Sixteen writers of one IAM policy need about
+//! as many calls with backon and a condition as with [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE): jitter
+//! decides, not the library. `cargo run -p examples --example iam` prints both.
+//!
+//! # tower 0.5
+//!
+//! | what | where |
+//! |---|---|
+//! | what is retried, and after which wait | your `Policy`, `tower::retry`, docs |
+//! | a limit for the whole call | `tower::timeout` outside of the retry, docs |
+//! | budget | `tower::retry::budget::TpsBudget`, docs |
+//! | hedging | `tower::hedge`, docs |
+//!
+//! # tower-resilience 0.14
+//!
+//! | what | where |
+//! |---|---|
+//! | a wait depends on the number of the attempt alone, so not on `Retry-After` | `IntervalFunction::next_interval`, `tower-resilience-retry/src/backoff.rs` |
+//! | which errors are retried | `retry_on`, a function of yours, docs |
+//! | budget | `tower-resilience-retry/src/budget.rs` |
+//! | circuit breaker, hedging, a limit of time, a limit of the rate that you know | its features `circuitbreaker`, `hedge`, `timelimiter`, `ratelimiter`, docs |
+//!
+//! # seatbelt 0.11
+//!
+//! | what | where |
+//! |---|---|
+//! | what is retried, and a wait that the server asked for | `recovery_with`, a function of yours that returns `RecoveryInfo`, docs |
+//! | a limit for the whole call | its `Timeout` layer outside of the retry, docs |
+//! | circuit breaker, hedging, fallback, faults for tests | its features `breaker`, `hedging`, `fallback`, docs |
+//! | no budget | its module `retry`, source |
+//! | the clock is given by the program | the crate `tick`, docs |
+//!
+//! # reqwest-retry 0.9
+//!
+//! | what | where |
+//! |---|---|
+//! | no retry is begun after a total time; a wait may end after it | `ExponentialBackoffTimed::should_retry`, retry-policies 0.5, source |
+//! | `Retry-After` is not read | `middleware.rs`, `retryable_strategy.rs`, source |
+//! | a request of any method is repeated | `DefaultRetryableStrategy`, source |
+//! | WebAssembly | the crate `wasmtimer`, `Cargo.toml` |
+//!
+//! # reqwest 0.13 itself
+//!
+//! | what | where |
+//! |---|---|
+//! | retries without a wait, by a classifier of yours; by default only what the protocol says was not processed | `reqwest::retry`, docs |
+//! | a budget of 20 % more requests by default | `reqwest::retry`, docs |
+//! | `timeout` of a request covers its retries | `async_impl/client.rs`, source: the timer is around the service that retries |
+//!
+//! # The figures
+//!
+//! - Crates: `cargo tree -e normal --prefix none | sort -u` in a package with that one dependency and its default
+//!   features, where the table names no other.
+//! - Rust: `rust-version` in the manifest.
+//! - Instructions, bytes and builds: `benches/README.md` in the repository.
