@@ -63,6 +63,13 @@
 //! [`DATA`] retries lost connections, and the replies of Redis that pass: `READONLY`, `LOADING`, `BUSY` and
 //! others. The feature `redis-1` reads them from a `redis::RedisError`.
 //!
+//! # After the last retry
+//!
+//! The document says: if the last retry fails too, report or log the error by one of the methods under
+//! [Getting support](https://cloud.google.com/memorystore/docs/redis/getting-support). The event
+//! [`GaveUp`](crate::Event) and its log line are the place for that. Who uses the Google Cloud console needs no
+//! retries: the console makes them.
+//!
 //! # Example
 //!
 //! ```
