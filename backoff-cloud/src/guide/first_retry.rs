@@ -106,13 +106,15 @@
 //! # // A socket that does not listen holds the port, so that every connection is refused.
 //! # let deaf = tokio::net::TcpSocket::new_v4().unwrap();
 //! # deaf.bind(([127, 0, 0, 1], 0).into()).unwrap();
-//! # let url = format!("http://{}/", deaf.local_addr().unwrap());
+//! # let deaf_url = format!("http://{}/", deaf.local_addr().unwrap());
 //! # let mut seen = Vec::new();
 //! // Waits that are a hundred times shorter, for this demonstration only.
 //! let policy = plain_http::BY_METHOD.scaled(0.01);
 //! let client = reqwest::Client::new();
+//! let url = "http://127.0.0.1:8000/"; // nobody listens there
+//! # let url = deaf_url.as_str();
 //! let outcome = policy
-//!     .send(client.get(&url))
+//!     .send(client.get(url))
 //!     .text()
 //!     .attempt_timeout(Duration::from_secs(10))
 //!     .notify(|event| {
