@@ -26,18 +26,18 @@
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
 //! use backoff_cloud::{Policy, TimedOut};
 //! use governor::{Quota, RateLimiter};
-//! # use std::cell::Cell;
-//! use std::time::{Duration, Instant};
+//! use std::{cell::Cell, time::{Duration, Instant}};
 //!
 //! const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(4);
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), TimedOut> {
-//! # let calls = Cell::new(0);
-//! # let send = || {
-//! #     calls.set(calls.get() + 1);
-//! #     std::future::ready(if calls.get() < 4 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("sent") })
-//! # };
+//! // Your request; this one fails three times.
+//! let calls = Cell::new(0);
+//! let send = || {
+//!     calls.set(calls.get() + 1);
+//!     std::future::ready(if calls.get() < 4 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("sent") })
+//! };
 //! let quota = Quota::with_period(Duration::from_millis(5)).unwrap(); // 200 a second
 //! let limiter = RateLimiter::direct(quota);
 //!
@@ -61,12 +61,14 @@
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
-//! # use backoff_cloud::{Policy, TimedOut};
-//! # use tokio::sync::Semaphore;
-//! # const POLICY: Policy = Policy::exponential();
+//! use backoff_cloud::{Policy, TimedOut};
+//! use tokio::sync::Semaphore;
+//!
+//! const POLICY: Policy = Policy::exponential();
+//!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), TimedOut> {
-//! # let send = || std::future::ready(Ok::<_, TimedOut>("sent"));
+//! let send = async || Ok::<_, TimedOut>("sent"); // your request
 //! let places = Semaphore::new(20);
 //! let call = POLICY.retry(async || {
 //!     let _place = places.acquire().await.expect("nobody closes it");
@@ -138,11 +140,14 @@
 //! #[derive(Debug, PartialEq)]
 //! enum Fate { Acknowledge, Later, DeadLetter }
 //!
-//! # struct Status(u16);
-//! # impl Fault for Status { fn status(&self) -> Option<u16> { Some(self.0) } }
-//! # async fn deliver(message: u16) -> Result<(), Status> {
-//! #     if message == 200 { Ok(()) } else { Err(Status(message)) }
-//! # }
+//! struct Status(u16);
+//! impl Fault for Status { fn status(&self) -> Option<u16> { Some(self.0) } }
+//!
+//! /// Your work; here the message says what the server answers.
+//! async fn deliver(message: u16) -> Result<(), Status> {
+//!     if message == 200 { Ok(()) } else { Err(Status(message)) }
+//! }
+//!
 //! async fn work(message: u16) -> Fate {
 //!     match WORKER.retry(|| deliver(message)).reported().await {
 //!         Ok(_) => Fate::Acknowledge,
