@@ -56,7 +56,8 @@
 //!     .max_backoff(Duration::from_secs(120))
 //!     .jitter(Jitter::Equal)
 //!     .max_attempts(4);
-//! # async fn fetch() -> io::Result<&'static str> { Ok("a page") }
+//!
+//! async fn fetch() -> io::Result<&'static str> { Ok("a page") } // your request
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> io::Result<()> {
