@@ -32,10 +32,13 @@
 //! // `scaled` makes the waits shorter, for this demonstration only, and the deadline too, unless you set one.
 //! #[retry(policy = iam::READ_MODIFY_WRITE.scaled(0.01), deadline = "60s")]
 //! async fn grant(client: &reqwest::Client, project: &str, member: &str) -> Result<Value, ApiError> {
-//!     let read = client.post(format!("{project}:getIamPolicy")).body("{}");
+//!     let options = r#"{"options": {"requestedPolicyVersion": 3}}"#;
+//!     let read = client.post(format!("{project}:getIamPolicy")).body(options);
 //!     let mut policy: Value = http::json(read.send().await?).await?;
 //!
-//!     policy["bindings"] = json!([{"role": "roles/viewer", "members": [member]}]);
+//!     let mut bindings = policy["bindings"].as_array().cloned().unwrap_or_default();
+//!     bindings.push(json!({"role": "roles/viewer", "members": [member]}));
+//!     policy["bindings"] = bindings.into();
 //!
 //!     let body = json!({"policy": policy}).to_string(); // with the etag that was read
 //!     let write = client.post(format!("{project}:setIamPolicy")).body(body);
@@ -64,22 +67,20 @@
 //! #[fault(conflict)]
 //! struct Stale;
 //!
-//! # async fn f() -> Result<(), Stale> {
-//! # let mut writes = [Err(Stale), Ok(())].into_iter();
-//! # let mut write = |_: u32| writes.next().unwrap();
 //! const POLICY: Policy = Policy::exponential().retry_conflicts(true);
 //!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
 //! let mut attempts = 0;
-//! retry_block!(policy = POLICY, async {
+//! let written = retry_block!(policy = POLICY, async {
 //!     attempts += 1;
 //!     let value = 1; // read
-//!     write(value + 1) // write, on the condition that nobody else has written
+//!     // Write, on the condition that nobody else has written. Here somebody has, once.
+//!     if attempts < 2 { Err(Stale) } else { Ok(value + 1) }
 //! })
-//! .await?;
-//! assert_eq!(attempts, 2);
-//! # Ok(()) }
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() { f().await.unwrap() }
+//! .await;
+//! assert_eq!((written.unwrap(), attempts), (2, 2));
+//! # }
 //! ```
 //!
 //! Both have one weakness. If the reply to a write is lost, the body runs again and makes the change a
