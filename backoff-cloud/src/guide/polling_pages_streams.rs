@@ -18,7 +18,7 @@
 #![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
 //! use backoff_cloud::{Fault, Jitter, NotYet, Policy};
-//! use std::time::Duration;
+//! use std::{cell::Cell, time::Duration};
 //!
 //! const POLLING: Policy = Policy::exponential()
 //!     .base(Duration::from_secs(2))
@@ -45,16 +45,18 @@
 //! }
 //!
 //! struct Operation { done: bool, error: Option<String> }
-//! # struct Client(std::cell::Cell<u32>);
-//! # impl Client {
-//! #     async fn operation(&self, _: &str) -> Result<Operation, Error> {
-//! #         self.0.set(self.0.get() + 1);
-//! #         match self.0.get() {
-//! #             2 => Err(Error::Status { status: 503 }),
-//! #             calls => Ok(Operation { done: calls == 4, error: None }),
-//! #         }
-//! #     }
-//! # }
+//!
+//! /// Your client; this one counts its calls. The second call fails, and the fourth one finds the end.
+//! struct Client(Cell<u32>);
+//! impl Client {
+//!     async fn operation(&self, _name: &str) -> Result<Operation, Error> {
+//!         self.0.set(self.0.get() + 1);
+//!         match self.0.get() {
+//!             2 => Err(Error::Status { status: 503 }),
+//!             calls => Ok(Operation { done: calls == 4, error: None }),
+//!         }
+//!     }
+//! }
 //!
 //! async fn finished(client: &Client, name: &str) -> Result<Operation, Error> {
 //!     let operation = POLLING
@@ -115,20 +117,22 @@
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
 //! use backoff_cloud::{Policy, Resuming, TimedOut};
-//! # use std::{cell::Cell, time::Duration};
+//! use std::{cell::Cell, time::Duration};
 //!
 //! /// Three attempts at each page.
 //! const POLICY: Policy = Policy::exponential().max_attempts(3);
 //!
 //! struct Page { rows: Vec<u64>, next: Option<u64> }
-//! # struct Client(Cell<u64>);
-//! # impl Client {
-//! #     async fn page(&self, number: u64) -> Result<Page, TimedOut> {
-//! #         self.0.set(self.0.get() + 1);
-//! #         if self.0.get() % 3 != 0 { return Err(TimedOut::new(Duration::ZERO)) }
-//! #         Ok(Page { rows: vec![number], next: (number < 39).then_some(number + 1) })
-//! #     }
-//! # }
+//!
+//! /// Your client; of this one, two calls of three fail.
+//! struct Client(Cell<u64>);
+//! impl Client {
+//!     async fn page(&self, number: u64) -> Result<Page, TimedOut> {
+//!         self.0.set(self.0.get() + 1);
+//!         if self.0.get() % 3 != 0 { return Err(TimedOut::new(Duration::ZERO)) }
+//!         Ok(Page { rows: vec![number], next: (number < 39).then_some(number + 1) })
+//!     }
+//! }
 //!
 //! /// What was read so far, and the page that comes next, if there is one.
 //! struct List { rows: Vec<u64>, next: Option<u64> }
@@ -155,7 +159,6 @@
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), TimedOut> {
-//! // A client of which two calls of three fail.
 //! let client = Client(Cell::new(0));
 //! assert_eq!(read(&client).await?, (0..40).collect::<Vec<_>>());
 //! # Ok(()) }
@@ -180,15 +183,17 @@
 //! use backoff_cloud::{Policy, TimedOut};
 //! use std::time::Duration;
 //!
-//! # struct Stream { from: u64, left: u64 }
-//! # impl Stream {
-//! #     async fn open(from: u64) -> Result<Self, TimedOut> { Ok(Stream { from, left: 2 }) }
-//! #     async fn next(&mut self) -> Option<Result<u64, TimedOut>> {
-//! #         self.left = self.left.checked_sub(1)?;
-//! #         self.from += 1;
-//! #         Some(Ok(self.from - 1))
-//! #     }
-//! # }
+//! /// Your stream; the server closes this one after two messages.
+//! struct Stream { from: u64, left: u64 }
+//! impl Stream {
+//!     async fn open(from: u64) -> Result<Self, TimedOut> { Ok(Stream { from, left: 2 }) }
+//!     async fn next(&mut self) -> Option<Result<u64, TimedOut>> {
+//!         self.left = self.left.checked_sub(1)?;
+//!         self.from += 1;
+//!         Some(Ok(self.from - 1))
+//!     }
+//! }
+//!
 //! const WATCH: Policy = Policy::exponential().deadline(Duration::from_secs(600));
 //!
 //! async fn watch(mut handle: impl FnMut(u64) -> bool) -> Result<(), TimedOut> {
@@ -214,7 +219,6 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), TimedOut> {
 //! let mut seen = Vec::new();
-//! // The server closes each stream after two messages.
 //! watch(|offset| { seen.push(offset); offset < 6 }).await?;
 //! assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6]);
 //! # Ok(()) }
