@@ -53,38 +53,37 @@
 #![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
 #![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
 //! use backoff_cloud::{Policy, codes, tower::Idempotent};
-//! # use backoff_cloud::TimedOut;
 //! # use http_1 as http;
 //! use http::{Request, Response};
-//! use tower::{ServiceBuilder, ServiceExt as _};
+//! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
 //!
 //! const POLICY: Policy = Policy::exponential().on(codes![429, 503]).max_attempts(3);
+//! static CALLS: AtomicU32 = AtomicU32::new(0);
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
-//! # let calls = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
-//! # let count = calls.clone();
-//! # let client = tower::service_fn(move |_: Request<String>| {
-//! #     count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-//! #     std::future::ready(Ok::<_, TimedOut>(Response::builder().status(503).body(()).unwrap()))
-//! # });
-//! # let taken = || calls.swap(0, std::sync::atomic::Ordering::Relaxed);
+//! // Your client; this one counts its calls, and always answers with 503.
+//! let client = service_fn(async |_: Request<String>| {
+//!     CALLS.fetch_add(1, Relaxed);
+//!     Ok::<_, BoxError>(Response::builder().status(503).body(())?)
+//! });
 //! let client = ServiceBuilder::new().layer(POLICY.layer()).service(client);
 //!
 //! let get = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
 //! assert_eq!(client.clone().oneshot(get).await.unwrap().status(), 503);
-//! assert_eq!(taken(), 3);
+//! assert_eq!(CALLS.swap(0, Relaxed), 3);
 //!
 //! // A 503 does not say that nothing was done, so this `POST` is sent once.
 //! let post = Request::post("http://127.0.0.1/").body("order 7".to_owned()).unwrap();
 //! assert_eq!(client.clone().oneshot(post).await.unwrap().status(), 503);
-//! assert_eq!(taken(), 1);
+//! assert_eq!(CALLS.swap(0, Relaxed), 1);
 //!
 //! // The sender knows that this one only searches.
 //! let search = Request::post("http://127.0.0.1/").extension(Idempotent(true));
 //! let search = search.body("title: 7".to_owned()).unwrap();
 //! client.clone().oneshot(search).await.unwrap();
-//! assert_eq!(taken(), 3);
+//! assert_eq!(CALLS.swap(0, Relaxed), 3);
 //! # }
 //! ```
 //!
@@ -100,13 +99,14 @@
 //! use http_body_util::{BodyExt as _, Full};
 //! # use http_1 as http;
 //! use http::{Request, Response};
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), BoxError> {
-//! # let client = tower::service_fn(|_: Request<String>| {
-//! #     std::future::ready(Ok::<_, std::io::Error>(Response::new(Full::from("a page"))))
-//! # });
+//! // Your client.
+//! let client = service_fn(async |_: Request<String>| {
+//!     Ok::<_, BoxError>(Response::new(Full::from("a page")))
+//! });
 //! let client = ServiceBuilder::new()
 //!     .layer(Policy::exponential().layer())
 //!     .and_then(|response: Response<Full<bytes::Bytes>>| async { // or hyper's `Incoming`
@@ -146,18 +146,19 @@
 //! use backoff_cloud::Policy;
 //! # use http_1 as http;
 //! use http::{Request, Response};
-//! use std::time::Duration;
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//! use std::{sync::atomic::{AtomicU32, Ordering::Relaxed}, time::Duration};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
 //!
 //! const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(60));
+//! static CALLS: AtomicU32 = AtomicU32::new(0);
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), BoxError> {
-//! # let statuses = std::sync::Mutex::new([503, 503, 200].into_iter());
-//! # let client = tower::service_fn(move |_: Request<String>| {
-//! #     let status = statuses.lock().unwrap().next().unwrap();
-//! #     std::future::ready(Ok::<_, std::io::Error>(Response::builder().status(status).body(()).unwrap()))
-//! # });
+//! // Your client; this one answers with 503, 503, 200.
+//! let client = service_fn(async |_: Request<String>| {
+//!     let status = if CALLS.fetch_add(1, Relaxed) < 2 { 503 } else { 200 };
+//!     Ok::<_, BoxError>(Response::builder().status(status).body(())?)
+//! });
 //! let client = ServiceBuilder::new()
 //!     .concurrency_limit(100) // calls at the same time, with those that wait
 //!     .layer(POLICY.layer().attempt_timeout(Duration::from_secs(40)))
@@ -168,7 +169,7 @@
 //! let begin = tokio::time::Instant::now();
 //! let request = Request::get("http://127.0.0.1/").body(String::new())?;
 //! assert_eq!(client.oneshot(request).await?.status(), 200);
-//! // Three attempts, ten seconds apart: 503, 503, 200.
+//! // Three attempts, ten seconds apart.
 //! assert_eq!(begin.elapsed().as_secs(), 20);
 //! # Ok(()) }
 //! ```
@@ -208,18 +209,19 @@
 //! # use http_1 as http;
 //! use http::{Request, Response};
 //! use std::time::Duration;
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _};
+//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
-//! # let client = tower::service_fn(|_: Request<String>| {
-//! #     std::future::pending::<Result<Response<()>, std::io::Error>>()
-//! # });
+//! // Your client; this one never replies.
+//! let client = service_fn(|_: Request<String>| {
+//!     std::future::pending::<Result<Response<()>, std::io::Error>>()
+//! });
 //! let layer = Policy::exponential().max_attempts(2).layer();
 //! let client = ServiceBuilder::new()
 //!     .layer(layer.attempt_timeout(Duration::from_secs(10)))
 //!     .map_err(|error| BoxError::from(error))
-//!     .service(client); // which never replies
+//!     .service(client);
 //!
 //! let request = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
 //! let error = client.oneshot(request).await.unwrap_err();
