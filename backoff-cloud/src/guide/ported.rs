@@ -54,9 +54,8 @@
 //! ```no_run
 //! use backoff_cloud::{Fault, LogLevel, Policy, TimedOut, http, http::ApiError, plain_http};
 //! use reqwest::RequestBuilder;
-//! use std::{path::Path, time::Duration};
+//! use std::{io, path::Path, time::Duration};
 //!
-//! # async fn opened(file: &Path) -> std::io::Result<reqwest::Body> { Ok(std::fs::read(file)?.into()) }
 //! const UPLOAD: Policy = plain_http::IDEMPOTENT
 //!     .max_attempts(4)
 //!     .log_waits(LogLevel::Warn)
@@ -66,7 +65,7 @@
 //! pub enum UploadError {
 //!     #[error("cannot read the package: {0}")]
 //!     #[fault(permanent)]
-//!     File(#[from] std::io::Error),
+//!     File(#[from] io::Error),
 //!     #[error("cannot upload the package: {0}")]
 //!     #[fault(forward)]
 //!     Http(#[from] ApiError),
@@ -75,7 +74,9 @@
 //!     TimedOut(#[from] TimedOut),
 //! }
 //!
-//! /// `opened` makes the body: the stream of the file, with its progress bar.
+//! /// The body. In the program it is the stream of the file, with its progress bar.
+//! async fn opened(file: &Path) -> io::Result<reqwest::Body> { Ok(std::fs::read(file)?.into()) }
+//!
 //! pub async fn upload(request: RequestBuilder, file: &Path) -> Result<(), UploadError> {
 //!     UPLOAD
 //!         .retry_with(async |attempt| {
@@ -181,7 +182,8 @@
 //!     })
 //! }
 //!
-//! # struct Backend { client: Client, policy: Policy }
+//! struct Backend { client: Client, policy: Policy }
+//!
 //! impl Backend {
 //!     fn retry_notify<T>(
 //!         &self,
@@ -350,7 +352,6 @@
 //!     let not_before = gave_up.last_retry_after();
 //!     Err(HandlerError::Transient { error, not_before })
 //! }
-//!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
 //! # use resend::Error::{Api, Http, RateLimit};
@@ -360,13 +361,11 @@
 //! #     assert!(client.0.borrow().is_empty(), "{outcome:?}");
 //! #     outcome
 //! # };
-//! // A wrong address is posted once.
-//! let wrong = sent(vec![Err(Api(422))]).await;
-//! assert!(matches!(wrong, Err(HandlerError::Permanent(_))));
-//! // The server asks for more time than the call has: the queue is told for how long.
-//! let later = sent(vec![Err(RateLimit { reset: Some(1_800) })]).await;
-//! let Err(HandlerError::Transient { not_before, .. }) = later else { panic!("{later:?}") };
-//! assert_eq!(not_before, Some(Duration::from_secs(1_800)));
+//! # let wrong = sent(vec![Err(Api(422))]).await;
+//! # assert!(matches!(wrong, Err(HandlerError::Permanent(_))));
+//! # let later = sent(vec![Err(RateLimit { reset: Some(1_800) })]).await;
+//! # let Err(HandlerError::Transient { not_before, .. }) = later else { panic!("{later:?}") };
+//! # assert_eq!(not_before, Some(Duration::from_secs(1_800)));
 //! # assert!(sent(vec![Err(RateLimit { reset: Some(3) }), Ok(())]).await.is_ok());
 //! # assert!(sent(vec![Err(Http), Err(Api(503)), Ok(())]).await.is_ok());
 //! # }
