@@ -1,0 +1,1 @@
+//! The snippets of README.md and of the guide, compiled as a reader sees them: see `build.rs`.
