@@ -19,8 +19,8 @@
 //!
 //! # A rate limit
 //!
-//! `governor` counts requests, and its `until_ready` waits for the next place. Inside of the attempt it counts
-//! retries too, as the server does:
+//! The crate `governor` (`cargo add governor`) counts requests, and its `until_ready` waits for the next place.
+//! Inside of the attempt it counts retries too, as the server does:
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]

@@ -19,8 +19,8 @@
 //! # Another executor
 //!
 //! Write the three traits once for a type of your own. Clock and random numbers come from the standard
-//! library's [`Std`](crate::Std), and only the timer is new. This one is of the crate `futures-timer`, which
-//! runs on any executor:
+//! library's [`Std`](crate::Std), and only the timer is new. This one is of the crate `futures-timer`
+//! (`cargo add futures-timer`), which runs on any executor:
 //!
 #![cfg_attr(
     all(any(feature = "std", feature = "tokio"), feature = "macros"),
@@ -83,6 +83,12 @@
 //! With smol the timer is smol's own. Its future gives an `Instant`, and a `Sleep` gives `()`:
 //!
 //! ```ignore
+//! use backoff_cloud::Sleep;
+//! use std::{pin::Pin, task::{Context, Poll}, time::Duration};
+//!
+//! #[derive(Clone, Copy)]
+//! struct Smol; // with `Clock` and `Random` as above
+//!
 //! struct Wait(smol::Timer);
 //!
 //! impl Future for Wait {

@@ -40,7 +40,7 @@
 //! Such a call repeats only what was surely not applied. After any other failure the call ends at once,
 //! and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
 //! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is
-//! there:
+//! there. The service here is the emulator, which needs a feature more: `features = ["http", "emulator"]`.
 //!
 #![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]

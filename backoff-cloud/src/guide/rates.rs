@@ -13,7 +13,8 @@
 //!
 //! # A rate
 //!
-//! With the feature `rate`, declare one `static` for each limit, and name it in every policy for that limit:
+//! Add the feature `rate` (`features = ["http", "rate"]`). Declare one `static` for each limit, and name it in
+//! every policy for that limit:
 //!
 #![cfg_attr(
     all(feature = "macros", feature = "rate", feature = "tokio"),

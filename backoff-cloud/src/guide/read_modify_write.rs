@@ -22,7 +22,7 @@
 //! [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE),
 //! [`dynamodb::READ_MODIFY_WRITE`](crate::dynamodb::READ_MODIFY_WRITE),
 //! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE).
-//! Here the emulator says that somebody else was faster, once:
+//! Here the emulator (`features = ["http", "emulator"]`) says that somebody else was faster, once:
 //!
 #![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
 #![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]

@@ -114,6 +114,8 @@
 //! | reads, or waits for an answer for a long time | `cut_on` |
 //! | blocks its thread | [`Stop`](crate::Stop), by [`Blocking::stop_on`](crate::Blocking::stop_on) |
 //!
+//! The signal is often a `CancellationToken` of the crate `tokio-util` (`cargo add tokio-util`):
+//!
 #![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
 //! use backoff_cloud::{Fault, Policy, Stopped, TimedOut, retry};

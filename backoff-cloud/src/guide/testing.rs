@@ -4,7 +4,7 @@
 //! ```toml
 //! [dev-dependencies]
 //! tokio = { version = "1", features = ["macros", "rt", "test-util"] }
-//! backoff-cloud = { version = "0.1", features = ["testing", "emulator"] }
+//! backoff-cloud = { version = "0.1", features = ["http", "testing", "emulator"] }
 //! ```
 //!
 //! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant` and

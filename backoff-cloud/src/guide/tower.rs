@@ -1,7 +1,14 @@
 //! You will be able to put a policy as a layer around an HTTP or gRPC client that is a `Service` of tower, to
 //! choose the layer's place among others, and to say which requests and bodies may be sent again.
 //!
-//! Turn the feature `tower` on, and the feature of the client whose errors are to be understood:
+//! Turn the feature `tower` on, and the feature of your client, whose errors the policy then understands.
+//! The snippets need these crates:
+//!
+//! ```sh
+//! cargo add backoff-cloud --features http,tower
+//! cargo add tower --features buffer,limit,util
+//! cargo add bytes http http-body-util thiserror
+//! ```
 //!
 //! | client | feature | the body |
 //! |---|---|---|

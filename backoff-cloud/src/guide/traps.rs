@@ -79,7 +79,7 @@
 //! | [`stop_on(future)`](crate::many::Updating::stop_on) of a combined change | is ended | a write of the change is finished; a read is abandoned | no attempt is made |
 //! | dropping the future | is ended | is dropped | no attempt is made |
 //!
-//! One `CancellationToken` of tokio-util stops all calls of a program:
+//! One `CancellationToken` of the crate `tokio-util` (`cargo add tokio-util`) stops all calls of a program:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut, retry};
