@@ -79,7 +79,7 @@ impl Budget {
     pub const fn costs(capacity: u32, transient: u32, throttled: u32) -> Self {
         assert!(
             transient > 0 && throttled > 0,
-            "a retry costs at least 1 token"
+            "a retry must cost at least 1 token"
         );
         let transient = thousandths(transient);
         let throttled = thousandths(throttled);
@@ -106,7 +106,7 @@ impl Budget {
     pub const fn grpc(max_tokens: u32, token_ratio: f64) -> Self {
         assert!(
             max_tokens >= 1 && max_tokens <= 1_000,
-            "`max_tokens` of a gRPC budget is a number from 1 to 1000"
+            "`max_tokens` of a gRPC budget must be from 1 to 1000"
         );
         Self::full(
             thousandths(max_tokens),
@@ -286,7 +286,7 @@ const fn thousandths(tokens: u32) -> u32 {
 const fn share(ratio: f64) -> u32 {
     assert!(
         ratio >= 0.001 && ratio <= 1_000.0,
-        "what a success gives back is a number from 0.001 to 1000: write 0.1 for one retry in ten"
+        "the refund of a success must be from 0.001 to 1000: write 0.1 for one retry in ten"
     );
     // Truncated. But 0.29 is 290 thousandths, although `f64` stores a slightly smaller number.
     (ratio * TOKEN as f64 + 1e-6) as u32

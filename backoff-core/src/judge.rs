@@ -133,7 +133,7 @@ impl Ruling {
     /// Whether an attempt that failed at this stage may have been applied. The facts of the failure decide;
     /// without facts, the kind that the judge has named decides. A policy with `idempotent(false)` does not
     /// repeat such an attempt.
-    pub(crate) fn leaves_doubt(self, stage: Stage, fault: Option<&dyn Fault>) -> bool {
+    pub(crate) fn may_be_applied(self, stage: Stage, fault: Option<&dyn Fault>) -> bool {
         match stage {
             Stage::Cut | Stage::CutOnce | Stage::InDoubt => true,
             Stage::Whole | Stage::Write | Stage::WriteOnce => match (fault, self.ruled) {
@@ -556,7 +556,7 @@ mod tests {
             (careful, TestError::REFUSED, retried(Transient)),
             // 6. An error that says nothing is not retried.
             (POLICY, TestError::UNKNOWN, Verdict::NothingKnown),
-            // The hint goes along with what is retried.
+            // A retried failure keeps its hint.
             (POLICY, status(429).after(HINT), throttled),
             (POLICY, status(404).after(HINT), Verdict::Permanent),
         ] {

@@ -146,7 +146,7 @@ mod stop;
 #[cfg(feature = "std")]
 mod sync;
 pub mod telemetry;
-/// The error of the integration tests, which names this crate as they do.
+/// The error of the integration tests. It names this crate `backoff_core`.
 #[cfg(test)]
 #[path = "../tests/all/common/error.rs"]
 mod test_error;
@@ -170,7 +170,7 @@ pub use delay::jitter::Jitter;
 #[cfg(feature = "tower")]
 pub use drive::tower;
 pub use drive::{consecutive::NotYet, rules::Conflict, stopping::Stopped};
-// What the builders return is listed in `drive`, so that this page lists what users write.
+// The module `drive` lists the types that the builders return. This page lists the names that users write.
 #[doc(hidden)]
 pub use drive::{Blocking, Resuming, Retrying};
 #[cfg(feature = "hint")]
@@ -211,13 +211,11 @@ pub use backoff_macros::Fault;
 #[doc = include_str!("retry.md")]
 pub use backoff_macros::retry;
 
-/// Retries a block that borrows and changes what is around it. The keys are those of
-/// [`#[retry]`](macro@retry), before the block; `clone(..)` names variables,
-/// `clone(mut v)` one that the block changes.
+/// Retries a block that borrows and changes variables around it. The keys of [`#[retry]`](macro@retry) come
+/// before the block; `clone(..)` names variables, and `clone(mut v)` names a variable that the block changes.
 ///
-/// `retry_block!(.., async { .. })` is a future of the `Result` that the block gives;
-/// `retry_block!(.., { .. })` runs at once and blocks this thread. `?` and `return` leave the
-/// attempt, not the function around it.
+/// `retry_block!(.., async { .. })` is a future of the block's `Result`; `retry_block!(.., { .. })` runs at once
+/// and blocks this thread. `?` and `return` end the attempt, not the function around the block.
 ///
 /// ```
 /// use backoff_core::{TimedOut, retry_block};

@@ -489,7 +489,7 @@ fn logged(record: Record<'_>) {
                 }
                 None => "",
             };
-            // Somebody waits, or it is in doubt what was done.
+            // Somebody waits, or nobody knows whether the attempt was applied.
             let is_loud = late.is_some()
                 || matches!(
                     reason,

@@ -375,7 +375,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     }
 }
 
-/// What a caller finds before opening a connection.
+/// The state that a caller finds before it opens a connection.
 enum Look<C, OpenError> {
     Decided(Result<(C, u64), NotOpened<OpenError>>),
     /// This caller opens a connection. The fields are the numbers of failed openings and of resets so

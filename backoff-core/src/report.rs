@@ -47,16 +47,16 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// Whether the same call makes no sense later either, as a queue or another outer loop has to know:
-    /// a message whose call ended with a final reason is not to be delivered again, but set aside for people.
+    /// Whether the same call would be useless later too. A queue or another outer loop needs this: if the call for a
+    /// message ended with a final reason, do not deliver the message again, but keep it for people.
     ///
     /// | | reasons |
     /// |---|---|
     /// | final | `Permanent`, `NothingKnown`, `MaybeApplied`, `StoppedByServer` |
     /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Rate`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
     ///
-    /// After `MaybeApplied` the call may have done its work: find out before you call again. After one that
-    /// is not final, wait before you call again, at least for
+    /// After `MaybeApplied` the call may have done its work: find out before you call again. After a reason
+    /// that is not final, wait before you call again, at least for
     /// [`RetryError::last_retry_after`] and longer each time: a queue that delivers a message at once is a
     /// retry without backoff.
     ///
@@ -332,13 +332,11 @@ impl<E, R> RetryError<E, R> {
         RetryError { last, ..self }
     }
 
-    /// How long the server asked to be left alone when the last attempt failed, by the error or by the
-    /// [`Verdict`](crate::Verdict) of a function: a queue delivers the message again not before. `None` where the last
-    /// failure said nothing of the kind, where the last attempt was cut, and after
-    /// [combined changes](crate::many).
+    /// The server's hint in the last failure, from the error or from the [`Verdict`](crate::Verdict) of a function: a
+    /// queue should not deliver the message again before this time is over. `None` if the last failure had no hint, if
+    /// the last attempt was cut, and after [combined changes](crate::many).
     ///
-    /// As a [`Fault`] this error has no hint, because a retry around this one is not to make attempts of
-    /// its own.
+    /// As a [`Fault`] this error has no hint, because a retry around this call should make no further attempts.
     ///
     /// ```
     /// use backoff_core::{Policy, StopReason, Verdict};

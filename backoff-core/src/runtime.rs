@@ -9,9 +9,9 @@ use core::{future::Future, time::Duration};
 /// The clock is read only for a deadline, a report or an [`Attempt`](crate::Attempt).
 #[diagnostic::on_unimplemented(
     message = "there is no clock to retry with",
-    label = "`{Self}` is no clock",
+    label = "`{Self}` is not a clock",
     note = "turn on the feature `tokio` (for blocking functions: `std`) of backoff-core",
-    note = "or hand over a runtime of your own: `runtime = ..` in `#[retry]`, `.runtime(..)` after `Policy::retry`"
+    note = "or pass a runtime of your own: `runtime = ..` in `#[retry]`, `.runtime(..)` after `Policy::retry`"
 )]
 pub trait Clock {
     /// The time since a fixed origin. Each clock chooses its own origin.

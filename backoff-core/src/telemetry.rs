@@ -4,7 +4,7 @@
 //! calls, updates, annotated functions, blocks, combined changes, and resumed operations. A call of
 //! AWS' client with a policy inside (`aws::inside` of the crate `backoff-cloud`) writes the same events
 //! and metrics, although the client runs the loop. Google's clients (`gax` of that crate) tell a policy
-//! only of failures, so calls that succeed write nothing: its page says more. A loop of your own around a
+//! only of failures, so calls that succeed write nothing: see its page. A loop of your own around a
 //! [`RetryState`](crate::RetryState) writes nothing.
 //!
 //! # The name of an operation
@@ -29,7 +29,7 @@
 //! | `send` of `backoff-cloud` | the method of the request, such as `GET`; `_OTHER` for a method that is not among the nine standard ones |
 //! | tower's layer | `tower` |
 //! | [`resuming`](crate::Policy::resuming) | `resuming` |
-//! | inside a client | what the client calls it: see `WithPolicy` and `inside` |
+//! | inside a client | the client's name for it: see `WithPolicy` and `inside` |
 //!
 //! # Log events: feature `tracing`
 //!
@@ -99,7 +99,7 @@
 //! | `retry.call.retries` | histogram | {retry} | when a call ends that was retried | `retry.outcome` |
 //! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
-//! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back what a wait has cost | `retry.budget` alone |
+//! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back the tokens of a wait | `retry.budget` alone |
 //! | `retry.rate.limit` | gauge | {call}/s | of a [`Rate`](crate::Rate) that has a [name](crate::Rate::name), when a call joins or leaves its queue or ends: the calls a second that go; `+Inf` while no call waits for its turn | `retry.rate` alone |
 //! | `retry.rate.waiting` | gauge | {call} | the same: the calls in the queue | `retry.rate` alone |
 //! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins | `retry.rate` alone |
@@ -111,7 +111,7 @@
 //! | `retry.policy` | [`Policy::name`]; left out without one |
 //! | `retry.outcome` | `successful_without_retry`, `successful_with_retry`, `failed_without_retry`, `failed_with_retry` |
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
-//! | `error.type` | of what failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
+//! | `error.type` | of an attempt or a call that failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature, each call reads the clock before its first attempt and after each attempt. In an
 //! annotated function, the duration of an attempt after a wait starts at the planned end of the wait. A

@@ -12,8 +12,8 @@ const LONGEST: usize = 500;
 ///   direction of the text, become `\u{..}`.
 /// - After 500 characters, the text ends with `…`.
 /// - In a URL (any text with `://`), the user and password, the query and the fragment are left out:
-///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`. What follows the colon of a
-///   host and is no port is left out too, because the end of the text may have been cut off:
+///   `https://ann:pw@example.com/a?key=1` becomes `https://…@example.com/a?…`. A text after the
+///   colon of a host that is not a port is left out too, because the end of the URL may have been cut off:
 ///   `https://ann:pw` becomes `https://ann:…`.
 /// - A URL ends at white space and at `"`, `<`, `>`. If a password contains one of these, or a slash, the
 ///   part after that character is shown as text.
@@ -59,7 +59,7 @@ impl<T: fmt::Display> fmt::Display for Loggable<T> {
     }
 }
 
-/// Writes the host and the port, and `…` in place of what may be a secret.
+/// Writes the host and the port, and `…` in place of a part that may be a secret.
 fn write_host(f: &mut fmt::Formatter<'_>, authority: &str) -> fmt::Result {
     let host = match authority.rsplit_once('@') {
         Some((_, host)) => {

@@ -54,7 +54,7 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     args
 }
 
-/// Whether a value of an unknown key names something that then counts as used.
+/// Whether the value of an unknown key contains names of the user, which must count as used.
 fn names_something(value: &Expr) -> bool {
     matches!(
         value,
@@ -68,7 +68,7 @@ fn names_something(value: &Expr) -> bool {
 }
 
 impl Args {
-    /// The key that makes attempts be cut, and the limit of one attempt if there is one.
+    /// The key by which attempts are cut, and the limit of one attempt if there is one.
     pub(crate) fn cuts(&self) -> Option<(&Ident, Option<&Time>)> {
         match (&self.attempt_timeout, &self.timeout) {
             (Some(limit), _) => Some((&limit.key, Some(&limit.value))),

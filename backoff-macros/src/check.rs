@@ -41,7 +41,7 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
             return Err(syn::Error::new_spanned(made.mod_token, signature::COPIED));
         }
         Item::Impl(_) | Item::Trait(_) | Item::Mod(_) => {
-            "put it on each function inside that is to be repeated"
+            "put it on each function inside that must be repeated"
         }
         _ => "put it on a `fn`, or write `retry_block!` around an `async` block",
     };
@@ -102,7 +102,7 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
         return Err(syn::Error::new_spanned(after, message));
     }
     if let Some(closure) = closure(&block) {
-        let message = "`retry_block!` repeats a block and no closure: remove the `||`, and write \
+        let message = "`retry_block!` repeats a block, not a closure: remove the `||`, and write \
                        braces with the code, after `async` if it awaits";
         return Err(syn::Error::new_spanned(closure, message));
     }
@@ -223,7 +223,7 @@ fn judges(args: &Args, errors: &mut Errors) {
         if let (Some(Given { key: part, .. }), Some(Given { key, .. })) = (part, whole) {
             errors.at(
                 key,
-                format_args!("`{key}` does what `{part}` does, and more: remove one of them"),
+                format_args!("`{key}` includes `{part}`: remove one of them"),
             );
         }
     }
@@ -232,8 +232,8 @@ fn judges(args: &Args, errors: &mut Errors) {
     {
         errors.at(
             &faults.key,
-            "`faults` is for an error that hides its type, and patterns are for one that does \
-             not: keep one of them",
+            "`faults` is for an error that hides its type, and patterns need the type: keep one of \
+             them",
         );
     }
 }
@@ -279,7 +279,7 @@ fn times(args: &Args, errors: &mut Errors) {
             errors.at(
                 &given.value.expr,
                 format_args!(
-                    "`{key}` is zero, which ends everything at once: write it like `{usage}`"
+                    "`{key}` is zero, so each call would end at once: write it like `{usage}`"
                 ),
             );
         }

@@ -14,7 +14,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let mut rest = text.trim();
     if rest.is_empty() {
         return Err(
-            "an empty text is no duration: write a number and a unit, such as `30s`".into(),
+            "an empty text is not a duration: write a number and a unit, such as `30s`".into(),
         );
     }
     if let Some(positive) = rest.strip_prefix('-') {
@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         let (unit, tail) = split(tail.trim_start(), char::is_alphabetic);
         if !number.contains(|c: char| c.is_ascii_digit()) {
             return Err(format!(
-                "`{text}` is no duration: write a number and a unit, such as `30s`"
+                "`{text}` is not a duration: write a number and a unit, such as `30s`"
             ));
         }
         if unit.is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         let Some(scale) = nanos_of(unit) else {
             let hint = likely(unit).map(|unit| format!(": write `{number}{unit}`"));
             return Err(format!(
-                "`{unit}` is no unit of time{}; {UNITS}",
+                "`{unit}` is not a unit of time{}; {UNITS}",
                 hint.unwrap_or_default()
             ));
         };
@@ -98,7 +98,7 @@ fn scaled(number: &str, unit: &str, scale: u128) -> Result<u128, String> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
     if fraction.contains('.') {
         return Err(format!(
-            "`{number}` is no number: write it with one decimal point"
+            "`{number}` is not a number: write it with one decimal point"
         ));
     }
     let fraction = fraction.trim_end_matches('0');
@@ -181,11 +181,11 @@ mod tests {
         ("3 hrs", "write `3h`"),
         ("3 fortnights", "the units are"),
         ("1w", "the units are"),
-        ("5M", "`M` is no unit of time; the units are"),
+        ("5M", "`M` is not a unit of time; the units are"),
         ("1h 2 months", "the units are"),
         ("1.5y", "the units are"),
         ("-1s", "write `1s`"),
-        ("1e3s", "`e` is no unit"),
+        ("1e3s", "`e` is not a unit"),
         ("1.2.3s", "one decimal point"),
         ("0.1ns", "finer than a nanosecond"),
         ("99999999999999999999d", "longer than a `Duration`"),

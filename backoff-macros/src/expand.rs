@@ -110,7 +110,7 @@ pub(crate) fn function(
     if let Some((stmts, _)) = repeated(shape, &mut function) {
         *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     }
-    // A test is left out if no tests are compiled, and the errors in its body with it.
+    // Without tests the compiler leaves out a `#[test]` and the errors in its body.
     let is_test = |attr: &Attribute| {
         let last = attr.path().segments.last();
         last.is_some_and(|last| last.ident == "test")

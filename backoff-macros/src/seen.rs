@@ -11,7 +11,7 @@ use syn::{
     ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Local, Pat, Stmt, StmtMacro,
 };
 
-/// What a body shows by its form. What a macro does with its input is not known.
+/// The findings in a body, from its form. The input of a macro shows nothing.
 pub(crate) struct Seen<'a> {
     /// The variables whose use is looked for.
     owned: &'a HashSet<String>,

@@ -21,7 +21,7 @@ pub fn awaited<T, E: FromNotYet>(
     }
 }
 
-/// A row of `wanted` values, of which none has come yet.
+/// Counts awaited values in a row up to `wanted`; none has come yet.
 ///
 /// # Panics
 /// If `wanted` is 0.
@@ -77,7 +77,7 @@ pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> 
 
 /// The error of a function that is repeated until its value is the awaited one.
 #[diagnostic::on_unimplemented(
-    message = "`until` makes an error of what is still awaited at the end: implement `From<NotYet>` for `{Self}`",
+    message = "`until` needs `From<NotYet>` for `{Self}`",
     label = "`{Self}` cannot be made from `NotYet`",
     note = "`impl From<NotYet> for {Self} {{ fn from(not_yet: NotYet) -> Self {{ .. }} }}`, or a variant with `#[from] NotYet`",
     note = "an error of another crate needs a wrapper of your own"

@@ -116,10 +116,10 @@ pub const fn cut_at(timeout: Option<Duration>) -> Option<Overrides<'static>> {
 
 /// The error of a function whose attempts are cut.
 #[diagnostic::on_unimplemented(
-    message = "`timeout`, `attempt_timeout` and `max_wait` make an error when the time is over: implement `From<TimedOut>` for `{Self}`",
+    message = "`timeout`, `attempt_timeout` and `max_wait` need `From<TimedOut>` for `{Self}`",
     label = "`{Self}` cannot be made from `TimedOut`",
     note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
-    note = "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and hand `n.remaining()` to the client as its timeout"
+    note = "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and pass `n.remaining()` to the client as its timeout"
 )]
 pub trait FromTimedOut {
     /// Makes the error.

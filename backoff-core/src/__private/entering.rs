@@ -59,7 +59,7 @@ pub fn turn<C: Sleep>(_: Option<Entering<'_, C>>) -> future::Ready<Option<TimedO
 
 #[cfg(feature = "rate")]
 pin_project! {
-    /// What an annotated function waits for between two attempts. One type for both, so that dropping the
+    /// The future that an annotated function awaits between two attempts. One type for both, so that dropping the
     /// function's future is one comparison and one call for each.
     #[project = WaitProjection]
     pub enum Wait<'a, C: Sleep> {

@@ -44,7 +44,7 @@ impl<T> Default for Named<T> {
 
 /// An error that the key `faults` can search.
 #[diagnostic::on_unimplemented(
-    message = "`faults(..)` looks along the sources of an error, and `{Self}` has none",
+    message = "`faults(..)` searches the sources of an error, and `{Self}` has none",
     label = "`{Self}` is not a `std::error::Error`",
     note = "return an error that implements `std::error::Error`, or `anyhow::Error`, or `Box<dyn Error + Send + Sync>`; or decide with `when = |error| ..`"
 )]
@@ -210,7 +210,7 @@ pub fn among<'e>(
 
 /// A number, a code or a time that a derived `Fault` reads from a field or an expression.
 #[diagnostic::on_unimplemented(
-    message = "a fault reads `{T}` here, or `Option<{T}>`, and not `{Self}`",
+    message = "this key of `#[fault]` needs `{T}` or `Option<{T}>`, not `{Self}`",
     label = "this is `{Self}`",
     note = "write an expression of that type: `status = self.code.as_u16()`, `retry_after = Duration::from_secs(self.seconds)`"
 )]
@@ -264,11 +264,11 @@ macro_rules! statuses {
 
 statuses!(i16, i32, i64, isize, u32, u64, usize);
 
-/// A field that answers for the facts that the attributes do not give.
+/// A field whose error has the facts that the attributes do not give.
 #[diagnostic::on_unimplemented(
-    message = "`forward` asks the error inside, and `{Self}` is no `Fault`",
+    message = "`forward` needs a field that is a `Fault`, and `{Self}` is not",
     label = "this is neither a `Fault` nor an `Option` of one",
-    note = "derive `Fault` for it, or leave `forward` away and say the facts here: `#[fault(status = 503)]`"
+    note = "derive `Fault` for it, or remove `forward` and write the facts here: `#[fault(status = 503)]`"
 )]
 pub trait Forward {
     /// The error inside, if there is one.

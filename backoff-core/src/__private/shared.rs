@@ -60,9 +60,9 @@ pub struct Consumed;
 
 /// A value that all attempts have, although each attempt passes it on.
 #[diagnostic::on_unimplemented(
-    message = "the first attempt consumes this value, and the next one would need it",
-    label = "its type is not `Copy`: write `clone(..)` among the keys, with the name of this variable",
-    note = "with `clone(..)` each attempt gets a copy of its own; where the type is not `Clone`, or an attempt only reads the value, hand over `&name`"
+    message = "the first attempt consumes this value, and the next attempt needs it too",
+    label = "its type is not `Copy`: add the key `clone(..)` with the name of this variable",
+    note = "with `clone(..)` each attempt gets its own copy; if the type is not `Clone`, or if an attempt only reads the value, pass `&name`"
 )]
 pub trait Shared: Sized {
     /// Never called.
@@ -74,9 +74,9 @@ impl Shared for () {}
 
 /// As [`Shared`], for `self`.
 #[diagnostic::on_unimplemented(
-    message = "the first attempt consumes `self`, and the next one would need it",
-    label = "its type is not `Copy`: begin the body with `let this = self.clone();`, and hand over `this`",
-    note = "where the type is not `Clone`, or an attempt only reads `self`, take `&self`"
+    message = "the first attempt consumes `self`, and the next attempt needs it too",
+    label = "its type is not `Copy`: begin the body with `let this = self.clone();`, and pass `this`",
+    note = "if the type is not `Clone`, or if an attempt only reads `self`, take `&self`"
 )]
 pub trait SharedSelf: Sized {
     /// Never called.

@@ -43,7 +43,7 @@ pub fn attempt<C: Clock>(
     state.attempt(context, runtime, info)
 }
 
-/// What the call remembers for its attempts.
+/// The values that the call remembers for its attempts.
 #[inline]
 pub fn call_info<R: Random>(runtime: &R) -> CallInfo {
     CallInfo::new(runtime)

@@ -215,7 +215,7 @@ where
 
 /// The error of a function that a signal cuts.
 #[diagnostic::on_unimplemented(
-    message = "`cut_on` makes an error of the attempt that it cuts: implement `From<Stopped>` for `{Self}`",
+    message = "`cut_on` needs `From<Stopped>` for `{Self}`",
     label = "`{Self}` cannot be made from `Stopped`",
     note = "`impl From<Stopped> for {Self} {{ fn from(stopped: Stopped) -> Self {{ .. }} }}`, or a variant with `#[from] Stopped`",
     note = "for an error of another crate, write an error of your own around it, or use `stop_on`, which finishes the attempt and needs no `From`"
@@ -234,9 +234,9 @@ impl<E: From<Stopped>> FromStopped for E {
 
 /// The values that the keys `stop_on` and `cut_on` accept.
 #[diagnostic::on_unimplemented(
-    message = "`stop_on` and `cut_on` take a future, which ends the call once it is ready",
-    label = "`{Self}` is no future",
-    note = "of a `CancellationToken` named `token`: `token.cancelled()`"
+    message = "`stop_on` and `cut_on` take a future that ends the call when it is ready",
+    label = "`{Self}` is not a future",
+    note = "for a `CancellationToken` named `token` write `token.cancelled()`"
 )]
 pub trait Signals {}
 

@@ -77,7 +77,7 @@ impl Fault for RedisError {
 
     fn must_reconnect(&self) -> bool {
         match refusal(self) {
-            Some(refusal) => refusal.elsewhere,
+            Some(refusal) => refusal.must_reconnect,
             None => self.delivery().is_some(),
         }
     }
@@ -166,7 +166,7 @@ fn io_error(error: &RedisError) -> Option<&io::Error> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Refusal {
     /// Whether another connection may lead to a server that can serve the command.
-    elsewhere: bool,
+    must_reconnect: bool,
     nothing_done: bool,
 }
 
@@ -184,9 +184,10 @@ fn refusal(error: &RedisError) -> Option<Refusal> {
     let mut all = None;
     for (_, reply) in replies.iter() {
         let one = refusal_of(reply)?;
-        let elsewhere = one.elsewhere || all.is_some_and(|all: Refusal| all.elsewhere);
+        let must_reconnect =
+            one.must_reconnect || all.is_some_and(|all: Refusal| all.must_reconnect);
         all = Some(Refusal {
-            elsewhere,
+            must_reconnect,
             nothing_done: discarded,
         });
     }
@@ -199,7 +200,7 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
             .details()
             .is_some_and(|detail| detail.starts_with(start))
     };
-    let elsewhere = match reply.code() {
+    let must_reconnect = match reply.code() {
         "LOADING" | "BUSY" | "NOREPLICAS" | "CLUSTERDOWN" | "TRYAGAIN" => false,
         "READONLY" | "MASTERDOWN" => true,
         // Another client sent `CLIENT UNBLOCK` on purpose, so only the forced unblock is retried.
@@ -208,7 +209,7 @@ fn refusal_of(reply: &ServerError) -> Option<Refusal> {
         _ => return None,
     };
     Some(Refusal {
-        elsewhere,
+        must_reconnect,
         nothing_done: true,
     })
 }
@@ -239,14 +240,18 @@ mod tests {
             "TRYAGAIN Multiple keys request during rehashing",
         ];
         all_say(NOT_APPLIED, false, here.map(reply));
-        all_say(NOT_APPLIED, false, here.map(|line| io::Error::other(reply(line))));
-        let elsewhere = [
+        all_say(
+            NOT_APPLIED,
+            false,
+            here.map(|line| io::Error::other(reply(line))),
+        );
+        let of_other_servers = [
             "READONLY You can't write against a read only replica.",
             "MASTERDOWN Link with MASTER is down",
             "UNBLOCKED force unblock from blocking operation",
             "ERR max number of clients reached",
         ];
-        all_say(NOT_APPLIED, true, elsewhere.map(reply));
+        all_say(NOT_APPLIED, true, of_other_servers.map(reply));
         let permanent = [
             "NOAUTH Authentication required.",
             "WRONGTYPE Operation against a key holding the wrong kind of value",
@@ -259,13 +264,24 @@ mod tests {
             "ERR unknown command",
         ];
         all_say(PERMANENT, false, permanent.map(reply));
-        all_say(PERMANENT, false, permanent.map(|line| io::Error::other(reply(line))));
+        all_say(
+            PERMANENT,
+            false,
+            permanent.map(|line| io::Error::other(reply(line))),
+        );
     }
 
     #[test]
     fn a_connection_that_failed_is_opened_anew() {
         all_say(NOT_SENT, true, [ConnectionRefused, NotFound].map(of));
-        let broken = [BrokenPipe, ConnectionReset, UnexpectedEof, TimedOut, WouldBlock, Other];
+        let broken = [
+            BrokenPipe,
+            ConnectionReset,
+            UnexpectedEof,
+            TimedOut,
+            WouldBlock,
+            Other,
+        ];
         all_say(MAYBE_SENT, true, broken.map(of));
         let cut = RedisError::from(CUT);
         assert!(cut.is_timeout());
@@ -275,7 +291,11 @@ mod tests {
     #[test]
     fn what_no_repetition_cures_is_permanent() {
         let not_a_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()));
-        all_say(PERMANENT, false, [RedisError::from(not_a_number.expect_err("no number"))]);
+        all_say(
+            PERMANENT,
+            false,
+            [RedisError::from(not_a_number.expect_err("no number"))],
+        );
         all_say(PERMANENT, false, [PermissionDenied, Unsupported].map(of));
         all_say(PERMANENT, false, [RedisError::from(Stopped::new())]);
     }

@@ -10,7 +10,7 @@ pub(crate) struct State {
     pub(crate) kind: FaultKind,
     pub(crate) delivery: Option<Delivery>,
     /// Whether another connection is needed: this one is closed, or leads to the wrong server.
-    pub(crate) elsewhere: bool,
+    pub(crate) must_reconnect: bool,
 }
 
 /// The severity of the server's error. Only some clients show it.
@@ -33,7 +33,7 @@ impl State {
             // session.
             Some(Severity::Error) if code == "08P01" => permanent(false),
             Some(Severity::Fatal) => State {
-                elsewhere: true,
+                must_reconnect: true,
                 ..state
             },
             _ => state,
@@ -67,19 +67,19 @@ pub(crate) fn state_of_mysql(number: u16) -> Option<State> {
     })
 }
 
-fn not_applied(kind: FaultKind, elsewhere: bool) -> State {
+fn not_applied(kind: FaultKind, must_reconnect: bool) -> State {
     State {
         kind,
         delivery: Some(Delivery::NotSent),
-        elsewhere,
+        must_reconnect,
     }
 }
 
-fn maybe_applied(elsewhere: bool) -> State {
+fn maybe_applied(must_reconnect: bool) -> State {
     State {
         kind: FaultKind::Transient,
         delivery: Some(Delivery::MaybeSent),
-        elsewhere,
+        must_reconnect,
     }
 }
 
@@ -96,11 +96,11 @@ fn state_of(code: &str) -> State {
     }
 }
 
-fn permanent(elsewhere: bool) -> State {
+fn permanent(must_reconnect: bool) -> State {
     State {
         kind: FaultKind::Permanent,
         delivery: None,
-        elsewhere,
+        must_reconnect,
     }
 }
 
@@ -117,15 +117,15 @@ mod tests {
             self.delivery
         }
         fn must_reconnect(&self) -> bool {
-            self.elsewhere
+            self.must_reconnect
         }
     }
 
-    /// What these states say, separated by blanks.
+    /// Checks that these codes, separated by blanks, have the same facts.
     #[track_caller]
-    fn states(codes: &str, said: TestError, elsewhere: bool) {
+    fn states(codes: &str, said: TestError, must_reconnect: bool) {
         let states = codes.split(' ').map(|code| state(code).expect("a state"));
-        all_say(said, elsewhere, states);
+        all_say(said, must_reconnect, states);
     }
 
     #[test]
@@ -144,14 +144,18 @@ mod tests {
         states("25P03", PERMANENT, true);
         states("5 6 261 262 517 773", conflict, false);
         states("1 11 19 1555 2067 8714", PERMANENT, false);
-        for (numbers, said, elsewhere) in [
+        for (numbers, said, must_reconnect) in [
             (&[1213, 1205][..], conflict, false),
             (&[1040], full, true),
             (&[1290, 1836], NOT_APPLIED, true),
             (&[1053, 2006, 2013, 4031], MAYBE_APPLIED, true),
         ] {
             let found = numbers.iter().map(|number| state_of_mysql(*number));
-            all_say(said, elsewhere, found.map(|state| state.expect("a state")));
+            all_say(
+                said,
+                must_reconnect,
+                found.map(|state| state.expect("a state")),
+            );
         }
         assert_eq!(state_of_mysql(1062), None);
         for code in ["", "-5", "+5", "000005", "40001 ", "4000é", "123456"] {
@@ -165,7 +169,7 @@ mod tests {
         let (error, fatal) = (Some(Severity::Error), Some(Severity::Fatal));
         for code in ["40001", "42601", "57014"] {
             assert_eq!(of(code, error), of(code, None), "{code}");
-            assert!(!of(code, None).elsewhere && of(code, fatal).elsewhere);
+            assert!(!of(code, None).must_reconnect && of(code, fatal).must_reconnect);
             assert_eq!(of(code, fatal).kind, of(code, None).kind, "{code}");
         }
         all_say(PERMANENT, false, [of("08P01", error)]);

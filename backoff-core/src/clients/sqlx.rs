@@ -103,7 +103,7 @@ macro_rules! fault_for {
 
             fn must_reconnect(&self) -> bool {
                 match self {
-                    Error::Database(_) => answer(self).is_some_and(|answer| answer.elsewhere),
+                    Error::Database(_) => answer(self).is_some_and(|answer| answer.must_reconnect),
                     Error::PoolTimedOut => false,
                     _ => self.delivery().is_some(),
                 }

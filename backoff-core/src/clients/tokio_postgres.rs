@@ -85,7 +85,7 @@ impl Fault for Error {
 
     fn must_reconnect(&self) -> bool {
         match answer(self) {
-            Some(answer) => answer.elsewhere,
+            Some(answer) => answer.must_reconnect,
             None => self.delivery().is_some(),
         }
     }

@@ -340,7 +340,7 @@ mod tests {
         all_say(UNKNOWN, false, [Status::ok("no failure")]);
         let rubbish = Status::with_details(Code::Unavailable, "", vec![0xff; 40].into());
         all_say(UNAVAILABLE, false, [rubbish]);
-        // A timeout of the server is what other servers call it.
+        // A timeout of the server gets the code that other servers send.
         let late = Status::cancelled("Timeout expired");
         all_say(TestError::grpc(GrpcCode::DeadlineExceeded), false, [late]);
         let cancelled = Status::cancelled("by the caller");

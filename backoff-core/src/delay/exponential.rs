@@ -71,7 +71,7 @@ impl Delay for Exponential {
 
 /// The message for an invalid factor.
 pub(crate) const FACTOR: &str =
-    "`factor` is a finite number of at least 1: write 2.0 to double each wait, 1.0 to keep it";
+    "`factor` must be finite and at least 1: write 2.0 to double each wait, 1.0 to keep it";
 
 pub(crate) const fn is_factor(factor: f64) -> bool {
     factor >= 1.0 && factor.is_finite()

@@ -182,7 +182,7 @@ enum Last {
     Conflict,
 }
 
-/// What gives the next wait.
+/// The source of the next wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Waits {
     /// No attempt has failed.

@@ -15,7 +15,7 @@ use core::{
 };
 
 impl Reply {
-    /// What a judged failure says about the rate. Nothing, if the server did not reply.
+    /// The reply for the rate after a judged failure; `None` if the server did not reply.
     pub(super) fn of(ruling: Ruling, fault: Option<&dyn Fault>) -> Option<Self> {
         match ruling.ruled {
             Ruled::Retry(FaultKind::Throttled) => Some(Reply::Refused { hint: ruling.hint }),
@@ -23,7 +23,7 @@ impl Reply {
         }
     }
 
-    /// What a failure says about the rate, whether the policy retries it or not.
+    /// The reply for the rate after a failure, whether the policy retries it or not.
     fn to(fault: &dyn Fault) -> Option<Self> {
         let hint = || nanos(fault.retry_after().unwrap_or_default());
         match kind_of(fault) {

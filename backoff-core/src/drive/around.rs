@@ -6,7 +6,7 @@ use core::pin::Pin;
 /// Surrounds each attempt. A call that is dropped drops its attempt inside, so this is no rule about
 /// outcomes.
 pub trait Around {
-    /// An attempt, with what surrounds it.
+    /// An attempt, with its span if it has one.
     type Attempt<A>;
     /// While this is alive, the attempt runs.
     type Entered<'a>
@@ -16,7 +16,7 @@ pub trait Around {
     /// An attempt of this call is about to begin, after so many failures.
     fn begins(&mut self, context: &Context<'_>, failures: u32);
 
-    /// The attempt, with what surrounds it.
+    /// The attempt, with its span if it has one.
     fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
 
     /// The attempt begins, or is polled.

@@ -9,7 +9,7 @@ use crate::{
     state::RequestId,
 };
 
-/// What each [`Attempt`](crate::Attempt) of a call says of the call.
+/// The information that each [`Attempt`](crate::Attempt) has about its call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallInfo {
     pub(crate) id: RequestId,
@@ -28,7 +28,7 @@ impl CallInfo {
 
     /// An attempt failed at this stage, with this ruling.
     pub(crate) fn remember(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
-        self.maybe_applied |= ruling.leaves_doubt(stage, fault);
+        self.maybe_applied |= ruling.may_be_applied(stage, fault);
     }
 }
 

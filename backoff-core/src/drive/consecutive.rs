@@ -19,7 +19,7 @@ pub struct ConsecutiveCount {
 }
 
 impl ConsecutiveCount {
-    /// A row of `wanted` values, of which none has come yet.
+    /// Counts awaited values in a row up to `wanted`; none has come yet.
     ///
     /// # Panics
     /// If `wanted` is 0.
@@ -28,7 +28,7 @@ impl ConsecutiveCount {
     pub const fn new(wanted: u32) -> Self {
         assert!(
             wanted > 0,
-            "`consecutive` of 0 awaits no value at all: write a number from 1, such as 3"
+            "`consecutive` must be at least 1: write a number such as 3"
         );
         ConsecutiveCount {
             wanted,
@@ -131,11 +131,11 @@ impl NotYet {
 impl fmt::Display for NotYet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.consecutive {
-            0 => f.write_str("what is awaited has not come yet"),
-            1 => f.write_str("what is awaited has come once, and must come again"),
+            0 => f.write_str("the awaited value has not come yet"),
+            1 => f.write_str("the awaited value has come once; more are needed"),
             times => write!(
                 f,
-                "what is awaited has come {times} times in a row, and must come again"
+                "the awaited value has come {times} times in a row; more are needed"
             ),
         }
     }

@@ -28,7 +28,7 @@ pub struct ForeignCall {
     repeats: Repeats,
 }
 
-/// What the loop repeats. The policy's codes judge.
+/// The operation that the loop repeats. The policy's codes judge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Repeats {
     /// One request of a client. A conflict is never repeated, and attempts are cut when the deadline is over.
@@ -69,7 +69,7 @@ impl ForeignCall {
         }
     }
 
-    /// The run of a job whose first run began so long ago, after this number of failed runs.
+    /// The run of a job whose first run began `elapsed` ago, after this number of failed runs.
     pub fn job<R: Clock + Random>(
         elapsed: Duration,
         failures: u32,

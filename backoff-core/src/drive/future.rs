@@ -40,7 +40,7 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// Adds the host of the operation to the context, for the log events of what follows.
+/// Adds the host of the operation to the context, for the log events of the next step.
 macro_rules! on_host {
     ($context:ident, $operation:expr) => {
         let on_host = $context.on_host(|| $operation.host());
@@ -450,7 +450,7 @@ where
     /// assert_eq!(POLICY.retry(hangs).timeout(minute).await, Err(TimedOut::new(minute)));
     /// assert_eq!(start.elapsed(), minute);
     ///
-    /// // The inner call has what remains of the outer one.
+    /// // The inner call has the remaining time of the outer one.
     /// let outer = POLICY.retry_with(|attempt| async move {
     ///     POLICY.retry(hangs).timeout(attempt.remaining()).await
     /// });

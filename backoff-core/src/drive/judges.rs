@@ -28,7 +28,7 @@ pub trait Judge<E> {
 
 /// No type implements this trait: its message says that `when` is a method of the policy.
 #[diagnostic::on_unimplemented(
-    message = "a call takes no function that judges: write `POLICY.when(..).retry(..)`",
+    message = "`when` must come before the operation: write `POLICY.when(..).retry(..)`",
     label = "`when` is a method of the policy"
 )]
 pub trait Replaced {}

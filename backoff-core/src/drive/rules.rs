@@ -219,7 +219,7 @@ pub struct Conflict;
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("somebody else has changed it meanwhile")
+        f.write_str("another writer changed the value")
     }
 }
 

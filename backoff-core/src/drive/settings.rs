@@ -40,7 +40,7 @@ pub struct Settings<J = ByCodes, N = (), D = (), X = (), L = (), C = (), M = ()>
     pub(crate) limit: L,
     /// The spans around attempts.
     pub(crate) around: C,
-    /// The report, or what an annotated function remembers.
+    /// The report, or the memory of an annotated function.
     pub(crate) watch: M,
 }
 
@@ -121,7 +121,7 @@ impl<J, N, D, X, L, C, M> Settings<J, N, D, X, L, C, M> {
 
 /// The types of the parts of a running attempt that the settings choose.
 pub trait AttemptTypes {
-    /// An attempt, with what surrounds it.
+    /// An attempt, with its span if it has one.
     type Attempt<A>;
     /// The timer that cuts an attempt.
     type Timer<S>;

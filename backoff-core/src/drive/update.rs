@@ -23,7 +23,7 @@ use pin_project_lite::pin_project;
 /// of either.
 #[diagnostic::on_unimplemented(
     message = "a change returns `bool`: whether it changed anything",
-    label = "`{Self}` does not say that",
+    label = "`{Self}` does not say whether there was a change",
     note = "nothing counts as a change; `Result<bool, E>` and `Result<(), E>` may fail"
 )]
 pub trait Changed<E> {
@@ -163,7 +163,7 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
 }
 
 impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
-    /// The value to write, or what ends the attempt without a write.
+    /// The value to write, or the end of the attempt without a write.
     #[inline]
     fn changed<V, W, E, Changes>(
         &mut self,
@@ -189,7 +189,7 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
 /// An end of the attempt.
 type Ended<V, W, E> = Result<Updated<V, W>, Failed<E>>;
 
-/// A value to write, or what ends the attempt without a write.
+/// A value to write, or the end of the attempt without a write.
 type Changing<V, W, E> = Result<V, Ended<V, W, E>>;
 
 /// The stage of a write after such a change.

@@ -26,9 +26,9 @@ use core::{fmt, time::Duration};
 /// own, implement the trait, or write the version as a text. `None`, an empty text and empty bytes mean
 /// that the value has no version, because many services return an empty etag for such a value.
 #[diagnostic::on_unimplemented(
-    message = "`version` reads a number, a `String`, bytes or an `Option` of these from the value, and not `{Self}`",
-    label = "`{Self}` is no version",
-    note = "copy what is borrowed: `|value| value.etag.clone()`; write a type of your own as a text: `value.version.to_string()`; or implement `backoff_core::drive::Version` for it"
+    message = "`version` reads a number, a `String`, bytes or an `Option` of these from the value, not `{Self}`",
+    label = "`{Self}` is not a version",
+    note = "copy a borrowed version: `|value| value.etag.clone()`; write a type of your own as a text: `value.version.to_string()`; or implement `backoff_core::drive::Version` for it"
 )]
 pub trait Version {
     /// Whether both values have this version. An unknown version equals no other.
@@ -150,7 +150,7 @@ pub struct Versioned<F, K, E> {
     is_writing: bool,
     /// A write on top of the last version may have been applied; this is its error. The inner `Option` is
     /// `None` until the decision that the update continues.
-    doubtful: Option<Option<E>>,
+    maybe_applied: Option<Option<E>>,
     pace: Pace,
 }
 
@@ -164,7 +164,7 @@ impl<F, K, E> Versioned<F, K, E> {
             version,
             last: None,
             is_writing: false,
-            doubtful: None,
+            maybe_applied: None,
             pace: Pace::new(),
         }
     }
@@ -186,7 +186,7 @@ where
             self.last = Some(version);
             return None;
         }
-        if let Some(error) = &mut self.doubtful
+        if let Some(error) = &mut self.maybe_applied
             && let Some(last) = &self.last
             && !version.is_same(last)
         {
@@ -203,12 +203,12 @@ where
             .keep_pace(&mut self.pace, at.is_lost_race, || at.clock.now());
         // The write of this attempt succeeded, so that no earlier one can arrive.
         if stage == Stage::Pending {
-            self.doubtful = None;
+            self.maybe_applied = None;
         }
-        let is_doubtful =
+        let is_maybe_applied =
             stage == Stage::Cut || stage == Stage::Write && judge::is_perhaps_applied(error);
-        if is_writing && is_doubtful && self.doubtful.is_none() {
-            self.doubtful = Some(None);
+        if is_writing && is_maybe_applied && self.maybe_applied.is_none() {
+            self.maybe_applied = Some(None);
         }
     }
 
@@ -217,7 +217,7 @@ where
     }
 
     fn keep(&mut self, error: E) -> Option<E> {
-        match &mut self.doubtful {
+        match &mut self.maybe_applied {
             Some(kept @ None) => {
                 *kept = Some(error);
                 None
@@ -227,15 +227,15 @@ where
     }
 
     fn kept(&mut self) -> Option<E> {
-        self.doubtful.as_mut().and_then(Option::take)
+        self.maybe_applied.as_mut().and_then(Option::take)
     }
 
     fn last_word(&mut self, error: E) -> E {
-        self.doubtful.take().flatten().unwrap_or(error)
+        self.maybe_applied.take().flatten().unwrap_or(error)
     }
 
     fn write_outcome(&self) -> WriteOutcome {
-        match &self.doubtful {
+        match &self.maybe_applied {
             None => WriteOutcome::Known,
             Some(None) => WriteOutcome::JustUnknown,
             Some(Some(_)) => WriteOutcome::Unknown,
@@ -246,7 +246,7 @@ where
 impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Versioned")
-            .field("in_doubt", &self.doubtful.is_some())
+            .field("maybe_applied", &self.maybe_applied.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -18,15 +18,15 @@ pub enum WriteOutcome {
     Unknown,
 }
 
-/// The judge's ruling about a failure of an update, and what is known about the update's writes.
+/// The judge's ruling about a failure of an update, and whether a write may have been applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JudgedWrite {
     pub(crate) ruling: Ruling,
     pub(crate) outcome: WriteOutcome,
 }
 
-/// What a call knows about a failure beside its error, known by type: nothing (`()`), a
-/// [`JudgedWrite`] of an update, or what the call remembers for its attempts
+/// The information of a call about a failure, beside its error: none (`()`), a
+/// [`JudgedWrite`] of an update, or the memory of the call for its attempts
 /// ([`CallInfo`](super::call_info::CallInfo)).
 pub(crate) trait FailureContext {
     /// The judge's ruling about the failure, if the judge was asked before.
@@ -41,7 +41,7 @@ pub(crate) trait FailureContext {
         WriteOutcome::Known
     }
 
-    /// The ruling about the failure, before it is told.
+    /// Called with the ruling about the failure, before hooks and logs get the failure.
     #[inline]
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
         let _ = (stage, ruling, fault);
@@ -63,8 +63,8 @@ impl FailureContext for JudgedWrite {
 }
 
 impl WriteOutcome {
-    /// The ruling as it is applied. The writer that won against a second write may be the first write of this
-    /// update.
+    /// The ruling after a correction: if a second write meets a conflict, the first write of this update may be
+    /// the winner.
     #[inline]
     pub(crate) fn corrected(self, stage: Stage, ruling: Ruling) -> Ruling {
         if self == WriteOutcome::Unknown && stage != Stage::Read && ruling.is_conflict() {
@@ -74,7 +74,7 @@ impl WriteOutcome {
         }
     }
 
-    /// The next step as it is applied. While a write may have been applied, this is the reason for the end.
+    /// The next step after a correction: while a write may have been applied, a call ends for this reason.
     #[inline]
     pub(super) fn concluded(self, next: Next) -> Next {
         let is_refused = matches!(

@@ -287,10 +287,10 @@ macro_rules! codes {
 
 /// Implemented by `Codes` only.
 #[diagnostic::on_unimplemented(
-    message = "a list of codes holds numbers and constants of type `Codes`, and no `{Self}`",
+    message = "a list of codes contains numbers and constants of type `Codes`, not `{Self}`",
     label = "this is `{Self}`",
-    note = "a status is written as its number, such as `429`; a gRPC code as `Codes::ABORTED`",
-    note = "in the attribute, a variant whose name is in capitals is written with braces: `Error::BUSY {{ .. }}`"
+    note = "write a status as a number, such as `429`, and a gRPC code as `Codes::ABORTED`",
+    note = "in the attribute, write braces after a variant whose name is in capitals: `Error::BUSY {{ .. }}`"
 )]
 pub trait IsCodes: Sized {
     /// Never called.

@@ -45,7 +45,7 @@ use core::{fmt, time::Duration};
 /// ```
 #[diagnostic::on_unimplemented(
     message = "nothing is known about `{Self}`: derive `Fault` for it, or decide by a function (`when` in the attribute, `.when_any` on a policy)",
-    label = "this error says nothing about itself yet",
+    label = "this error does not implement `Fault`",
     note = "`#[derive(Fault)]`, or `impl Fault for {Self} {{ fn status(&self) -> Option<u16> {{ Some(self.code) }} }}`; \
             an error that wraps another one implements `inner` instead",
     note = "for an error of another crate turn on this crate's feature for it: `anyhow-1`, \

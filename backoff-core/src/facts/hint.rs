@@ -69,8 +69,8 @@ pub fn retry_delay(value: &str) -> Option<Duration> {
 /// The hint in the headers of a reply. Invalid headers are ignored.
 ///
 /// The longest of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `x-amz-retry-after` counts. The last
-/// three are in milliseconds. If a reply has none of these, the longest time counts until a quota is there again that
-/// is used up (what remains of it is `0`):
+/// three are in milliseconds. If a reply has none of these, its quotas count: the longest time until a
+/// used-up quota (its remainder is `0`) is refilled:
 ///
 /// | headers | senders | form of the time |
 /// |---|---|---|
@@ -117,7 +117,7 @@ pub fn in_headers(headers: &http_1::HeaderMap, now: SystemTime) -> Option<Durati
         .flatten()
 }
 
-/// What remains of a quota, and when it is there again.
+/// The remainder of a quota, and the time when the quota is refilled.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 const QUOTAS: [(&str, &str); 8] = [
     ("ratelimit-remaining", "ratelimit-reset"),
@@ -173,7 +173,7 @@ pub(crate) fn longest<'h, V: Iterator<Item = &'h str>>(
     })
 }
 
-/// The time until a quota is there again.
+/// The time until a quota is refilled.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 fn reset(value: &str, sent: SystemTime) -> Option<Duration> {
     let since_epoch = |sent: SystemTime| sent.duration_since(SystemTime::UNIX_EPOCH).ok();
@@ -191,7 +191,7 @@ fn reset(value: &str, sent: SystemTime) -> Option<Duration> {
     humantime::parse_duration(value).ok()
 }
 
-/// The longest time in the field `RateLimit` until a quota is there again that is used up.
+/// The longest time until a used-up quota is refilled, from the field `RateLimit`.
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
 fn rate_limit(value: &str) -> Option<Duration> {
     // The older form is one quota with its parts separated by commas.
@@ -217,7 +217,7 @@ fn rate_limit(value: &str) -> Option<Duration> {
 /// The gRPC header or trailer of a [`Pushback`]: `grpc-retry-pushback-ms`.
 pub const PUSHBACK: &str = "grpc-retry-pushback-ms";
 
-/// What a gRPC server asks about the next attempt, in the header [`PUSHBACK`].
+/// A gRPC server's request about the next attempt, in the header [`PUSHBACK`].
 ///
 /// Source: gRPC proposal
 /// [A6](https://github.com/grpc/proposal/blob/master/A6-client-retries.md#pushback), "Pushback".
@@ -430,7 +430,7 @@ mod tests {
             (anthropic("0", "2001-09-09T01:46:10Z"), Some(0.0)),
             (anthropic("1000", "2001-09-09T01:47:10Z"), None),
             (anthropic("0", "2001-09-09"), None),
-            // What the server asks for itself counts first.
+            // `Retry-After` counts before the quotas.
             (explicit, Some(2.0)),
         ] {
             let mut map = http_1::HeaderMap::new();

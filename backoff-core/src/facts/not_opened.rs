@@ -104,10 +104,10 @@ impl<E: Fault> Fault for NotOpened<E> {
 /// The error of an operation on a connection of `Reconnect`. Implemented for every error that
 /// implements `From<NotOpened<Opening>>`.
 #[diagnostic::on_unimplemented(
-    message = "`Reconnect::with` makes an error of an opening that failed: implement `From<NotOpened<{Opening}>>` for `{Self}`",
+    message = "`Reconnect::with` needs `From<NotOpened<{Opening}>>` for `{Self}`",
     label = "`{Self}` cannot be made from `NotOpened<{Opening}>`",
     note = "`impl From<NotOpened<{Opening}>> for {Self} {{ fn from(error: NotOpened<{Opening}>) -> Self {{ .. }} }}`, or a variant with `#[from] NotOpened<{Opening}>`",
-    note = "keep the `NotOpened` and let `Fault::inner` give it (`#[fault(forward)]`): it says that nothing was sent, and how long no connection will be opened",
+    note = "keep the `NotOpened` and let `Fault::inner` return it (`#[fault(forward)]`): it says that nothing was sent, and how long no connection will be opened",
     note = "for an error of another crate, write an error of your own around it"
 )]
 #[cfg(feature = "reconnect")]

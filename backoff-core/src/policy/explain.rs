@@ -96,14 +96,10 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match policy.jitter {
         Spread::None | Spread::Decorrelated => {}
         Spread::Full => f.write_str(", each drawn from zero up to that")?,
-        Spread::Equal => f.write_str(", each drawn from its upper half")?,
-        Spread::Additive(most) => write!(f, ", and up to {:?} more below that", shown(most))?,
+        Spread::Equal => f.write_str(", each drawn between half and all of that")?,
+        Spread::Additive(most) => write!(f, ", and up to {:?} more, at most {cap:?}", shown(most))?,
         Spread::AdditiveWithin(most) => {
-            write!(
-                f,
-                ", and up to {:?} more, for which there is room below that",
-                shown(most)
-            )?;
+            write!(f, ", and up to {:?} more, within the maximum", shown(most))?;
         }
         Spread::Proportional(share) => {
             // To a thousandth of a percent, without the digits that `f64` adds.
@@ -130,7 +126,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ", beginning with {base:?} after throttling")?;
     }
     if policy.spread_retry_after {
-        f.write_str(", on top of what the server asks for")?;
+        f.write_str(", added to the wait that the server asks for")?;
     }
     if policy.retry_after_slack != NEVER {
         let slack = shown(policy.retry_after_slack);
@@ -227,8 +223,8 @@ mod tests {
             .budget(&BUDGET);
         assert_eq!(
             policy.to_string(),
-            "waits 1s, growing by a factor of 1.5 up to 64s, and up to 1s more below that, \
-             beginning with 2s after throttling, on top of what the server asks for, and at most 5s \
+            "waits 1s, growing by a factor of 1.5 up to 64s, and up to 1s more, at most 64s, \
+             beginning with 2s after throttling, added to the wait that the server asks for, and at most 5s \
              longer if the server asks for it; retries {409, ABORTED}, conflicts and failures \
              of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
@@ -269,7 +265,7 @@ mod tests {
             (
                 0,
                 linear,
-                "waits 1s, then 500ms longer each time up to 64s, each drawn from its upper half",
+                "waits 1s, then 500ms longer each time up to 64s, each drawn between half and all of that",
             ),
             (
                 0,
@@ -295,7 +291,7 @@ mod tests {
             (
                 0,
                 plain.jitter(Jitter::AdditiveWithin(SECOND)),
-                "waits 1s, doubling up to 64s, and up to 1s more, for which there is room below that",
+                "waits 1s, doubling up to 64s, and up to 1s more, within the maximum",
             ),
             (
                 0,

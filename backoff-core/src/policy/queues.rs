@@ -10,15 +10,15 @@ use core::{fmt, time::Duration};
 struct QueueSettings<'p>(&'p Policy);
 
 impl Policy {
-    /// What to set in Cloud Tasks, Celery, Temporal and Step Functions so that they repeat a job as this policy repeats
-    /// a call, and which of its waits and limits they do not have. Times are in seconds; what a queue counts in whole
-    /// seconds is rounded up.
+    /// The settings with which Cloud Tasks, Celery, Temporal and Step Functions repeat a job as this policy repeats a
+    /// call, and the waits and limits of the policy that they do not have. Times are in seconds, rounded up where a
+    /// queue takes whole seconds.
     ///
     /// The fields are those of [`RetryConfig`](https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig),
     /// of Celery's [tasks](https://docs.celeryq.dev/en/stable/userguide/tasks.html#retrying), of Temporal's
     /// [retry policies](https://docs.temporal.io/encyclopedia/retry-policies) and of a
-    /// [Retrier](https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html). Which errors are
-    /// repeated is said there in other words, so this text does not contain the codes.
+    /// [Retrier](https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html). The queues name
+    /// errors in other ways, so this text does not contain the codes.
     ///
     /// ```
     /// use backoff_core::Policy;
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use crate::delay::jitter::Jitter;
 
-    /// Rows: a policy, and what is said of each queue.
+    /// Rows: a policy, and the text of each queue.
     #[test]
     fn each_queue_has_its_fields_and_says_what_is_missing() {
         let time = Duration::from_millis;

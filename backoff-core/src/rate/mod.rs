@@ -163,7 +163,7 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-/// What the queue says to a waiting call.
+/// The answer of the queue to a waiting call.
 enum Asked {
     /// The attempt begins; this is the number of the last refusal.
     Goes(u8),

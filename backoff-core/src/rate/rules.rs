@@ -10,7 +10,7 @@ mod schedules;
 
 use core::{fmt, time::Duration};
 
-/// What a refusal leaves of the rate.
+/// The factor of the rate at a refusal.
 const BETA: f64 = 0.85;
 /// The default of [`Rate::settle`](super::Rate::settle), in seconds.
 pub(super) const SETTLE: f64 = 1.8;
@@ -20,7 +20,7 @@ const PROBE: f64 = 0.25;
 const LONGEST_GAP: f64 = 64.0;
 /// How much slower a rate settles after a refusal while it is open.
 const SLOWER: f64 = 1.2;
-/// A reply that is no refusal undoes this share of it. So a rate settles more slowly only where more than
+/// Each admitted call undoes this share of the slowing. So a rate settles more slowly only where more than
 /// about 15 % of the calls are refused.
 const UNDONE: f64 = 0.15;
 /// The slowest settling, in seconds.
@@ -29,14 +29,14 @@ const SLOWEST: f64 = 300.0;
 const NAMED_COUNTS: u32 = 5;
 /// A timer that wakes late makes the next calls no later than this: their slots stay where they are.
 const LATENESS: u64 = 20_000_000;
-/// A clock that goes back no further than this does so between two threads.
+/// If a clock goes back by less than this, two threads have read it at the same time.
 const OUT_OF_ORDER: u64 = 1_000_000_000;
 
 /// While off, the two counts last this number of nanoseconds.
 const LONG: u64 = 60_000_000_000;
 const SHORT: u64 = 1_000_000_000;
 
-/// Fewer calls are too few to say a rate.
+/// With fewer calls, no rate is computed.
 const FEW: f64 = 4.0;
 /// The shortest time over which the first rate is counted, in seconds: the replies to a burst come all at once.
 const LEAST: f64 = 0.05;
@@ -89,7 +89,7 @@ impl Count {
         since: 0,
     };
 
-    /// A count that is empty, or older than `longest`, begins anew: it tells of no rate.
+    /// A count that is empty, or older than `longest`, begins anew: no rate follows from it.
     fn renew(&mut self, now: u64, longest: u64) {
         if self.calls == 0.0 || now - self.since > longest {
             *self = Count::from(now);
@@ -109,7 +109,7 @@ impl Count {
     }
 }
 
-/// The way that calls take.
+/// How calls go now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     /// Each call goes at once.
@@ -160,7 +160,7 @@ pub(super) struct Rules {
     until: u64,
     /// Since when nobody waits.
     idle: Option<u64>,
-    /// The latest time, and what the clock lacks to it: a clock that goes back runs on from there.
+    /// The latest time, and the difference to the clock: if the clock goes back, the time continues from there.
     now: u64,
     behind: u64,
     /// No reply has said yet that the rate is switched off.
@@ -315,7 +315,7 @@ impl Rules {
         let off = core::mem::take(&mut self.is_news).then_some(RateChange::Off);
         let change = match reply {
             Reply::Admitted => self.admits(epoch, in_flight),
-            // The call tells of an older rate.
+            // The call began at an older rate.
             Reply::Refused { .. } if epoch != self.epoch => None,
             Reply::Refused { hint } => self.refuses(hint),
         };

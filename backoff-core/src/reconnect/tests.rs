@@ -66,7 +66,7 @@ async fn a_server_that_sends_everybody_elsewhere_is_not_flooded() {
         assert_eq!(call(READ_ONLY).await, Err(READ_ONLY));
     }
     assert_eq!(source.opened(), 10);
-    // The last one was opened just now, but what is broken is of no use, however young.
+    // The last connection was opened just now, but it is broken, so it is dropped.
     assert_eq!(call(RESET).await, Err(RESET));
     assert_eq!(call(RESET).await, Err(RESET));
     assert_eq!(source.opened(), 11);

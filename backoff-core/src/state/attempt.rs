@@ -72,12 +72,12 @@ impl Attempt {
     ///
     /// An earlier attempt counts if a policy with [`idempotent(false)`](crate::Policy::idempotent) would
     /// have ended the call after it, with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). An
-    /// error that says nothing of itself, as under [`when_any`](crate::Policy::when_any), counts unless the
-    /// function calls it throttled, a conflict or pending. A value that is not yet
-    /// [what is awaited](crate::Retrying::until) does not count.
+    /// error without facts, as under [`when_any`](crate::Policy::when_any), counts unless the function calls it
+    /// throttled, a conflict or pending. A value that is not yet [the awaited one](crate::Retrying::until) does
+    /// not count.
     ///
-    /// `false` in an attempt that a [`RetryState`](crate::RetryState) has made, which is not given the
-    /// errors. Such a loop asks `policy.idempotent(false).judge(&error)`.
+    /// Always `false` in an attempt of a [`RetryState`](crate::RetryState), which does not see the errors. Such a
+    /// loop asks `policy.idempotent(false).judge(&error)`.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy};

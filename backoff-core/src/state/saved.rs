@@ -9,8 +9,8 @@ use crate::{
 use core::time::Duration;
 use std::time::SystemTime;
 
-/// What is kept of a call that outlives its process: two numbers, for a column, a message or a file. The next attempt
-/// may be made by another process, and it asks here what follows from its failure.
+/// A call that outlives its process, as two numbers for a column, a message or a file. Another process may make the
+/// next attempt; if the attempt fails, it asks this value for the next step.
 ///
 /// The time counts from the first attempt, by the clock of the machine. If that clock goes back, no time has passed:
 /// the deadline comes later, and the waits are as long as the number of failures says.

@@ -34,7 +34,7 @@ fn run(policy: Policy, attempt: Duration, random: u64) -> (Vec<Duration>, StopRe
     }
 }
 
-/// What follows the first failure, at the time zero.
+/// The decision after the first failure, at the time zero.
 fn first(policy: Policy, verdict: Verdict) -> Decision {
     let mut retry = RetryState::start(&policy, || Duration::ZERO);
     retry.failed(&policy, verdict, || Duration::ZERO, || 0)
@@ -119,7 +119,7 @@ fn a_hint_is_waited_for_within_the_limits() {
         (slack, 7_200_000, asked(6)),
         (slack.spread_retry_after(true), 7_200_000, asked(6)),
         (slack.max_retry_after(5 * SECOND), 7_200_000, refused),
-        // Who made the wait too long is told apart.
+        // The reason says whether the backoff or the hint is too long.
         (slow, 7_000, late),
         (slow, 11_000, refused),
     ] {

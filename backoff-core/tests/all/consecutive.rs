@@ -120,8 +120,8 @@ fn a_hook_hears_how_many_there_are() {
     assert_eq!(texts.len(), 4);
     for (text, said) in texts.iter().zip([
         "has not come yet",
-        "has come once, and must come again",
-        "has come 2 times in a row, and must come again",
+        "has come once; more are needed",
+        "has come 2 times in a row; more are needed",
         "succeeded after 4 attempts",
     ]) {
         assert!(text.contains(said), "{text}");
@@ -246,14 +246,14 @@ fn a_value_awaited_inside_begins_the_row_anew() {
 }
 
 #[test]
-#[should_panic(expected = "write a number from 1")]
+#[should_panic(expected = "must be at least 1")]
 fn no_value_at_all_is_refused() {
     let call = POLL.retry(|| ready(Ok::<_, TestError>(1)));
     drop(call.until(|_| true).consecutive(0));
 }
 
 #[test]
-#[should_panic(expected = "write a number from 1")]
+#[should_panic(expected = "must be at least 1")]
 fn no_value_at_all_is_refused_at_run_time_in_the_attribute() {
     #[retry(until = |_| true, consecutive = values)]
     fn annotated(values: u32) -> Result<(), TestError> {

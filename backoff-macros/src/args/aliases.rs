@@ -51,8 +51,8 @@ const NAMES: &[(&str, &str)] = &[
     ),
     (
         "fixed constant fixed_delay fixed_interval wait_fixed",
-        "write `base = \"1s\", factor = 1, jitter = none` with your duration for waits that \
-         are all alike",
+        "for waits of the same length write `base = \"1s\", factor = 1, jitter = none` with \
+         your duration",
     ),
     (
         "backoff exponential exponential_backoff strategy wait_exponential",
@@ -115,7 +115,7 @@ const NAMES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The meaning of a number of calls after the first one: `max_attempts` is one more.
+/// The meaning of names that do not count the first call: `max_attempts` is one more.
 const RETRIES: &str = "retries";
 
 /// The reader of an argument with a known key.
@@ -160,7 +160,7 @@ fn meaning(name: &str) -> Option<&str> {
         .or(find(name).map(|own| own.name))
 }
 
-/// The key with the value, if the key can take it, and what is wrong with the value otherwise.
+/// The key with the value, or with the mistake in the value.
 fn renamed(key: &Key, value: Option<TokenStream>, reads: Reads<'_>) -> String {
     let Some(value) = value else {
         return format!("write it like `{}`", key.usage);

@@ -34,9 +34,9 @@ impl AroundBlock {
         let piece = piece.map_or(0, |comma| comma + 1);
         let start = match args.iter().rposition(is_async) {
             _ if stands_alone => last,
-            // The message about this is that the settings come first.
+            // `check::block` reports that the settings come first.
             _ if is_braced(args.first()) => 0,
-            // The message about this is not that a key is missing.
+            // `check::block` reports the closure, not a missing key.
             _ if closure(&args[piece..].iter().cloned().collect()).is_some() => piece,
             Some(start) => start,
             None if stands_for_a_block(&args[piece..]) => piece,
@@ -57,7 +57,7 @@ pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
     closure.inputs.is_empty().then_some(closure)
 }
 
-/// Whether this is no argument, but the code to repeat, written without a block around it.
+/// Whether this is the code to repeat, without a block around it, and not an argument.
 fn stands_for_a_block(piece: &[TokenTree]) -> bool {
     match piece {
         [TokenTree::Ident(word)] => !keys::is_near(word),

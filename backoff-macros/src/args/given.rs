@@ -28,7 +28,7 @@ pub(super) enum Value {
 pub(super) enum Form {
     /// `key = value`
     Expr,
-    /// The same; a literal is a text.
+    /// `key = value`; a literal must be a text.
     Text,
     /// `key`, or `key = value`
     Flag,
@@ -44,7 +44,7 @@ pub(super) enum Form {
 pub(crate) type Flag = Option<Expr>;
 
 impl Given<Flag> {
-    /// Whether the value is `true` in the source, and not in an expression that is known only later.
+    /// Whether the key has no value or the literal `true`.
     pub(crate) fn is_true(&self) -> bool {
         let value = self.value.as_ref();
         value.is_none_or(|value| value.to_token_stream().to_string() == "true")

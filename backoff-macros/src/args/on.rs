@@ -81,7 +81,7 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
         && plain(codes.clone()) != plain(tokens.to_string())
     {
         let message = format!(
-            "a code is a number, and a range has `..=` between its first and its last one: write \
+            "a code is a number, and a range has `..=` between its first and its last number: write \
              `{codes}`"
         );
         return Err(syn::Error::new_spanned(tokens, message));
@@ -112,7 +112,7 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     };
     if !ends(input) {
         let rest: TokenStream = input.fork().parse()?;
-        let message = "this does not belong to the item before it: put a comma before it";
+        let message = "a comma is missing: put it before this item";
         return Err(syn::Error::new_spanned(first(rest), message));
     }
     let pat = pat.to_token_stream();
@@ -130,15 +130,15 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     let is_code = pat.to_string().starts_with(|c: char| c.is_ascii_digit());
     if is_code {
         let message =
-            "a code has no condition: remove the `if`, or decide with `when = |error| ..`";
+            "a code cannot have a condition: remove the `if`, or decide with `when = |error| ..`";
         return Err(syn::Error::new_spanned(pat, message));
     }
     on.patterns.push(Pattern { pat, guard });
     Ok(())
 }
 
-/// Codes that are written as in other languages, as they are written here: `4xx`, `"429"`,
-/// `500...504`, `(429 | 503)`.
+/// The correct form of codes that are written as in other languages: `4xx`, `"429"`, `500...504`,
+/// `(429 | 503)`.
 fn corrected(tokens: &TokenStream) -> Option<String> {
     let mut text = show(tokens).to_lowercase().replace(" ... ", "...");
     text.retain(|letter| !"\"'()[]{}".contains(letter));
@@ -168,16 +168,16 @@ fn no_codes(path: &Path) -> syn::Result<()> {
     let is_constant = !last.contains(char::is_lowercase);
     let message = match names.next().as_deref() {
         Some("StatusCode") if is_constant => format!(
-            "a status is written as its number: write its number instead of `{}`",
+            "a status is a number: write the number instead of `{}`",
             show(path)
         ),
         Some("GrpcCode") => format!(
-            "a gRPC code is written as a constant of `Codes`: write `Codes::{}`",
+            "a gRPC code is a constant of `Codes`: write `Codes::{}`",
             snake(&last).to_uppercase()
         ),
         None if is_camel(&last) && last.len() > 1 => format!(
-            "a variant is written after its type: write `Error::{last}` with the type of your \
-             error, because a name alone is taken for a constant of type `Codes`"
+            "a name alone means a constant of type `Codes`: write `Error::{last}` with the type of your \
+             error for a variant"
         ),
         _ => return Ok(()),
     };

@@ -53,7 +53,7 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
                 && share.suffix().is_empty()
             {
                 let message = format!(
-                    "a share of the wait is no duration: write `jitter = \
+                    "a share of the wait is not a duration: write `jitter = \
                      Jitter::Proportional({share})`, or `jitter = \"{share}s\"` for up to {share} \
                      seconds on top of each wait"
                 );
@@ -151,8 +151,7 @@ pub(super) fn name(value: Expr) -> syn::Result<Ident> {
     {
         return Ok(name.clone());
     }
-    let message =
-        "`attempt` takes the name by which the body sees the attempt: write `attempt = n`";
+    let message = "`attempt` takes a name for the attempt: write `attempt = n`";
     Err(syn::Error::new_spanned(value, message))
 }
 
@@ -161,7 +160,8 @@ pub(super) fn without_mut(names: Names) -> syn::Result<Names> {
     match names.muts.first() {
         None => Ok(names),
         Some((word, name)) => {
-            let message = format!("the `mut` stands in the arguments: write `keep({name})`");
+            let message =
+                format!("the function's argument has the `mut`: write `keep({name})` here");
             Err(syn::Error::new_spanned(word, message))
         }
     }
@@ -172,20 +172,21 @@ pub(super) fn judge(value: Expr) -> syn::Result<Expr> {
     match &value {
         Expr::Closure(closure) if closure.inputs.len() != 1 => {
             let body = show(&closure.body);
-            let message = format!("`when` takes the error alone: write `when = |error| {body}`");
+            let message = format!(
+                "`when` takes a function of one argument, the error: write `when = |error| {body}`"
+            );
             Err(syn::Error::new_spanned(value, message))
         }
         _ => Ok(value),
     }
 }
 
-/// A flag that decides what is written.
+/// A flag that the macro must know while it writes the code.
 pub(super) fn written(flag: Flag) -> syn::Result<Flag> {
     match &flag {
         None | Some(Expr::Lit(_)) => Ok(flag),
         value => {
-            let message =
-                "write `true` or `false` itself: the macro needs it while it writes the code";
+            let message = "this key must be a literal `true` or `false`";
             Err(syn::Error::new_spanned(value, message))
         }
     }

@@ -135,7 +135,7 @@ fn a_value_is_pasted_after_the_key_that_takes_it() {
         ("delay", "\"3s\"", "write `base = \"3s\"`"),
         ("delay", "DELAY", "write `base = DELAY`"),
         ("delay", "100", "the key is `base`, and `100` has no unit"),
-        ("delay", "true", "`true` is no duration"),
+        ("delay", "true", "`true` is not a duration"),
         ("randomization_factor", "0.3", "Jitter::Proportional(0.3)`"),
         ("max_jitter", "\"1s\"", "write `jitter = \"1s\"`"),
         ("exponent", "2", "write `factor = 2`"),

@@ -43,13 +43,13 @@ pub(super) fn check(items: &[Expr], errors: &mut Errors) {
 fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
     match item {
         Expr::Infer(_) => Err(
-            "`_` names no code: write codes, or leave out `on` and `policy` to retry every error"
+            "`_` is not a code: write codes, or leave out `on` and `policy` to retry every error"
                 .into(),
         ),
         Expr::Range(range) => {
             let end = |end: &Option<Box<Expr>>| end.as_deref().map_or(Ok(None), code);
             let (Some(first), Some(last)) = (end(&range.start)?, end(&range.end)?) else {
-                return Err("a range has numbers at both ends: write it like `500..=504`".into());
+                return Err("a range needs a number at each end: write it like `500..=504`".into());
             };
             if matches!(range.limits, RangeLimits::HalfOpen(_)) {
                 let last = if last > first { last - 1 } else { last };
@@ -88,7 +88,7 @@ fn code(expr: &Expr) -> Result<Option<u64>, String> {
             "{code} is not the status of a failure: write codes from 400 to 599"
         )),
         _ => Err(format!(
-            "`{}` is no HTTP status: write codes from 400 to 599, or name a gRPC code, such as \
+            "`{}` is not an HTTP status: write codes from 400 to 599, or name a gRPC code, such as \
              `Codes::ABORTED`",
             show(&expr)
         )),

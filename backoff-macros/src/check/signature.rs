@@ -32,8 +32,8 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     if let Some(second) = function.attrs.iter().find(|attr| is_retry(attr.path())) {
         errors.at(
             second.path(),
-            "a second `#[retry]` multiplies the attempts, five times five: remove one of the two, and \
-             put its keys into the other",
+            "a second `#[retry]` multiplies the attempts: remove one of the two, and put its keys into \
+             the other",
         );
     }
     if let Some(at) = copied_to(function) {
@@ -43,8 +43,8 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
         errors.at(
             &sig.ident,
-            "an attribute above `#[retry]` makes this function start a runtime, which each attempt \
-             would do again: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`",
+            "an attribute above `#[retry]` makes this function start a runtime, so each attempt would \
+             start one: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`",
         );
     }
     if shape == Shape::Future && last_async(&mut function.clone()).is_none() {
@@ -52,14 +52,14 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             Some(choice) => errors.at(
                 &choice,
                 format_args!(
-                    "each branch of this `{choice}` makes a future that cannot be made twice: write \
-                     the `{choice}` inside of one `async` block, such as `Box::pin(async move {{ \
+                    "`#[retry]` cannot make the futures of this `{choice}` again: write the `{choice}` \
+                     inside of one `async` block, such as `Box::pin(async move {{ \
                      {choice} .. }})`, or make it an `async fn`"
                 ),
             ),
             None => errors.at(
                 &sig.output,
-                "this function makes a future that cannot be made twice: end it with an `async` \
+                "`#[retry]` cannot make this function's future again: end the function with an `async` \
                  block, such as `async move { request.await }`, or make it an `async fn`",
             ),
         }
@@ -69,7 +69,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     {
         errors.at(
             early,
-            "the future that this gives back would not be repeated: move the condition into the \
+            "`#[retry]` does not repeat the future that is returned here: move the condition into the \
              last `async` block",
         );
     }
@@ -107,13 +107,13 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
         ReturnType::Default => "this one returns nothing".to_owned(),
         ReturnType::Type(..) => {
             let shown = show(&returns).replace(" < ", "<").replace(" >", ">");
-            format!("`{shown}` tells no failure")
+            format!("`{shown}` cannot report a failure")
         }
     };
     let advice = match shape {
         Shape::Future => "write `Output = Result<T, E>`",
         _ if flat(returns.clone()).to_string().starts_with("Option") => {
-            "write `-> Result<T, E>`, and `.ok_or(error)` behind the value"
+            "write `-> Result<T, E>`, and `.ok_or(error)` after the value"
         }
         _ => "write `-> Result<T, E>`",
     };
@@ -123,12 +123,12 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
     );
 }
 
-/// The message where another attribute has put `#[retry]` on what it has generated.
-pub(super) const COPIED: &str = "an attribute has copied `#[retry]` to code of its own: put `#[retry]` above that attribute, or \
+/// The message if another attribute has put `#[retry]` on generated code.
+pub(super) const COPIED: &str = "another attribute has copied `#[retry]` to generated code: put `#[retry]` above that attribute, or \
      write `retry_block!` inside of the function";
 
-/// What shows that the function is generated and has got the attribute of another function: that it
-/// only calls `__server_name` for its `name` (leptos), is for another language (wasm-bindgen), or
+/// The tokens that show that another attribute has generated this function and has copied `#[retry]` to it: the
+/// function only calls `__server_name` for its `name` (leptos), is for another language (wasm-bindgen), or
 /// returns a generated type (mockall).
 fn copied_to(function: &ItemFn) -> Option<TokenStream> {
     let ItemFn { sig, block, .. } = function;
@@ -220,8 +220,8 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
             errors.at(
                 name,
                 format_args!(
-                    "`clone({name})` begins each attempt anew and `keep({name})` does not: remove \
-                     one of them"
+                    "`clone({name})` gives each attempt a fresh copy, and `keep({name})` keeps the \
+                     changes: remove one of them"
                 ),
             );
         }
@@ -239,8 +239,8 @@ fn hidden(bound: &[Binding], args: &Args, errors: &mut Errors) {
         errors.at(
             value,
             format_args!(
-                "`{value}` is an argument, which the attempt would hide from the body: give the \
-                 attempt another name, such as `attempt = {}`",
+                "the name of the attempt would hide the argument `{value}` from the body: write another \
+                 name, such as `attempt = {}`",
                 free.unwrap_or("current_attempt")
             ),
         );

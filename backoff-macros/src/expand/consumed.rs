@@ -46,8 +46,8 @@ fn named(args: &Args) -> HashSet<String> {
     names.chain(attempt).map(Ident::to_string).collect()
 }
 
-/// The names in a block that may be variables around it: those in small letters. `self` is a reference in
-/// most blocks, about which the compiler says more.
+/// The names in a block that may be variables around it: those in small letters, but not `self`: it is a
+/// reference in most blocks, and then the compiler's own message says more.
 pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
     let (mut found, named) = (HashSet::new(), named(args));
     words(body, &mut found);

@@ -72,7 +72,7 @@ impl Loop<'_> {
             let k = self.library.at(*key_at);
             quote_spanned!(*key_at=> let mut #span = #k::__private::attempt_span(#context);)
         });
-        // The key whose limit makes an error before the attempt.
+        // The key whose time limit may end the call before the attempt.
         let limited = cut.or(self.args.max_wait.as_ref().map(|max_wait| &max_wait.key));
         let bind_turn = self.turn(&with, &context, limited);
         let (bind_outcome, stage) = self.bind_outcome(cut, limited, &with, &context);

@@ -16,7 +16,7 @@ fn block(keys: &str, block: &str) -> TokenStream {
     quote!(fn f() { #written })
 }
 
-/// The code as a reader would see it. `p::` stands for the path of what only written code calls.
+/// The code as a reader would see it. `p::` stands for the path of `__private`.
 pub(crate) fn shown(written: &TokenStream) -> String {
     let written = written.to_string();
     let written = written.replace(":: backoff_core :: __private ::", "p ::");

@@ -58,7 +58,7 @@ pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> 
         Data::Union(data) => {
             errors.at(
                 data.union_token,
-                "a union cannot say what it is: derive `Fault` for an enum or a struct",
+                "`Fault` cannot be derived for a union: use an enum or a struct",
             );
             Vec::new()
         }

@@ -11,7 +11,7 @@ use crate::args::split::pieces;
 use crate::errors::{Errors, did_you_mean, listed, show};
 use crate::groups::is_punct;
 
-/// A key as it is written, and the method of the trait that it answers.
+/// A key, how it is written, and the method of the trait that returns its value.
 struct Key {
     name: &'static str,
     usage: &'static str,
@@ -51,7 +51,7 @@ impl Key {
 pub(super) struct Says {
     /// Each key with its value, which is empty for a flag.
     given: Vec<(Ident, TokenStream)>,
-    /// The field that answers for the other facts.
+    /// The field whose error has the other facts.
     pub(super) inner: Option<usize>,
 }
 
@@ -83,9 +83,9 @@ impl Field {
                 }
                 _ => errors.at(
                     &argument,
-                    "a field is marked `#[fault(status)]`, `#[fault(grpc_code)]`, \
-                     `#[fault(retry_after)]` or `#[fault(forward)]`: write the rest at the variant \
-                     or the struct",
+                    "a field can be marked `#[fault(status)]`, `#[fault(grpc_code)]`, \
+                     `#[fault(retry_after)]` or `#[fault(forward)]`: write other keys at the \
+                     variant or the struct",
                 ),
             }
         }
@@ -135,7 +135,7 @@ impl Says {
         says
     }
 
-    /// The key that answers this fact, and its value.
+    /// The key for this fact, and its value.
     pub(super) fn of_fact(&self, fact: &str) -> Option<&(Ident, TokenStream)> {
         let mut given = self.given.iter();
         given.find(|(key, _)| Key::named(key).is_some_and(|key| key.fact == fact))
@@ -192,8 +192,8 @@ impl Says {
                 if fields.is_empty() {
                     "`forward` needs a field with an error: remove `forward`, or add a field"
                 } else {
-                    "`forward` does not say to which field: write `#[fault(forward)]` at the one \
-                     that holds the error"
+                    "`forward` needs one field: write `#[fault(forward)]` at the field with the \
+                     error"
                 },
             );
         }
@@ -216,8 +216,7 @@ fn arguments(attrs: &[Attribute], errors: &mut Errors) -> Vec<TokenStream> {
             }
             other => errors.at(
                 other,
-                "`#[fault]` says nothing yet: write what the error says, such as \
-                 `#[fault(status = 503)]`",
+                "`#[fault]` needs a fact about the error: write it like `#[fault(status = 503)]`",
             ),
         }
     }
@@ -236,8 +235,8 @@ fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
         let tokens: TokenStream = input.parse()?;
         let shown = show(&tokens);
         let message = match syn::parse2::<Lit>(tokens.clone()) {
-            Ok(Lit::Int(_)) => format!("a number alone says nothing: write `status = {shown}`"),
-            _ => format!("`{shown}` says nothing of an error: {}", keys()),
+            Ok(Lit::Int(_)) => format!("a number needs a key: write `status = {shown}`"),
+            _ => format!("`{shown}` is not a key: {}", keys()),
         };
         return Err(syn::Error::new_spanned(tokens, message));
     };

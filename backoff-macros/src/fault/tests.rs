@@ -109,11 +109,11 @@ fn each_message_says_what_to_write() {
         ("#[fault(status)] struct E;", "write `status = 503`"),
         (r#"#[fault(status = "503")] struct E;"#, "from 400 to 599"),
         ("#[fault(status = 1 +)] struct E;", "like `status = 503`"),
-        ("#[fault()] struct E;", "says nothing yet"),
+        ("#[fault()] struct E;", "needs a fact"),
         ("#[fault(transient, transient)] struct E;", "given twice"),
         ("#[fault(transient = true)] struct E;", "takes no value"),
         ("#[fault(forward)] struct E;", "needs a field with an error"),
-        ("struct E(#[fault(transient)] A);", "a field is marked"),
+        ("struct E(#[fault(transient)] A);", "a field can be marked"),
         ("union E { a: u8 }", "an enum or a struct"),
         ("enum E { #[fault(colour)] A }", "unknown key `colour`"),
     ];

@@ -1,4 +1,4 @@
-//! A value that is not yet what is awaited is asked for again, also until it comes several times in a row.
+//! The attribute asks again until the awaited value has come, once or several times in a row.
 
 use super::*;
 

@@ -80,7 +80,7 @@ pub enum Error {
     #[error(transparent)]
     #[fault(forward)]
     Stopped(#[from] Stopped),
-    /// Not what is awaited.
+    /// Not the awaited value.
     #[error(transparent)]
     #[fault(pending)]
     NotYet(#[from] NotYet),

@@ -30,7 +30,7 @@ pub(super) struct Caller<V, E> {
     /// The signal has come: the change takes part in no further write.
     pub(super) is_stopped: bool,
     /// An earlier write may have applied the change.
-    pub(super) is_doubtful: bool,
+    pub(super) maybe_applied: bool,
     pub(super) counts: Counts,
 }
 
@@ -83,7 +83,7 @@ impl<V, E> Caller<V, E> {
             has_signal,
             is_taken: false,
             is_stopped: false,
-            is_doubtful: false,
+            maybe_applied: false,
             counts: Counts::default(),
         }
     }

@@ -60,7 +60,7 @@ pub(super) async fn drive<K, V, W, E, R>(
         guard: Guard::new(rules.policy),
         pieces: Pieces::default(),
         last: None,
-        doubt: None,
+        maybe_applied: None,
         pace: Pace::new(),
     };
     while queue.read_begins().is_some() {
@@ -104,7 +104,7 @@ struct DriverState<'d, K, V, W, E, R> {
     /// The version that was read last, if values have a version.
     last: Option<AnyVersion>,
     /// The error of a write on top of that version that may have been applied.
-    doubt: Option<Arc<E>>,
+    maybe_applied: Option<Arc<E>>,
     /// The waits after conflicts with other writers.
     pace: Pace,
 }
@@ -182,7 +182,7 @@ where
         let done = |(place, updated)| (place, Outcome::Done(updated));
         queue.tell(written.chain(later).map(done).collect());
         queue.give_back();
-        if self.doubt.take().is_some() {
+        if self.maybe_applied.take().is_some() {
             queue.resolved();
         }
         self.pieces.done(true);
@@ -222,7 +222,7 @@ where
         let last = self.last.as_deref().unwrap_or(&*version);
         let (passed, is_same) = (versions.compare)(last, &*version);
         self.pace.read(self.rules.runtime.now(), passed);
-        if !is_same && let Some(error) = self.doubt.take() {
+        if !is_same && let Some(error) = self.maybe_applied.take() {
             self.queue.overtaken(&error);
         }
         self.last = Some(version);
@@ -313,8 +313,8 @@ where
                 CallEnd::stopped(failure, outcome),
             );
         }
-        if failed.is_doubtful && self.last.is_some() {
-            self.doubt = Some(error);
+        if failed.maybe_applied && self.last.is_some() {
+            self.maybe_applied = Some(error);
         }
         if !continues {
             self.anew();

@@ -21,7 +21,7 @@ pub(super) enum Concerned {
     Taken,
 }
 
-/// What the callers whom a failed step concerns may do together.
+/// The ruling and the time for the callers whom a failed step concerns, together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Together {
     /// The ruling for the callers whose changes may be applied again, if there are any.
@@ -36,7 +36,7 @@ pub(super) struct FailedStep {
     pub(super) concerned: Concerned,
     pub(super) stage: Stage,
     /// The step may have been applied.
-    pub(super) is_doubtful: bool,
+    pub(super) maybe_applied: bool,
     /// The ruling for changes that recognise their own effect.
     pub(super) ruling: Ruling,
     /// The ruling for the other changes.
@@ -53,20 +53,20 @@ impl FailedStep {
         has_versions: bool,
     ) -> Self {
         // A write that surely did nothing may be repeated, like a read.
-        let (harmless, is_doubtful) = match stage {
+        let (harmless, maybe_applied) = match stage {
             Stage::Write => (Stage::Read, is_perhaps_written(error)),
             Stage::Cut => (Stage::CutRead, true),
             stage => (stage, false),
         };
         let ruling = ByCodes.rule(policy, harmless, error);
-        let unless = |may_repeat: bool| match is_doubtful && !may_repeat {
+        let unless = |may_repeat: bool| match maybe_applied && !may_repeat {
             true => ruling.not_repeated(),
             false => ruling,
         };
         FailedStep {
             concerned,
             stage,
-            is_doubtful,
+            maybe_applied,
             ruling: unless(policy.idempotent),
             // Where values have a version, the version decides.
             blind: unless(policy.idempotent && has_versions),
@@ -88,7 +88,7 @@ impl FailedStep {
 
     /// The ruling for this caller.
     pub(super) fn ruling_for<V, E>(&self, caller: &Caller<V, E>) -> Ruling {
-        let outcome = match caller.is_doubtful {
+        let outcome = match caller.maybe_applied {
             true => WriteOutcome::Unknown,
             false => WriteOutcome::Known,
         };

@@ -58,7 +58,7 @@ enum Turn<V, W, E> {
     Gone,
 }
 
-/// The rest of a place that was given up.
+/// The values that a caller leaves behind when it gives up its place.
 pub(super) struct Left<V, W, E> {
     pub(super) told: Option<Told<V, W, E>>,
     /// No caller is left.
@@ -118,9 +118,9 @@ impl<V, W, E> State<V, W, E> {
         let is_writing = core::mem::take(&mut self.is_writing);
         self.fail(|_, caller| {
             let was_taken = core::mem::take(&mut caller.is_taken);
-            caller.is_doubtful |= was_taken && is_writing;
+            caller.maybe_applied |= was_taken && is_writing;
             // A change that was lost cannot be applied again either.
-            let is_blind = caller.is_doubtful && !caller.recognises || caller.change.is_none();
+            let is_blind = caller.maybe_applied && !caller.recognises || caller.change.is_none();
             is_blind.then_some(CombineError::Interrupted)
         })
     }
@@ -210,7 +210,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
         self.with(|state| {
             state.members -= 1;
             let caller = state.waiting.get(&place);
-            let error = caller.map(|caller| error(caller.is_taken || caller.is_doubtful));
+            let error = caller.map(|caller| error(caller.is_taken || caller.maybe_applied));
             let waker = error.and_then(|error| state.tell(place, Outcome::Failed(error)));
             let driver = if state.waiting.is_empty() && state.polled_by.is_none() {
                 state.is_writing = false;
@@ -299,8 +299,8 @@ impl<V: Send + Sync + 'static, W: Send + 'static, E: Send + Sync + 'static> KeyQ
     }
 }
 
-/// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken. A caller
-/// that is kept and not polled then holds nobody up.
+/// The driver asks to be polled. Any waiting caller may poll it, so all callers are woken: a
+/// caller that stops polling blocks no one.
 impl<V: Send + Sync + 'static, W: Send + 'static, E: Send + Sync + 'static> Wake
     for KeyQueue<V, W, E>
 {

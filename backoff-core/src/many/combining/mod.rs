@@ -264,7 +264,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     pub fn at_most(self, callers: usize) -> Self {
         assert!(
             callers > 0,
-            "where nobody may wait, no change is made: write 1 to let one caller wait"
+            "`at_most` must be at least 1: write 1 to let one caller wait"
         );
         self.with(|rules| rules.at_most = callers)
     }

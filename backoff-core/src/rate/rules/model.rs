@@ -35,7 +35,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 1..400)
 }
 
-/// What the rules say, in seconds.
+/// The state of the rules, in seconds.
 #[derive(Debug, Default)]
 struct Model {
     now: u64,

@@ -174,7 +174,7 @@ fn a_probe_opens_and_a_window_grows_with_each_reply() {
     let probe = calls.begin(now);
     let third = calls.begin(now);
     let opened = calls.end(now, Reply::Admitted, probe);
-    // 11 admitted calls since the first one, and the last second tells of no more.
+    // 11 admitted calls since the first one, and no more in the last second.
     let Some(RateChange::Opened { per_second }) = opened else {
         panic!("{opened:?}");
     };
@@ -188,7 +188,7 @@ fn a_probe_opens_and_a_window_grows_with_each_reply() {
     assert_ne!(calls.turn(), AFTER_REPLY);
     calls.begin(now);
     assert_eq!(calls.turn(), AFTER_REPLY);
-    // A refusal ends the slow start. The late reply tells of an older rate.
+    // A refusal ends the slow start. The late reply is about an older rate.
     assert_eq!(calls.end(now, REFUSED, late), None);
     assert_eq!(calls.end(now, REFUSED, four), Some(RateChange::Closed));
     assert_eq!(calls.end(now, REFUSED, five), None);

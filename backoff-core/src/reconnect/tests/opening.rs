@@ -116,8 +116,8 @@ async fn a_reset_ends_the_pause() {
 
 type Told = (Result<u32, Failure>, u128);
 
-/// An opening takes a second, and the first one fails. What four callers are told who come after so many
-/// milliseconds, and when; and how many openings succeeded and failed. A reset comes at 500 ms, if at all.
+/// An opening takes a second, and the first one fails. Four callers come after these numbers of milliseconds. Returns
+/// the outcome of each and its time, and how many openings succeeded and failed. A reset comes at 500 ms, if at all.
 async fn told(pauses: Policy, has_reset: bool, callers: [u64; 4]) -> ([Told; 4], [u64; 2]) {
     let tried = AtomicU32::new(0);
     let source = Reconnect::new(|| async {

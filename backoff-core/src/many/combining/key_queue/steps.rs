@@ -100,7 +100,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                 if only.is_some_and(|only| only.binary_search(&place).is_err()) {
                     return None;
                 }
-                let may_be_applied = caller.is_doubtful;
+                let may_be_applied = caller.maybe_applied;
                 if caller.is_stopped {
                     return Some(CombineError::Stopped { may_be_applied });
                 }
@@ -137,7 +137,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     continue;
                 };
                 if let Outcome::Failed(CombineError::Own { may_be_applied, .. }) = &mut outcome {
-                    *may_be_applied |= caller.is_doubtful;
+                    *may_be_applied |= caller.maybe_applied;
                 }
                 wakers.extend(state.tell(place, outcome));
             }
@@ -177,7 +177,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
             reason: StopReason::MaybeApplied,
             may_be_applied: true,
         };
-        let is_blind = |caller: &Caller<V, E>| caller.is_doubtful && !caller.recognises;
+        let is_blind = |caller: &Caller<V, E>| caller.maybe_applied && !caller.recognises;
         wake(self.with(|state| state.fail(|_, caller| is_blind(caller).then(shared))));
     }
 
@@ -186,13 +186,13 @@ impl<V, W, E> KeyQueue<V, W, E> {
     pub(crate) fn resolved(&self) {
         self.with(|state| {
             for caller in state.waiting.values_mut() {
-                caller.is_doubtful &= caller.recognises;
+                caller.maybe_applied &= caller.recognises;
             }
         });
     }
 
     /// A step failed: counts the failure. `is_paced`: the wait after it follows the pace of the resource.
-    /// Returns what the callers whom the failure concerns may do together, if there are any.
+    /// Returns the ruling and the time for the callers whom the failure concerns, if there are any.
     pub(crate) fn step_failed(
         &self,
         policy: &Policy,
@@ -211,7 +211,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     patience: None,
                 });
                 caller.limits.failed(is_paced);
-                caller.is_doubtful |= failed.is_doubtful;
+                caller.maybe_applied |= failed.maybe_applied;
                 caller.counts.conflicts += u32::from(failed.ruling.is_conflict());
                 if let Concerned::Before(_) = failed.concerned {
                     caller.counts.attempts = caller.counts.attempts.saturating_add(1);
@@ -252,7 +252,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     return Some(CombineError::Shared {
                         error: Arc::clone(error),
                         reason,
-                        may_be_applied: caller.is_doubtful,
+                        may_be_applied: caller.maybe_applied,
                     });
                 }
                 continues = true;

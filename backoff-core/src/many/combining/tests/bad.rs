@@ -8,7 +8,7 @@ fn changes_that_fail() {
         story("the error of a change fails that change alone")
             .callers([adds(1), fails_itself(false), adds(2)])
             .ends([1, 2], 1, 1),
-        story("a panic of a change is its caller's alone")
+        story("a panic of a change reaches only its own caller")
             .callers([adds(1), panics_itself(), adds(2)])
             .ends([1, 2], 1, 1),
     ]);
@@ -18,20 +18,20 @@ fn changes_that_fail() {
 fn writes_that_are_refused() {
     let (all, late) = (|| (0..8).map(adds), adds(9).at(12));
     run([
-        story("left comes before right, and who comes meanwhile waits")
+        story("the left half is written first, and a later caller waits")
             .server(|| Server::new(5).refusing([4], 400))
             .callers([adds(1), adds(2), adds(3), adds(4).refused(400), late])
             .ends([1, 2, 3, 9], 5, 5),
-        story("a conflict is no refused value")
+        story("a group is not halved after a conflict")
             .server(|| Server::failing([], [fails(412)]))
             .callers(all())
             .ends(0..8, 2, 2),
-        story("what the policy retries is not halved")
+        story("a group is not halved after a failure that the policy retries")
             .policy(AT_ONCE.on(crate::codes![400]))
             .server(|| Server::failing([], [fails(400)]))
             .callers(all())
             .ends(0..8, 2, 2),
-        story("who found nothing to do is no part of what is halved")
+        story("a change that found nothing to do is in no half")
             .server(|| Server::new(5).refusing([2], 400))
             .callers([adds(1), adds(1).unchanged(), adds(2).refused(400)])
             .ends([1], 4, 3),
@@ -39,11 +39,11 @@ fn writes_that_are_refused() {
     run([401, 403, 404].into_iter().flat_map(|status| {
         let all = move || all().map(move |caller| caller.refused(status));
         [
-            story(format!("{status} of a write is told to all at once"))
+            story(format!("{status} of a write ends all callers at once"))
                 .server(move || Server::failing([], [fails(status)]))
                 .callers(all())
                 .ends([], 1, 1),
-            story(format!("{status} of a read is told to all who waited"))
+            story(format!("{status} of a read ends all callers who waited"))
                 .server(move || Server::failing([Fate::Fine, fails(status)], [STALE]))
                 .callers(all())
                 .ends([], 2, 1),

@@ -44,7 +44,7 @@ fn what_is_made_of_it_can_be_sent_and_shared() {
 /// Nothing in these tests takes that long.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// A caller that comes at the moment when the other caller is done is neither forgotten nor lost.
+/// A caller that comes at the moment when the other caller is done gets its outcome.
 #[test]
 fn two_threads_that_come_and_go_at_the_same_moment_both_get_through() {
     const ROUNDS: u32 = 4_000;

@@ -18,7 +18,7 @@ fn who_is_dropped_or_not_polled_harms_nobody() {
         story("dropping all drops the step")
             .callers([adds(1).leaves(1), adds(2).leaves(1)])
             .ends([], 1, 0),
-        story("a caller that is kept and not polled holds nobody up")
+        story("a caller that stops polling blocks no one")
             .callers([kept, adds(2).until(10), adds(3).at(20).until(30)])
             .ends([1, 2, 3], 2, 2),
         // The kept caller begins again.
@@ -29,7 +29,7 @@ fn who_is_dropped_or_not_polled_harms_nobody() {
                 appends(2).polled([0, 6]).panics(),
             ])
             .ends([1], 2, 1),
-        story("after a panic of the write, those begin again who recognise themselves")
+        story("after a panic of the write, changes that recognise their effect begin again")
             .server(|| Server::failing([], [Fate::Panic]))
             .callers([drives.clone(), blind.clone(), sees.clone()])
             .ends([3], 2, 2),

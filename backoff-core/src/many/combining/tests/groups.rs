@@ -7,18 +7,20 @@ fn who_is_in_a_group_and_what_it_is_told() {
     let early = adds(7).at(20).unchanged().until(25);
     let late = adds(7).at(23).unchanged().until(30);
     run([
-        story("a group is who waits when the read returns, in the order of the first poll")
-            .callers([adds(1), adds(4).at(4), adds(2).at(3), adds(3).at(6)])
-            .ends([1, 2, 4, 3], 2, 2),
+        story(
+            "a group is all callers who wait when the read returns, in the order of the first poll",
+        )
+        .callers([adds(1), adds(4).at(4), adds(2).at(3), adds(3).at(6)])
+        .ends([1, 2, 4, 3], 2, 2),
         // The late caller comes during the first read, which has not seen the next event.
-        story("unchanged is told at once only of what was read after the call")
+        story("a caller gets `Unchanged` at once only for a value that was read after its call")
             .callers([adds(7), early, late.clone()])
             .ends([7], 3, 1),
-        story("unchanged is not told of what was not written")
+        story("a caller gets no `Unchanged` for a value that was not written")
             .server(|| Server::failing([], [fails(404)]))
             .callers([adds(7).refused(404), adds(7).refused(404)])
             .ends([], 1, 1),
-        story("unchanged is told of what the group has written")
+        story("a caller gets `Unchanged` for a value that its group has written")
             .callers([adds(7), adds(7).unchanged().until(10)])
             .ends([7], 1, 1),
         story("the write of a group proves to a late caller what was read")
@@ -32,7 +34,7 @@ fn who_is_in_a_group_and_what_it_is_told() {
             .server(|| Server::failing([Fate::Hang], []))
             .callers([adds(1).leaves(100), adds(1).on(1).at(1).until(11)])
             .ends([], 2, 1),
-        story("a reply may tell a conflict")
+        story("a reply may report a conflict")
             .combined(|combined| combined.conflict_if(|reply| reply.0 == 1))
             .callers([adds(1).unchanged()])
             .ends([1], 2, 1),

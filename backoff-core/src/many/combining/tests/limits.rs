@@ -29,11 +29,11 @@ fn deadlines_and_attempts_are_each_callers() {
             .callers([late(1_000), late(1_400).at(400)])
             .ends([], 1, 0),
         // The first read failed only for the caller that was waiting when the read began.
-        slowly("attempts are each caller's")
+        slowly("each caller has its own attempts")
             .server(|| Server::failing([BUSY; 3], []))
             .callers([spent(1).until(5), spent(2).until(1_015), fourth])
             .ends([4], 4, 1),
-        slowly("who has no time for the wait is told at once")
+        slowly("a caller without time for the wait gets its outcome at once")
             .server(|| Server::failing([], [STALE]))
             .callers([no_time.until(10), adds(2)])
             .ends([2], 2, 2),
@@ -41,7 +41,7 @@ fn deadlines_and_attempts_are_each_callers() {
             .combined(|combined| combined.at_most(2))
             .callers([adds(1), adds(2), too_many.clone(), adds(4).on(1)])
             .ends([1, 2], 2, 2),
-        story("who comes when there is room again is let in")
+        story("a caller gets in when there is room again")
             .combined(|combined| combined.at_most(1))
             .callers([adds(1), too_many, adds(2).at(11)])
             .ends([1, 2], 2, 2),
@@ -67,7 +67,7 @@ fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
             .callers((0..100).map(|name| adds(name).until(2_020)))
             .ends(0..100, 3, 1),
         // One retry took the only token, and the refused write has not given half of one back.
-        story("a refused write that is halved is no success")
+        story("a refused write that is halved is not a success")
             .policy(DOUBLING)
             .budget(|| Budget::ratio(0.5, 10).starting_with(1), 0.0)
             .server(|| Server::failing([BUSY, Fate::Fine, BUSY], []).refusing([2], 400))
@@ -78,12 +78,12 @@ fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
             .server(|| Server::failing([BUSY], []))
             .callers([adds(1).leaves(500)])
             .ends([], 1, 0),
-        slowly("a failure after which nobody may go on costs nothing")
+        slowly("a failure after which no caller continues costs nothing")
             .budget(|| Budget::ratio(0.001, 10), 10.0)
             .server(|| Server::failing([BUSY], []))
             .callers([adds(1).attempts(1).given_up(UNAVAILABLE)])
             .ends([], 1, 0),
-        slowly("an empty budget is told to those whom the failure binds")
+        slowly("an empty budget ends the callers whom the failure concerns")
             .budget(|| Budget::ratio(0.001, 10).starting_with(0), 0.001)
             .server(|| Server::failing([], [fails(429)]))
             .callers([empty(1, 429), adds(2).at(7)])
@@ -106,16 +106,16 @@ fn waits_and_reports() {
             .callers([early(0), late(1, 5_000)])
             .ends([0, 1], 5, 2),
         // The late caller comes during the third read.
-        story("who comes later has no failures behind it")
+        story("a later caller has no earlier failures")
             .policy(DOUBLING)
             .server(|| Server::failing([BUSY; 4], []))
             .callers([spent.reports([3, 0, 0, 3_000]), late(2, 3_012)])
             .ends([2], 5, 1),
-        slowly("a server's wish is obeyed by those who have the time")
+        slowly("callers who have the time obey a server's hint")
             .server(|| Server::failing([], [Fate::Fail(LATER)]))
             .callers([hurried.clone(), appends(2).until(7_020)])
             .ends([2], 2, 2),
-        slowly("a server's wish ends a lone change that has not the time")
+        slowly("a server's hint ends a lone change that has no time for it")
             .server(|| Server::failing([], [Fate::Fail(LATER)]))
             .callers([hurried])
             .ends([], 1, 1),

@@ -3,13 +3,13 @@
 
 mod bad;
 mod crowd;
-mod doubt;
 mod dropped;
 mod groups;
 mod hostile;
 mod limits;
 #[cfg(feature = "tracing")]
 mod logged;
+mod maybe_applied;
 mod random;
 mod stopped;
 mod story;
@@ -238,7 +238,7 @@ const OWN: TestError = TestError::kind(FaultKind::Permanent);
 const BUSY: Fate = fails(503);
 const STALE: Fate = Fate::Fail(TestError::CONFLICT);
 const RESET: Fate = Fate::Fail(TestError::LOST);
-/// The write is done, and the caller hears of a failure.
+/// The write is done, and the caller gets a failure.
 const LOST: Fate = Fate::DoneBut(TestError::status(503));
 
 const fn fails(status: u16) -> Fate {
@@ -300,7 +300,7 @@ fn polled<F: Future + Unpin>(mut future: F) -> F {
     future
 }
 
-/// What the next poll returns, which is the last one.
+/// The result of the next poll, which is the last one.
 #[track_caller]
 fn ready<F: Future + Unpin>(future: &mut F) -> F::Output {
     match poll(future) {
@@ -372,7 +372,7 @@ impl std::task::Wake for Bell {
     }
 }
 
-/// What a caller is told. The error says all about itself.
+/// The outcome of a caller as a text, with the whole error.
 fn came(told: &Told) -> String {
     match told {
         Ok(Updated::Written(_)) => "written".to_owned(),

@@ -209,7 +209,7 @@ async fn case(seed: u64, hop: u64) -> u32 {
 
 /// Runs a case for each of these seeds, all at once. Returns the number of changes that were made.
 fn cases(runtime: &Runtime, seeds: Range<u64>, hop: u64) -> u32 {
-    // Only what hangs takes so long: all cases share this time.
+    // Only a case that hangs takes so long: all cases share this time.
     let patience = Duration::from_secs(600);
     let cases: Vec<_> = seeds
         .map(|seed| {

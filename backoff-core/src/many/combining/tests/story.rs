@@ -22,13 +22,13 @@ pub(super) enum Form {
 
 pub(super) const FORMS: [Form; 3] = [Form::Joined, Form::Reported, Form::Spawned];
 
-/// What a change leaves in the value before it fails.
+/// The member that a change adds to the value before it fails.
 pub(super) const FAILED: u32 = u32::MAX;
 
 type Change = Box<dyn FnMut(&mut Members) -> Result<bool, TestError> + Send>;
 type Make = Arc<dyn Fn() -> Change + Send + Sync>;
 
-/// A caller: its change, its limits, and what it is told.
+/// A caller: its change, its limits, and its outcome.
 #[derive(Clone)]
 pub(super) struct Caller {
     name: u32,
@@ -173,7 +173,7 @@ impl Caller {
         })
     }
 
-    /// Is told of the failure of its last attempt.
+    /// Gets the failure of its last attempt.
     pub(super) fn given_up(self, error: TestError) -> Self {
         self.fails(error, StopReason::Attempts, false)
     }
@@ -183,7 +183,7 @@ impl Caller {
     }
 
     /// Is not applied again because it may have been applied.
-    pub(super) fn in_doubt(self, error: TestError) -> Self {
+    pub(super) fn maybe_applied(self, error: TestError) -> Self {
         self.fails(error, StopReason::MaybeApplied, true)
     }
 
@@ -195,7 +195,7 @@ impl Caller {
         self.error(CombineError::Stopped { may_be_applied })
     }
 
-    /// When it is told.
+    /// When it gets its outcome.
     pub(super) fn until(self, until: u64) -> Self {
         let until = Some(until);
         Caller { until, ..self }
@@ -257,7 +257,7 @@ impl Caller {
     }
 }
 
-/// What the server does, who calls, and what comes of it.
+/// The behaviour of the server, the callers, and the results.
 pub(super) struct Story {
     name: String,
     policy: Policy,
@@ -328,7 +328,7 @@ impl Story {
         })
     }
 
-    /// What holds in the end.
+    /// The results.
     pub(super) fn then(self, then: impl Fn(&Server) + 'static) -> Self {
         let then = Box::new(then);
         Story { then, ..self }

@@ -170,5 +170,5 @@ async fn an_operation_is_polled_by_policy() {
     assert_eq!(error.reason, StopReason::Attempts);
     let error: ApiError = error.into_error();
     assert_eq!(error.kind(), Some(FaultKind::Pending));
-    assert_eq!(error.to_string(), "what is awaited has not come yet");
+    assert_eq!(error.to_string(), "the awaited value has not come yet");
 }

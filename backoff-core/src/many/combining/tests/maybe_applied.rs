@@ -16,65 +16,65 @@ fn limited(combined: Combined) -> Combined {
 }
 
 #[test]
-fn who_is_applied_again() {
+fn which_changes_are_applied_again() {
     let cut = TestError::cut(LIMIT);
     run([
-        story("after a lost reply, who recognises itself is asked again")
+        story("after a lost reply, a change that recognises its effect is asked again")
             .server(|| Server::failing([], [LOST]))
-            .callers([adds(1).unchanged(), appends(2).in_doubt(UNAVAILABLE)])
+            .callers([adds(1).unchanged(), appends(2).maybe_applied(UNAVAILABLE)])
             .ends([1, 2], 2, 1),
-        story("after a lost write, who recognises itself is applied again")
+        story("after a lost write, a change that recognises its effect is applied again")
             .server(|| Server::failing([], [BUSY]))
-            .callers([adds(1), appends(2).in_doubt(UNAVAILABLE)])
+            .callers([adds(1), appends(2).maybe_applied(UNAVAILABLE)])
             .ends([1], 2, 2),
-        story("with a policy that is not idempotent, nobody")
+        story("with a policy that is not idempotent, no change is applied again")
             .policy(AT_ONCE.idempotent(false))
             .server(|| Server::failing([], [LOST]))
-            .callers([adds(1), appends(2)].map(|caller| caller.in_doubt(UNAVAILABLE)))
+            .callers([adds(1), appends(2)].map(|caller| caller.maybe_applied(UNAVAILABLE)))
             .ends([1, 2], 1, 1),
-        story("with the same version, all")
+        story("with the same version, all changes are applied again")
             .combined(versioned)
             .server(|| Server::failing([], [RESET]))
             .callers([appends(1), adds(2)])
             .ends([1, 2], 2, 2),
-        story("with another version, who recognises itself")
+        story("with another version, a change that recognises its effect")
             .combined(versioned)
             .server(|| Server::failing([], [RESET, LOST]))
-            .callers([appends(1).in_doubt(UNAVAILABLE), adds(2).unchanged()])
+            .callers([appends(1).maybe_applied(UNAVAILABLE), adds(2).unchanged()])
             .ends([1, 2], 3, 2),
-        story("who was faster than a second write may have been the first")
+        story("the winner over a second write may be the first write")
             .combined(versioned)
             .server(|| Server::failing([], [RESET, STALE]))
-            .callers([appends(1).in_doubt(TestError::CONFLICT)])
+            .callers([appends(1).maybe_applied(TestError::CONFLICT)])
             .ends([], 2, 2),
         // The late change joins the second attempt, is refused with it, and is alone in the end. The conflict
         // comes after the left half was written, and is one like any other.
-        story("a write upon the same version leaves no doubt about the one before")
+        story("a write upon the same version shows that the write before was not applied")
             .combined(versioned)
             .server(|| {
                 Server::failing([], [RESET, Fate::Fine, Fate::Fine, STALE]).refusing([9], 400)
             })
             .callers([appends(1), appends(2), appends(9).at(12).refused(400)])
             .ends([1, 2], 6, 6),
-        story("after conflicts and throttling, all")
+        story("after conflicts and throttling, all changes are applied again")
             .server(|| Server::failing([], [STALE, fails(429)]))
             .callers([appends(1)])
             .ends([1], 3, 3),
-        story("after a cut read, all")
+        story("after a cut read, all changes are applied")
             .combined(limited)
             .server(|| Server::failing([Fate::Hang], []))
             .callers([appends(1).until(30)])
             .ends([1], 2, 1),
-        story("after a cut write, who recognises itself")
+        story("after a cut write, a change that recognises its effect")
             .combined(limited)
             .server(|| Server::failing([], [Fate::Hang]))
-            .callers([adds(2), appends(3).in_doubt(cut)])
+            .callers([adds(2), appends(3).maybe_applied(cut)])
             .ends([2], 2, 2),
     ]);
 }
 
 #[test]
-fn what_the_error_says_of_earlier_writes() {
+fn the_error_says_whether_an_earlier_write_may_be_applied() {
     let late = |after, may_be_applied| [adds(1).deadline(after).out_of_time(may_be_applied)];
     let stale = adds(1).fails(TestError::CONFLICT, Attempts, true);
     let denied = adds(1).fails(TestError::status(403), Permanent, true);
@@ -112,7 +112,7 @@ fn what_the_error_says_of_earlier_writes() {
         (TestError::status(400), Permanent),
     ]
     .map(|(refusal, reason)| {
-        story(format!("{refusal} leaves no doubt"))
+        story(format!("{refusal} shows that nothing was applied"))
             .policy(AT_ONCE.max_attempts(1))
             .server(move || Server::failing([], [Fate::Fail(refusal)]))
             .callers([appends(1).fails(refusal, reason, false)])
@@ -121,7 +121,7 @@ fn what_the_error_says_of_earlier_writes() {
 }
 
 #[test]
-fn a_sure_refusal_that_is_retried_leaves_no_doubt() {
+fn a_refusal_that_is_retried_shows_that_nothing_was_applied() {
     for status in [400, 401, 404] {
         let last = appends(1).attempts(1).given_up(TestError::status(status));
         for policy in [AT_ONCE, AT_ONCE.idempotent(false)] {
