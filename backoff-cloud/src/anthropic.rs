@@ -30,7 +30,7 @@
 //!
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
-//! - **Hints**: `retry-after`, and without it the `anthropic-ratelimit-*-reset` of a limit of which nothing remains.
+//! - **Hints**: `retry-after`, and without it the `anthropic-ratelimit-*-reset` of a limit that is used up.
 //!   A limit of tokens can refuse a request although some tokens remain; then there is no hint but `retry-after`.
 //! - **A spend limit** is a 400, a 402, or a 429 without `retry-after` that the service sends until the next month.
 //!   The last one is repeated until the attempts are used up.
@@ -73,7 +73,7 @@ use backoff_core::Policy;
 /// Sources and an example: [the module](self).
 pub const REQUEST: Policy = openai::REQUEST.name("anthropic::REQUEST");
 
-/// Sends a request by [`REQUEST`], and repeats it after every failure that passes, whatever its method is. A message is
+/// Sends a request by [`REQUEST`], and repeats it after every transient failure, whatever its method is. A message is
 /// a `POST`, which `REQUEST.send(post)` would not repeat after a 529 or a lost reply. [The
 /// module](self#what-is-retried) says what this costs.
 ///

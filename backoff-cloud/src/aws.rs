@@ -29,7 +29,7 @@
 //! | a wait | between zero and min(base · 2ⁿ, 20 s) | the same |
 //! | attempts | 3 | 3 (Java 4, C++ 11) |
 //! | a retry takes, of 500 tokens | 14, after throttling 5 | 5, after a timeout 10 |
-//! | a success gives back | what the last retry took, or 1 | the same |
+//! | a success gives back | the tokens of the last retry, or 1 | the same |
 //! | `x-amz-retry-after` | obeyed, at most 5 s longer than the own wait | not read |
 //! | DynamoDB | base 25 ms, 4 attempts | the same as others (.NET 10 attempts) |
 //! | a long poll, and no tokens are left | waits, and then returns the error: [`long_poll`] | returns the error at once |

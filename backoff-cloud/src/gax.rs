@@ -1,15 +1,15 @@
 //! A [`Policy`] inside Google's own clients.
 //!
-//! Their errors are [`Fault`](trait@crate::Fault)s, so that any retry around a call works. Here
-//! the retry is inside the call: the client's own loop asks the policy, on a whole client or for
-//! one request.
+//! The client's own retry loop asks the policy: for all requests of a client, or for one request. Or put the
+//! retry around the call, by an attribute or a closure: the errors of these clients are
+//! [`Fault`](trait@crate::Fault)s.
 //!
 #![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
 #![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
 //! use backoff_cloud::{Policy, gax::WithPolicy, memorystore};
 //! use google_cloud_secretmanager_v1::client::SecretManagerService;
 //!
-//! // What may be made twice is; see below.
+//! // Repeats only idempotent requests; see below.
 //! const POLICY: Policy = memorystore::REQUEST.idempotent(false);
 //!
 //! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,26 +19,25 @@
 //! # drop(secret); Ok(()) }
 //! ```
 //!
-//! # What it does that the client's own rules do not
+//! # What differs from the client's own rules
 //!
-//! - The policy's codes decide. Google's default repeats of all replies 503 alone, and after a
-//!   request made by POST not even that: no `setIamPolicy`, nor the reads that IAM makes by POST.
-//! - `Retry-After` and `google.rpc.RetryInfo` are waited for; gax reads neither.
-//! - The error that comes back is the service's, not one that says "exhausted" around it.
-//! - It never goes silent. The client's throttler, when it is drained, skips attempts and lets time
-//!   pass until the policy gives up; here the policy's [`Budget`](crate::Budget) decides, before
-//!   the wait, and the last error is handed back at once.
+//! - The policy's codes decide. Of all replies, Google's default retries only a 503, and not even this one after a
+//!   request by POST: it repeats neither `setIamPolicy` nor the reads that IAM makes by POST.
+//! - A wait is at least as long as `Retry-After` or `google.rpc.RetryInfo` asks. gax reads neither.
+//! - A call that fails returns the service's error, without an "exhausted" around it.
+//! - When the retry budget is empty, the call ends at once, before the wait, with the last error: the policy's
+//!   [`Budget`](crate::Budget) decides. With the client's own throttler, the call would go on waiting without
+//!   making attempts, until its policy gives up.
 //!
-//! The loop is gax's, but all is decided by the state machine that decides everywhere else,
-//! [`RetryState`]. The deadline also bounds each attempt; but gax gives an attempt after a wait no less
-//! time than the wait was, so where the wait took more than half of what was left, the last attempt
-//! may run over the deadline, by less than that wait.
+//! The same state machine as in the rest of this library decides: [`RetryState`]. The deadline also limits
+//! each attempt. But gax gives the attempt after a wait at least as much time as the wait took. So if the wait
+//! takes more than half of the remaining time, the last attempt may end after the deadline, by less than the
+//! length of that wait.
 //!
 //! # What logs and metrics show
 //!
-//! gax tells a policy of each attempt that failed, and of nothing else that belongs to a call. So logs
-//! and metrics get the failures, the waits and the ends of calls that fail, as
-//! [`telemetry`](crate::telemetry) lists them:
+//! gax tells a policy only which attempts failed. So logs and metrics get failures, waits, and the ends of
+//! calls that fail. [`telemetry`](crate::telemetry) lists the events and the metrics:
 //!
 //! | | log | metrics |
 //! |---|---|---|
@@ -47,71 +46,67 @@
 //! | **a call that succeeds, at once or after retries** | **nothing** | **nothing** |
 //! | a call that is dropped | nothing | nothing |
 //!
-//! So a call whose last event is a wait has succeeded, or was dropped.
+//! So if the last event of a call is a wait, the call succeeded or was dropped.
 //!
 //! `elapsed` and `retry.call.duration` count from the start of the call. `retry.call.delay` and the
 //! duration of later attempts are missing, because gax does not say how long it waited. So the metrics
-//! cannot tell which share of the calls fails, or how many of those that are retried succeed. If you need
-//! these numbers, put the retry [outside](#one-retry-not-two): then the loop is this library's and tells
-//! everything. The telemetry of Google's clients (`with_tracing()` of a client's builder) has a span for
-//! each request.
+//! show neither the share of calls that fail nor the share of retried calls that succeed. If you need these
+//! numbers, put the retry [outside](#one-retry-not-two): this library's loop reports everything. The
+//! telemetry of Google's clients (`with_tracing()` of a client's builder) has a span for each request.
 //!
-//! The operation is named by the type of the request's builder, as
-//! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`; where the policy is the
-//! client's, by the module of these builders, because gax does not tell a policy which request it is
-//! asked about. [`Adapted::operation`] gives it another name.
+//! The name of the operation is the type of the request's builder, such as
+//! `google_cloud_secretmanager_v1::builder::secret_manager_service::GetSecret`. If the policy is set on the
+//! client, the name is the module of these builders, because gax does not tell the policy the request.
+//! [`Adapted::operation`] sets another name.
 //!
 //! # What a budget gets
 //!
-//! A retry costs what it costs everywhere. gax tells that an attempt has succeeded, but not of which call.
-//! So each success gives the budget what a success at the first attempt gives. That is all for
-//! [`Budget::grpc`](crate::Budget::grpc) and [`Budget::ratio`](crate::Budget::ratio). With
-//! [`Budget::aws`](crate::Budget::aws) and [`Budget::costs`](crate::Budget::costs) a success after a retry
-//! gives 1 token, where elsewhere it gives back what the retry has cost; so such a budget is sooner empty.
-//! What a call has paid for a wait in which it is dropped is not given back.
+//! A retry costs the same as everywhere. gax tells a throttler that an attempt succeeded, but not which call.
+//! So for each success the budget gets what it gets for a success at the first attempt. For
+//! [`Budget::grpc`](crate::Budget::grpc) and [`Budget::ratio`](crate::Budget::ratio) this is the full amount.
+//! With [`Budget::aws`](crate::Budget::aws) and [`Budget::costs`](crate::Budget::costs) a success after a retry
+//! gives back 1 token, and not the cost of the retry, so such a budget is empty sooner. If a call is dropped
+//! during a wait, the budget does not get back the tokens for this wait.
 //!
-//! gax calls a throttler under a lock that all calls of the client share. Two things are told there: the
-//! level of a budget that has a name, after a success, and the end of a call by a limit [around](adapt) the
-//! policy. A recorder or a subscriber that is slow then delays the other calls, and one that makes a request
-//! of the same client and waits for it never returns. A panic of theirs ends there.
+//! gax calls a throttler under a lock that all calls of the client share. Under this lock, metrics get the level
+//! of a budget that has a name, after a success; and logs and metrics get the end of a call that a limit
+//! [around](adapt) the policy ends. A slow recorder or subscriber then delays the other calls. One that makes a
+//! request with the same client and waits for it never returns. Their panics are caught.
 //!
-//! # What may be made twice
+//! # Idempotent requests
 //!
-//! gax knows of each request whether it is idempotent: GET, PUT and DELETE are, POST and PATCH are
-//! not, and `with_idempotency` says otherwise. A policy that is [idempotent](crate::Policy::idempotent),
-//! as they are unless they say `.idempotent(false)`, outranks that: everything is repeated, because
-//! you said so. With `.idempotent(false)` each request is asked: one that is idempotent is
-//! repeated, any other only if it surely was not applied. So put a policy with
-//! `.idempotent(false)` on a client that creates things.
+//! gax knows for each request whether it is idempotent: GET, PUT and DELETE are, POST and PATCH are
+//! not, and `with_idempotency` overrides this. If the policy is [idempotent](crate::Policy::idempotent), as
+//! it is by default, gax's answer does not count: every request is repeated. With `.idempotent(false)` gax's
+//! answer counts: an idempotent request is repeated, and another one only if it surely was not applied. So
+//! give a policy with `.idempotent(false)` to a client that creates things.
 //!
-//! # What it is not for
+//! # When not to use it
 //!
-//! A conflict (409, 412, `ABORTED`, `FAILED_PRECONDITION`, or any error that the policy takes for
-//! [`FaultKind::Conflict`](crate::FaultKind)) is not repeated in this loop, whatever the policy says.
-//! The same write would conflict again; what is to be repeated is the read before it:
-//! [`Policy::update`], [`iam::add`](crate::iam::add). So
-//! [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE) inside a client repeats what passes, and
-//! leaves conflicts to the retry around it.
-//! Nor does it say how often a long-running operation is polled (`with_polling_backoff_policy`);
-//! [`Retrying::until`](crate::Retrying::until) polls by a policy.
+//! - For conflicts (409, 412, `ABORTED`, `FAILED_PRECONDITION`, or any error that is a
+//!   [`FaultKind::Conflict`](crate::FaultKind) for the policy). This loop never repeats them, whatever the policy
+//!   says: the same write would conflict again. The read before it must be repeated too, as [`Policy::update`] and
+//!   [`iam::add`](crate::iam::add) do. So [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE) inside a
+//!   client retries transient failures, and leaves conflicts to the retry around it.
+//! - For the polling of a long-running operation (`with_polling_backoff_policy`).
+//!   [`Retrying::until`](crate::Retrying::until) polls by a policy.
 //!
 //! # One retry, not two
 //!
 //! A retry around a client that retries by itself multiplies the calls: three levels of five attempts
-//! make 125. A `deadline` outside does not cut the loop inside either: `deadline = "3s"` around a
+//! make 125. A `deadline` outside does not end the loop inside either: `deadline = "3s"` around a
 //! client of Google's with its default policy ran 56 s. So retry at one level:
 //!
-//! - inside, by [`with_policy`](WithPolicy::with_policy), and call the client plainly; or
-//! - outside, around a client or a request that tries once: [`try_once`](WithPolicy::try_once).
+//! - inside, by [`with_policy`](WithPolicy::with_policy), and call the client without a retry around it; or
+//! - outside, around a client or a request that makes one attempt: [`try_once`](WithPolicy::try_once).
 //!
-//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) make each request once by
-//! themselves, whatever the client's policy is.
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) make each request once, whatever the
+//! client's policy is.
 //!
-//! What gax's own loop gave up because of its time limit comes as an error that says "exhausted", and
-//! such an error is permanent to a policy outside, as [`RetryError`](crate::RetryError) is. gax's limit
-//! of attempts, and a policy of this library inside the client, hand back the service's own error
-//! without a mark. A policy outside cannot tell that the call was repeated already, and repeats the
-//! whole call.
+//! If gax's own loop ends a call because of its time limit, the error says "exhausted". For a policy outside
+//! this error is permanent, as [`RetryError`](crate::RetryError) is. If gax's limit of attempts or a policy of this
+//! library inside the client ends the call, the error is the service's own. Then a policy outside cannot know
+//! that the call was retried already, and repeats the whole call.
 //!
 //! Google's crates need Rust 1.91.
 //!
@@ -131,16 +126,16 @@ use google_cloud_gax_1::{
 };
 use std::any::type_name;
 
-/// Puts a policy into a client's builder, for all its requests, or into one request. All of both have
-/// it; import it as `WithPolicy as _`.
+/// Sets a policy for all requests of a client, or for one request. All builders of clients and of requests
+/// implement this trait; import it as `WithPolicy as _`.
 ///
-/// `Kind` is never named: it tells the two apart for the compiler. Nobody else implements this trait.
+/// You never write `Kind`: by it the compiler distinguishes builders of clients and of requests. The trait is
+/// sealed.
 pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
-    /// Retries by this policy, and by nothing else: takes the place of the retry policy, of the
-    /// backoff policy and of the throttler. [Conflicts](self#what-it-is-not-for) are not retried,
-    /// whatever the policy says of them.
+    /// Retries by this policy only: it replaces the retry policy, the backoff policy and the throttler.
+    /// [Conflicts](self#when-not-to-use-it) are not retried, whatever the policy says.
     ///
-    /// Takes a policy, or what [`adapt`] makes of one, which can have a name for
+    /// Takes a [`Policy`](crate::Policy) or an [`Adapted`], which can have a name for
     /// [logs and metrics](self#what-logs-and-metrics-show):
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
@@ -156,9 +151,9 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     #[must_use]
     fn with_policy(self, policy: impl Into<Adapted>) -> Self;
 
-    /// Tries once: the client's own loop repeats nothing, so that a retry around the call is the only
-    /// one. The error of a failed call is the one that the attempt gave. The client's throttler, and so its
-    /// budget, does not hear of the call.
+    /// Makes one attempt: the client's own loop does not retry, so that a retry around the call is the only
+    /// one. A failed call returns the error of this attempt. The call changes neither the client's throttler nor
+    /// the budget of its policy.
     ///
     #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
     #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
@@ -178,7 +173,7 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     fn try_once(self) -> Self;
 }
 
-/// What has a policy put into it, and which of the two it is.
+/// The two kinds of builders.
 mod kind {
     use super::{ClientBuilder, RequestOptionsBuilder};
 
@@ -204,7 +199,7 @@ impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
-            .with_retry_throttler(Deaf)
+            .with_retry_throttler(Unthrottled)
     }
 }
 
@@ -218,16 +213,16 @@ impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
 
     fn try_once(self) -> Self {
         self.with_retry_policy(NeverRetry)
-            .with_retry_throttler(Deaf)
+            .with_retry_throttler(Unthrottled)
     }
 }
 
-/// The throttler of what is not retried. The client's own would add to the budget what the retry around the
-/// call adds.
+/// For requests that are never retried. The client's own throttler would give the budget tokens for a success,
+/// and the retry around the call gives them too.
 #[derive(Clone, Copy, Debug)]
-struct Deaf;
+struct Unthrottled;
 
-impl RetryThrottler for Deaf {
+impl RetryThrottler for Unthrottled {
     fn throttle_retry_attempt(&self) -> bool {
         false
     }
@@ -237,7 +232,7 @@ impl RetryThrottler for Deaf {
     fn on_success(&mut self) {}
 }
 
-/// The module of a client's builders, by the name of what makes the client.
+/// The module of a client's builders, from the name of the client's factory.
 fn of_client(factory: &'static str) -> &'static str {
     factory.strip_suffix("::client::Factory").unwrap_or(factory)
 }

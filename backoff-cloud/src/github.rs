@@ -35,7 +35,7 @@
 //! | secondary | 403 or 429 with `retry-after` | as it says |
 //! | secondary | 403 or 429 whose message names a secondary rate limit | a minute, doubling |
 //!
-//! **A primary limit is there again after an hour at most.** A hint of more than five minutes ends the call, as with
+//! **A primary limit is refilled after an hour at most.** A hint of more than five minutes ends the call, as with
 //! every policy of this library, and `last_retry_after` has the time. A batch waits for it outside of the call:
 //!
 //! ```

@@ -37,7 +37,7 @@
 //!   (feature `http`) does: `false` is final, and `true` is retried.
 //! - **The codes of a used-up quota** are final: see [`kind`].
 //! - **Hints**: `retry-after-ms`, `retry-after`, and without them `x-ratelimit-reset-requests` and
-//!   `x-ratelimit-reset-tokens` of a limit of which nothing remains.
+//!   `x-ratelimit-reset-tokens` of a limit that is used up.
 //! - **A completion may be made twice.** It changes nothing, but each one is paid for. After a 503 or a lost reply
 //!   the first one may have been computed and counted. OpenAI's client repeats it all the same, and so does
 //!   `openai::send` (feature `http`). `REQUEST.send(post)` follows the general rule for HTTP: the `POST` ends at
@@ -87,7 +87,7 @@ pub const REQUEST: Policy = Policy::exponential()
     .on(codes![408, 409, 429, 500..=599])
     .name("openai::REQUEST");
 
-/// Sends a request by [`REQUEST`], and repeats it after every failure that passes, whatever its method is. A
+/// Sends a request by [`REQUEST`], and repeats it after every transient failure, whatever its method is. A
 /// completion is a `POST`, which `REQUEST.send(post)` would not repeat after a 503 or a lost reply. [The
 /// module](self#what-is-retried) says what this costs.
 ///

@@ -63,8 +63,8 @@ use backoff_core::{__private::is_idempotent, Policy, codes};
 /// A request that may be made twice. 408, 425, 429, 500, 502, 503, 504 and failures of the connection
 /// are retried.
 ///
-/// **In an attribute or a closure this is your word that everything inside may run twice**: a `POST` there
-/// is repeated too. For one request that the library sends, use [`BY_METHOD`].
+/// **In an attribute or a closure the policy assumes that everything inside may run twice**: a `POST` there is
+/// repeated too. For one request that the library sends, use [`BY_METHOD`].
 ///
 /// Sources and an example: [the module](self).
 pub const IDEMPOTENT: Policy = Policy::exponential()

@@ -35,7 +35,7 @@
 //!
 //! # What is retried
 //!
-//! The page asks for two things. The failure must be one that passes: 408, 429, every 5xx, or a socket that
+//! The page asks for two things. The failure must be transient: 408, 429, every 5xx, or a socket that
 //! timed out or was disconnected. And the request must be idempotent: reads, lists and inserts of buckets
 //! are; most writes are only with a precondition (`ifGenerationMatch`, `ifMetagenerationMatch` or an
 //! `etag`); adding a notification or an ACL never is.

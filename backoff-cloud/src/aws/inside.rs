@@ -42,57 +42,56 @@ use std::{
     time::Duration,
 };
 
-/// A policy as the retry of an AWS client: hand it over twice, as interceptor and as retry classifier.
+/// Makes a retry of an AWS client from a policy. Give it to the client twice: as interceptor and as retry classifier.
 ///
 #[doc = "```ignore"]
 #[doc = include_str!("examples/inside.rs")]
 #[doc = "```"]
 ///
-/// The clients take no retry strategy of others. So the loop is the client's own, and in it the
-/// interceptor asks the state machine that decides everywhere else, [`RetryState`](crate::RetryState),
-/// after each attempt:
-/// how often and how long is the policy's affair, whatever `retry_config` says.
+/// The clients accept no other retry strategy, so their own loop runs. In this loop the interceptor asks the same
+/// state machine as in the rest of this library, [`RetryState`](crate::RetryState), after each attempt. So the
+/// policy decides how often and how long, whatever `retry_config` says.
 ///
-/// - **What is repeated**: what the policy's codes name, as with a retry around the client, and what the
-///   client's classifiers take for throttling or for retryable by the service's model. A classifier of
-///   your own counts too, also one that forbids.
+/// - **Retried**: the policy's codes, as with a retry around the client, and failures that the client's classifiers
+///   call throttled, or retryable by the service's model. A classifier of your own counts too, also if it forbids
+///   a retry.
 /// - **Hints**: `Retry-After` and `x-amz-retry-after`, within the policy's limits.
-/// - **The deadline** counts from the first attempt. It cuts the attempt that is under way, if the
-///   client's `operation_attempt_timeout` does not do so before. `operation_timeout` still ends the call.
-///   A `sleep_impl` that wakes late delays the deadline by as much.
-/// - **The policy's [`Budget`](crate::Budget)** pays, and not the client's token bucket. A call that is
-///   dropped while it waits gives back what the wait has paid.
-/// - **A conflict is not repeated**, whatever the policy says: the same write would conflict again. What
-///   is to be repeated is the read before it, by [`Policy::update`] around the client.
-/// - **What must not be made twice**: the SDK repeats every operation. `.idempotent(false)` repeats only
-///   what surely was not applied.
-/// - **Tokens**: all attempts of a call send the same idempotency token (`ClientRequestToken` and its
-///   relatives), because the client makes the token before its loop begins.
+/// - **The deadline** counts from the first attempt. It cuts the running attempt, unless the client's
+///   `operation_attempt_timeout` is shorter. `operation_timeout` still ends the call. If `sleep_impl` wakes late,
+///   the deadline is late by the same time.
+/// - **The policy's [`Budget`](crate::Budget)** pays, not the client's token bucket. If a call is dropped while it
+///   waits, the budget gets back the tokens for this wait.
+/// - **A conflict is not retried**, whatever the policy says: the same write would conflict again. The read before
+///   it must be repeated too, by [`Policy::update`] around the client.
+/// - **Requests that must not be made twice**: the SDK repeats every operation. With `.idempotent(false)` a request
+///   is repeated only if it surely was not applied.
+/// - **Tokens**: all attempts of a call send the same idempotency token (`ClientRequestToken` and similar ones),
+///   because the client makes the token before its loop begins.
 ///
-/// # What is told
+/// # Log events and metrics
 ///
 /// With the features `tracing` and `metrics` each call writes the log events and metrics of every call of this
-/// library: see [`telemetry`](crate::telemetry). The operation is named by the client's service and operation,
-/// as `DynamoDB.PutItem`. It is `aws_smithy_runtime` where the client does not name it, and for what comes
-/// after the first 4,096 names of a program.
+/// library: see [`telemetry`](crate::telemetry). The name of the operation consists of the client's service and
+/// operation, such as `DynamoDB.PutItem`. If the client gives no name, and for further names after the first 4,096
+/// of a program, it is `aws_smithy_runtime`.
 ///
-/// - The client may end a call although the policy has decided to wait. Then an event of the wait is followed by
-///   one that the call was given up: with the reason `unrepeatable` where the body cannot be sent again
-///   (a stream), `deadline` where `operation_timeout` was over, and `permanent` where the classifier
-///   is missing and the client's own classifiers refuse.
-/// - What fails before the first attempt, such as a value that cannot be serialized, writes nothing.
+/// - The client may end a call although the policy has decided to wait. Then an event of the wait is followed by an
+///   event that the call was given up. The reason is `unrepeatable` if the body cannot be sent again (a stream),
+///   `deadline` if `operation_timeout` was over, and `permanent` if the classifier is missing and the client's own
+///   classifiers refuse.
+/// - A failure before the first attempt, such as a value that cannot be serialized, writes nothing.
 /// - A request that is only signed (`presigned`) writes nothing, and a call that is dropped writes nothing more.
 ///
 /// # How it waits
 ///
-/// The waits are slept by the client's `sleep_impl`, which its feature `rt-tokio` brings. Without the
-/// classifier, what the client itself would not repeat is not repeated, and the waits are drawn from
-/// zero up to the policy's. Without the interceptor nothing changes.
+/// The client's `sleep_impl` does the waiting; the client's feature `rt-tokio` brings one. Without the classifier,
+/// only failures that the client itself would retry are retried, and each wait is drawn between zero and the
+/// policy's wait. Without the interceptor nothing changes.
 ///
-/// What the policy has given up inside, by a limit or because it may have been applied, is permanent to
-/// a policy around the client, as a [`RetryError`](crate::RetryError) is: it does not begin anew. The status, the hint, and whether the
-/// request was sent are told as ever. In a box, without the key `faults(..)`, a reply that was given up
-/// inside is not told from another.
+/// If the policy inside gives up because of a limit, or because the request may have been applied, the error is
+/// permanent for a policy around the client, as a [`RetryError`](crate::RetryError) is. The error still has its
+/// status and its hint, and says whether the request was sent. In a box, without the key `faults(..)`, a policy
+/// outside does not recognise a reply that was given up inside.
 pub fn inside(policy: Policy) -> Inside {
     Inside {
         shared: Arc::new(Shared {
@@ -104,8 +103,8 @@ pub fn inside(policy: Policy) -> Inside {
     }
 }
 
-/// A policy as interceptor and retry classifier of an AWS client. Made by [`inside`]; a clone is the
-/// same one.
+/// A policy as interceptor and retry classifier of an AWS client. Made by [`inside`]. Use clones of one `Inside` for
+/// the two.
 pub struct Inside<R = Tokio> {
     shared: Arc<Shared<R>>,
 }
@@ -113,18 +112,18 @@ pub struct Inside<R = Tokio> {
 struct Shared<R> {
     policy: Policy,
     runtime: R,
-    /// Takes the place of the client's quota: what a retry costs, the policy's budget was asked.
+    /// Replaces the client's quota, because the policy's budget pays for retries.
     unlimited: TokenBucket,
     /// Whether the interceptor has seen a call. A classifier alone would repeat everything.
     is_intercepting: AtomicBool,
 }
 
 impl<R> Inside<R> {
-    /// With another clock and other random numbers than tokio's and this thread's. The waits are slept
-    /// by the client's own `sleep_impl`.
+    /// Uses another clock than tokio's and other random numbers than this thread's. The client's own `sleep_impl`
+    /// still does the waiting.
     ///
-    /// What this returns is another `Inside` than the clones that were made before. The interceptor
-    /// and the classifier of a client have to be the same one, so clone after this call.
+    /// Clones that were made before this call do not belong to the returned `Inside`. The interceptor and the
+    /// classifier of a client must belong together, so clone after this call.
     ///
     /// ```
     /// use backoff_cloud::{Random, Tokio, aws};
@@ -169,18 +168,18 @@ impl<R> fmt::Debug for Inside<R> {
 struct Call {
     retry: ForeignCall,
     policy: Policy,
-    /// What events and metrics call it.
+    /// The name of the operation in events and metrics.
     operation: &'static str,
-    /// Whose it is: an `Inside` of one request takes the place of the client's.
+    /// The address of its `Inside`: the `Inside` of a request replaces the client's.
     owner: usize,
-    /// What the client was configured with.
+    /// The configuration of the client.
     timeouts: TimeoutConfig,
     retries: RetryConfig,
-    /// Whether a limit has ended it, or that it may have been applied, and not what failed.
+    /// Whether the call ended because of a limit, or because it may have been applied.
     is_given_up: bool,
-    /// Whether it waits for its next attempt.
+    /// Whether the call waits for its next attempt.
     waits: bool,
-    /// Whether its body can be sent again.
+    /// Whether the body of the request can be sent again.
     is_repeatable: bool,
 }
 
@@ -188,7 +187,7 @@ impl Storable for Call {
     type Storer = StoreReplace<Self>;
 }
 
-/// A call that is dropped while it waits makes no attempt for what the wait has paid.
+/// If a call is dropped while it waits, no attempt follows, so the budget gets its tokens back.
 impl Drop for Call {
     fn drop(&mut self) {
         self.retry.cancelled(&self.policy);
@@ -200,28 +199,28 @@ impl<R: Clock + Random> Inside<R> {
         Arc::as_ptr(&self.shared).addr()
     }
 
-    /// The call that is under way, unless another `Inside` has it.
+    /// The running call, unless it belongs to another `Inside`.
     fn call<'c>(&self, cfg: &'c mut ConfigBag) -> Option<&'c mut Call> {
         cfg.get_mut_from_interceptor_state::<Call>()
             .filter(|call| call.owner == self.owner())
     }
 
-    /// What the state machine says of the failure. The client cuts an attempt when the deadline is over,
-    /// as `give_time` has it.
+    /// The decision of the state machine about the failure. `give_time` makes the client cut attempts at the
+    /// deadline.
     fn decide(&self, call: &mut Call, failure: &Failure<'_>) -> Decision {
         let (policy, runtime) = (&call.policy, &self.shared.runtime);
         call.retry.failed(policy, runtime, call.operation, failure)
     }
 
-    /// The client makes no attempt after the wait that was decided.
+    /// The client has ended the call although the policy has decided to wait.
     fn ended_by_the_client(&self, call: &mut Call, failure: &Failure<'_>) {
         let reason = if !call.is_repeatable {
             StopReason::Unrepeatable
         } else if failure.is_timeout() {
-            // Its `operation_timeout`.
+            // The client's `operation_timeout`.
             StopReason::Deadline
         } else {
-            // Its own classifiers, where ours is missing.
+            // The client's own classifiers, because ours is missing.
             StopReason::Permanent
         };
         let (policy, runtime) = (&call.policy, &self.shared.runtime);
@@ -229,17 +228,17 @@ impl<R: Clock + Random> Inside<R> {
             .given_up(policy, runtime, call.operation, failure, reason);
     }
 
-    /// Has the client's loop do what was decided. It stops where the number of attempts is reached, and
-    /// waits as long as the longest wait is, because the classifier asks for an endless one.
+    /// Makes the client's loop follow the decision. The loop stops when the number of attempts is reached, and waits
+    /// for the longest wait of its configuration, because the classifier asks for an endless one.
     fn obey(&self, wait: Option<Duration>, configured: &RetryConfig, cfg: &mut ConfigBag) {
         let made = cfg.load::<RequestAttempts>().map_or(1, |it| it.attempts());
         let attempts = match wait {
-            // The client also derives from it how long credentials may take to load.
+            // The client also uses this number for the time limit of loading credentials.
             Some(_) => configured.max_attempts().max(made.saturating_add(1)),
             None => 1,
         };
         let wait = wait.unwrap_or_default();
-        // Without the classifier a wait is drawn, from zero to the initial one.
+        // Without the classifier the client draws a wait between zero and the initial one.
         let config = plain(configured)
             .with_initial_backoff(wait)
             .with_max_backoff(wait)
@@ -249,7 +248,7 @@ impl<R: Clock + Random> Inside<R> {
             .store_put(self.shared.unlimited.clone());
     }
 
-    /// Limits the next attempt to what remains until the deadline.
+    /// Limits the next attempt to the time until the deadline.
     fn give_time(remaining: Duration, timeouts: TimeoutConfig, cfg: &mut ConfigBag) {
         let limit = timeouts.operation_attempt_timeout();
         let limit = limit.map_or(remaining, |limit| limit.min(remaining));
@@ -284,7 +283,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         let runtime = &self.shared.runtime;
         let retry = ForeignCall::resumed(runtime.now(), 0);
         let remaining = retry.remaining(&policy, runtime);
-        // What an `Inside` of the client has changed before one of the request is taken back.
+        // Restores the configuration that the `Inside` of the client changed, if the request has its own.
         let (timeouts, retries) = match cfg.load::<Call>() {
             Some(call) => (call.timeouts.clone(), call.retries.clone()),
             None => (
@@ -320,7 +319,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
     ) -> Result<(), BoxError> {
         if let Some(call) = self.call(cfg) {
             call.waits = false;
-            // The client has copied the request just now, or could not.
+            // The client has just tried to copy the request.
             call.is_repeatable = context.request().body().try_clone().is_some();
             call.retry.begins(&self.shared.runtime);
         }
@@ -405,13 +404,13 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
     }
 }
 
-/// A configuration without a rate limit of the client's, and of the first revision: a later one limits
-/// the wait that a classifier asks for.
+/// A configuration without the client's rate limit, and of the first revision: a later revision limits the wait that a
+/// classifier asks for.
 fn plain(configured: &RetryConfig) -> RetryConfig {
     RetryConfig::standard().with_reconnect_mode(configured.reconnect_mode())
 }
 
-/// Lets the loop ask how long to wait, whatever failed. The answer is what `Inside::obey` has left.
+/// Declares every failure retryable, so that the loop follows the configuration that `Inside::obey` has stored.
 impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
     fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
         self.classify_retry_v2(context, &RetryAction::NoActionIndicated)

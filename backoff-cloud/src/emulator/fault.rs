@@ -89,7 +89,7 @@ impl Faults {
     pub fn with(mut self, reply: Reply, rate: f64) -> Self {
         assert!(
             (0.0..=1.0).contains(&rate),
-            "a fault rate of {rate} is no share of calls: write one from 0.0 to 1.0, such as 0.05 \
+            "a fault rate of {rate} is not a share of calls: write a number from 0.0 to 1.0, such as 0.05 \
              for one call in twenty"
         );
         self.0.push((reply, rate));

@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
 use http_body_1::Frame;
 
-/// What comes after the half.
+/// The events after the first half of the body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Then {
     /// Nothing, and the connection stays open.
@@ -18,7 +18,7 @@ pub(super) enum Then {
     Close,
 }
 
-/// The same reply, of which half of the body is sent.
+/// The same reply with only the first half of its body.
 pub(super) async fn of(reply: Response, then: Then) -> Response {
     let (mut head, body) = reply.into_parts();
     // The body is in memory, so reading it does not fail.

@@ -33,7 +33,7 @@ impl Operation {
         self.creates == self.failure.is_none()
     }
 
-    /// Ends the operation. `instance` is what it leaves.
+    /// Ends the operation. `instance` is its result.
     pub(super) fn end(&mut self, instance: Option<&Value>) {
         self.ended = Some(match (&self.failure, instance) {
             (Some((code, message)), _) => {

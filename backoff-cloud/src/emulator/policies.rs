@@ -38,7 +38,7 @@ impl Policies {
     }
 
     /// Replaces the bindings, unless the etag of the write is stale, or the write would lose conditions
-    /// that its writer did not see. Returns what a read by the writer shows.
+    /// that its writer did not see. Returns the policy as the writer would read it.
     pub(super) fn write(&mut self, resource: &str, write: &PlainPolicy) -> Result<Value, Refusal> {
         let stored = self.by_resource.get(resource).cloned().unwrap_or_default();
         let current = stored.etag.as_deref().unwrap_or(UNWRITTEN);

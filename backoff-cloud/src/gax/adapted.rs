@@ -16,24 +16,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A policy in the three roles that gax knows, for whatever takes them one by one.
+/// Makes a retry policy, a backoff policy and a throttler of gax from a policy, for an interface that takes
+/// them one by one.
 ///
-/// Give it all three: without the first, hints are not seen; without the third, the budget gets no tokens
-/// for successes, and a throttler of gax's own may still refuse a retry, and then the call ends at once with
-/// the last error. (What the wait before has cost is not given back.)
+/// Set all three. Without the retry policy, hints of the server are ignored. Without the throttler, the budget
+/// gets no tokens for successes, and gax's own throttler may refuse a retry: then the call ends at once with
+/// the last error, and the budget does not get back the tokens for the wait before.
 ///
-/// # Beside others
+/// # With other parts of gax
 ///
-/// Limits belong into the policy ([`Policy::max_attempts`], [`Policy::deadline`]). Where something of gax's
-/// stands around the retry policy, or takes the place of another role, less is known:
+/// Set limits in the policy ([`Policy::max_attempts`], [`Policy::deadline`]). If a part of gax wraps the retry
+/// policy, or replaces one of the other two, less is known:
 ///
-/// - A limit around it (`adapted.with_attempt_limit(3)`) ends a call of which the policy has said that it goes
-///   on. The log has an event of the wait. The end is told, with the reason `attempts`, and the budget gets its
-///   tokens back, if the throttler is this one. Otherwise, and where `with_time_limit` ends the call
-///   because the wait is too long, the end is not told and the budget keeps the tokens.
-/// - A retry policy of your own around it has to hand on `remaining_time` too. Otherwise the deadline
-///   does not bound the attempts.
-/// - With another backoff policy the log gives the policy's wait, not the one that is made.
+/// - A limit around the retry policy (`adapted.with_attempt_limit(3)`) ends a call that the policy would have
+///   continued. The log then has an event of the wait. If the throttler is this one, logs and metrics get the end
+///   with the reason `attempts`, and the budget gets its tokens back. With another throttler, or if
+///   `with_time_limit` ends the call because the wait is too long, logs and metrics get no end, and the budget
+///   gets no tokens back.
+/// - If your own retry policy wraps this one, it must forward `remaining_time` too. Otherwise the deadline
+///   does not limit the attempts.
+/// - With another backoff policy the log shows this policy's wait, not the real one.
 ///
 /// ```
 /// use backoff_cloud::{gax, memorystore};
@@ -53,8 +55,8 @@ pub fn adapt(policy: Policy) -> Adapted {
     }
 }
 
-/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`]; a clone
-/// is the same one.
+/// A policy as `RetryPolicy`, `BackoffPolicy` and `RetryThrottler` of gax. Made by [`adapt`]. Use clones of
+/// one `Adapted` for the three.
 #[derive(Clone, Debug)]
 pub struct Adapted {
     policy: Arc<Policy>,
@@ -62,8 +64,8 @@ pub struct Adapted {
 }
 
 impl Adapted {
-    /// What events and metrics call the operation. Without a name, and where
-    /// [`with_policy`](super::WithPolicy::with_policy) gives none either, it is `google_cloud_gax`.
+    /// Names the operation in log events and metrics. Without this call the name is the one that
+    /// [`with_policy`](super::WithPolicy::with_policy) gives, or `google_cloud_gax`.
     ///
     /// ```
     /// use backoff_cloud::{gax, memorystore};
@@ -76,42 +78,42 @@ impl Adapted {
         self
     }
 
-    /// With this name, unless it has one.
+    /// Sets this name, unless there is one.
     pub(super) fn named(mut self, name: &'static str) -> Self {
         self.operation.get_or_insert(name);
         self
     }
 }
 
-/// Without a name for events and metrics, as [`adapt`].
+/// The same as [`adapt`].
 impl From<Policy> for Adapted {
     fn from(policy: Policy) -> Self {
         adapt(policy)
     }
 }
 
-/// What `on_error` has decided, for the `on_failure` that follows, because a backoff policy is not
-/// shown the error, and so not its hint; then for `on_retry_failure`, which is shown whether the loop goes
-/// on; and then for `remaining_time`, which is asked before the wait how long the attempt after it may take.
+/// The decision of `on_error`, kept for the calls that gax makes next. `on_failure` needs it because a backoff
+/// policy does not see the error with its hint. Then `on_retry_failure` learns whether the loop goes on, and
+/// `remaining_time` says, before the wait, how long the attempt after the wait may take.
 ///
-/// gax calls the four one after the other, in one task and without an await between them, so nothing
-/// else runs on this thread meanwhile and the word arrives. The loop that it is meant for is named
-/// all the same, so that a backoff policy beside another retry policy never takes a stranger's.
+/// gax makes these four calls in one task without an await between them, so nothing else on this thread
+/// overwrites the decision. It has the loop's start and attempt, so that a backoff policy beside another retry
+/// policy does not take the decision about another loop.
 #[derive(Clone, Copy)]
 struct Handed {
-    /// Whose it is, for the throttler, which is not shown the loop.
+    /// The policy's address, for the throttler, which does not see the loop.
     owner: usize,
     start: Instant,
     attempt: u32,
     delay: Duration,
-    /// Whether it is what the loop waits: the backoff policy is ours too.
+    /// Whether the loop waits for `delay`, because the backoff policy is ours too.
     is_waited: bool,
-    /// Something around the retry policy may still end it.
+    /// A policy around ours may still end the call.
     call: ForeignCall,
 }
 
 impl Handed {
-    /// What was left for this loop, which is thereby taken; of another's nothing remains.
+    /// Takes the decision, if it is about this loop. A decision about another loop is dropped.
     fn take(state: &Loop) -> Option<Self> {
         HANDED
             .take()
@@ -123,12 +125,12 @@ thread_local! {
     static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
 }
 
-/// Tokio's clock, as the loop's is, so that paused time works.
+/// Tokio's clock, which gax's loop uses too, so that paused time works.
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// A clock that begins with the loop, and tokio's random numbers.
+/// A clock that starts with the loop, and tokio's random numbers.
 struct Since(Instant);
 
 impl Clock for Since {
@@ -148,7 +150,7 @@ impl Random for Since {
 }
 
 impl Adapted {
-    /// The policy for one request, which may know of itself that it can be repeated.
+    /// The policy for one request, which gax may know to be idempotent.
     fn policy(&self, state: &Loop) -> Policy {
         if state.idempotent {
             self.policy.idempotent(true)
@@ -161,7 +163,7 @@ impl Adapted {
         Arc::as_ptr(&self.policy).addr()
     }
 
-    /// What events and metrics call the operation.
+    /// The name of the operation in events and metrics.
     fn name(&self) -> &'static str {
         self.operation.unwrap_or("google_cloud_gax")
     }
@@ -193,8 +195,8 @@ impl RetryPolicy for Adapted {
         }
     }
 
-    /// A throttler that is not ours refused. To go on would mean to wait without calling, as long
-    /// as there is time.
+    /// Another throttler has refused the attempt. To continue would mean to wait without attempts until the time
+    /// is over.
     fn on_throttle(&self, state: &Loop, error: Error) -> ThrottleResult {
         let (policy, clock) = (self.policy(state), Since(state.start));
         let mut call = ForeignCall::resumed(Duration::ZERO, state.attempt_count);
@@ -209,7 +211,7 @@ impl RetryPolicy for Adapted {
             Some(handed) if handed.is_waited => handed.delay,
             _ => Duration::ZERO,
         };
-        // gax gives up where it is told less than the wait, even if the attempt could be made.
+        // gax gives up if this is less than the wait, even if there is time for the attempt.
         (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
     }
 }
@@ -222,7 +224,7 @@ impl BackoffPolicy for Adapted {
                 HANDED.set(Some(handed));
                 handed.delay
             }
-            // It stops, or another retry policy decides and only the waits are ours.
+            // The call ends, or another retry policy decides.
             None => {
                 let retry = state.attempt_count.saturating_sub(1);
                 let random = Tokio.random();
@@ -232,14 +234,13 @@ impl BackoffPolicy for Adapted {
     }
 }
 
-/// Throttles nothing: what a retry costs, the budget was asked before the wait.
+/// Refuses no attempt: the budget has paid for the retry before the wait.
 impl RetryThrottler for Adapted {
     fn throttle_retry_attempt(&self) -> bool {
         false
     }
 
-    /// Ends the call where we said that it goes on, and a policy around ours says that it does not, as
-    /// `with_attempt_limit` makes one.
+    /// Ends the call if we have continued it and a policy around ours, such as `with_attempt_limit`, ends it.
     fn on_retry_failure(&mut self, flow: &RetryResult) {
         let (reason, error) = match flow {
             RetryResult::Continue(_) => return,
@@ -261,11 +262,11 @@ impl RetryThrottler for Adapted {
     }
 }
 
-/// Tells logs and metrics under the lock that gax holds while it calls a throttler; afterwards gax calls
-/// nothing. A panic of a subscriber or a recorder ends here, after the panic hook was called, because it
-/// would poison the lock, and then every later call of the client would panic.
-fn unless_panicking(tell: impl FnOnce()) {
-    drop(catch_unwind(AssertUnwindSafe(tell)));
+/// Reports to logs and metrics. gax holds its lock meanwhile, and makes no call to us after it. A panic of a
+/// subscriber or a recorder must not leave this function: it would poison the lock, and every later call of
+/// the client would panic.
+fn unless_panicking(report: impl FnOnce()) {
+    drop(catch_unwind(AssertUnwindSafe(report)));
 }
 
 #[cfg(test)]
@@ -278,7 +279,7 @@ mod tests {
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
     thread_local! {
-        /// What this thread draws, in place of random numbers.
+        /// The number that this thread draws instead of a random one.
         pub(super) static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
@@ -290,7 +291,7 @@ mod tests {
         grpc(Code::Unavailable)
     }
 
-    /// A loop of gax asks.
+    /// A loop of gax that asks the policy.
     struct Asked {
         adapted: Adapted,
         start: tokio::time::Instant,
@@ -304,7 +305,7 @@ mod tests {
             }
         }
 
-        /// After so many attempts.
+        /// The loop's state after this number of attempts.
         fn state(&self, attempts: u32) -> Loop {
             let state = Loop::new(true).set_start(self.start.into_std());
             state.set_attempt_count(attempts)
@@ -325,7 +326,7 @@ mod tests {
     }
 
     /// A row: the policy, whether gax says that the request is idempotent, the error, and whether the call
-    /// goes on. Where it does not, the error is permanent.
+    /// goes on. If it does not go on, the error is permanent.
     #[tokio::test(start_paused = true)]
     async fn what_follows_from_an_error() {
         let conflicts = codes![409, 412, 503, backoff_core::Codes::FAILED_PRECONDITION];
@@ -372,14 +373,14 @@ mod tests {
         assert_eq!(asked.remaining(0), Some(10 * SECOND));
         assert_eq!(asked.wait(1), Some(2 * SECOND));
         assert_eq!(asked.remaining(1), Some(8 * SECOND));
-        // Said once: the wait is over by the next time.
+        // The wait counts only once: it is over when gax asks again.
         tokio::time::advance(2 * SECOND).await;
         assert_eq!(asked.remaining(1), Some(8 * SECOND));
-        // No less than the wait, or gax would give up before it.
+        // Not less than the wait; otherwise gax would give up before it.
         tokio::time::advance(3 * SECOND).await;
         assert_eq!(asked.wait(2), Some(4 * SECOND));
         assert_eq!(asked.remaining(2), Some(4 * SECOND));
-        // Another's waits are not known.
+        // The wait of another backoff policy is unknown.
         let flow = asked.adapted.on_error(&asked.state(1), unavailable());
         assert!(flow.is_continue());
         assert_eq!(asked.remaining(1), Some(5 * SECOND));
@@ -387,13 +388,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn decorrelated_waits_grow_from_the_wait_before() {
-        // Drawn from a second up to three times the wait before.
+        // From a second up to three times the wait before.
         for (drawn, expected) in [(0, [1, 1, 1, 1]), (u64::MAX, [3, 9, 27, 64])] {
             DRAWN.set(Some(drawn));
             let asked = Asked::begin(PLAIN.jitter(Jitter::Decorrelated));
             for (n, expected) in (1..).zip(expected) {
                 let wait = asked.wait(n).unwrap();
-                // As gax asks before the wait.
+                // gax asks this before each wait.
                 assert_eq!(asked.remaining(n), None);
                 assert_eq!(wait, expected * SECOND, "wait {n}");
                 tokio::time::advance(wait).await;
@@ -412,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_word_for_one_loop_is_not_taken_by_another() {
+    async fn a_decision_about_one_loop_is_not_taken_by_another() {
         let mut headers = http_1::HeaderMap::new();
         headers.insert("retry-after", http_1::HeaderValue::from_static("30"));
         let hinted = Error::http(503, headers, "".into());
@@ -421,7 +422,7 @@ mod tests {
         assert!(adapted.on_error(&asked.state(1), hinted).is_continue());
         let later = (asked.start + SECOND).into_std();
         assert_eq!(adapted.on_failure(&asked.state(1).set_start(later)), SECOND);
-        // And it is gone, not kept for later.
+        // The decision is dropped, not kept for later.
         assert_eq!(adapted.on_failure(&asked.state(1)), SECOND);
     }
 

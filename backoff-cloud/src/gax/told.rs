@@ -31,7 +31,7 @@ const PLAIN: Policy = Policy::exponential()
     .max_attempts(3)
     .name("plain");
 
-/// What an attempt gives, after a second.
+/// The result of an attempt, after a second.
 #[derive(Clone, Copy, Debug)]
 enum Reply {
     Done,
@@ -63,7 +63,7 @@ impl Reply {
     }
 }
 
-/// A client with gax's own loop, and its policies.
+/// The policies of a client with gax's own loop.
 struct Client {
     retry: Arc<dyn RetryPolicy>,
     backoff: Arc<dyn BackoffPolicy>,
@@ -95,14 +95,14 @@ async fn call(adapted: &Adapted, replies: &[Reply]) -> Result<(), Error> {
     Client::of(adapted).call(replies).await
 }
 
-/// The same by the loop of this library.
+/// The same call by the loop of this library.
 async fn ours(policy: Policy, replies: &[Reply]) -> Result<(), Error> {
     let made = Cell::new(0);
     let attempt = || replies[made.replace(made.get() + 1)].come();
     policy.retry(attempt).await
 }
 
-/// What is told while this works, in virtual time.
+/// What logs and metrics get while this runs, in virtual time.
 fn told(work: impl Future) -> Told {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -120,8 +120,8 @@ fn is_success(line: &str) -> bool {
     line.contains("succeeded after retries") || line.contains("=successful_")
 }
 
-/// What gax tells of what a loop of ours tells: no success, and no metric that needs the time of a wait.
-/// `first` is a call that makes the first attempt alone.
+/// The reports of our loop without those that gax's loop cannot make: successes, and metrics that need the time
+/// of a wait. `first` is a call with only the first attempt.
 fn as_far_as_gax_tells(ours: Told, first: &Told) -> Told {
     let is_of_calls = |line: &String| {
         let (name, _) = line.split_once('{').unwrap();
@@ -175,7 +175,7 @@ fn what_gax_tells_is_told_and_paid_as_of_a_loop_of_ours() {
             || Budget::ratio(0.5, 10).starting_with(5),
             || Budget::grpc(10, 0.5),
             || Budget::aws().starting_with(100),
-            // The second retry takes more than is left after the first one.
+            // Has too few tokens for the second retry.
             || Budget::aws().starting_with(20),
         ] {
             let budgets = [(); 2].map(|()| &*Box::leak(Box::new(budget().name("b"))));
@@ -184,7 +184,7 @@ fn what_gax_tells_is_told_and_paid_as_of_a_loop_of_ours() {
             let ours = told(ours(here, replies));
             let [there, here] = budgets.map(|budget| budget.tokens());
             assert_eq!(theirs.values("retry.budget.level"), [there.to_string()]);
-            // AWS' budget gets back the cost of a retry, if it is known that the retry has succeeded.
+            // AWS' budget gets back the cost of a retry only if the retry is known to have succeeded.
             let is_refunded = budget().capacity() > 10.0 && matches!(replies, [_, .., Done]);
             assert!(there == here || is_refunded, "{budgets:?} {replies:?}");
             assert_eq!(theirs.events, as_far_as_gax_tells(ours, &first).events);
@@ -201,10 +201,10 @@ fn a_success_after_a_retry_gives_the_budget_what_one_at_once_gives() {
     assert_eq!(at_once, (0, 51.0));
     let retried = left(told(call(&adapted, &RETRIED)));
     assert_eq!(retried, (1, 42.0));
-    // Both in a task.
+    // Both calls in one task.
     let both = async { tokio::join!(call(&adapted, &RETRIED), call(&adapted, &[Done])) };
     assert_eq!(left(told(both)), (1, 34.0));
-    // A call that is dropped while it waits gets nothing back.
+    // For a call that is dropped while it waits, the budget gets nothing back.
     let dropped = async { timeout(SECOND * 3 / 2, call(&adapted, &RETRIED)).await };
     assert_eq!(left(told(dropped)), (1, 24.0));
 }
@@ -220,7 +220,7 @@ fn what_fails_is_told_whatever_else_the_task_does() {
     });
     assert_eq!(told.levels(), [INFO, INFO, INFO, INFO, WARN, WARN, INFO]);
     assert_eq!(told.values("retry.call.duration"), ["[6.0, 6.0]"]);
-    // The first ones, and that of the call that succeeded.
+    // The first attempts of the three calls that had a failure.
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0, 1.0, 1.0]"]);
 }
 
@@ -243,12 +243,12 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
         let error = client.call(&[Status(503)]).await.unwrap_err();
         assert_eq!(error.http_status_code(), Some(503));
     });
-    // As of any call that made one attempt alone.
+    // As for any call with one attempt.
     assert_eq!(told.levels(), [INFO, DEBUG]);
     assert!(told.events[1].1.contains("reason=\"budget\""), "{told:?}");
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
     assert_eq!(told.values("retry.call.duration"), ["[2.0]"]);
-    // gax has waited, and does not say what the wait has paid.
+    // gax does not say which tokens paid for its wait.
     assert_eq!(BUDGET.tokens(), 10.0);
 }
 
@@ -261,7 +261,7 @@ fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
         limited.retry = Arc::new(adapted.clone().with_attempt_limit(2));
         assert!(limited.call(&[Status(503); 2]).await.is_err());
     });
-    // The one retry has cost 10.
+    // The retry cost 10.
     assert_eq!(BUDGET.tokens(), 30.0);
     assert_eq!(told.levels(), [INFO, INFO, WARN]);
     assert!(told.events[2].1.contains("reason=\"attempts\""), "{told:?}");

@@ -1,7 +1,7 @@
 //! Reads the body of an error.
 //!
-//! The body comes from a server or from a proxy. It may be cut, in another encoding, or not JSON. Then it
-//! tells nothing but its beginning, as a text for people. A field of an unexpected type hides no other field.
+//! The body comes from a server or from a proxy. It may be cut, in another encoding, or not JSON. Then only
+//! its beginning is kept, as a text for people. If a field has an unexpected type, the other fields are still read.
 
 use super::service;
 use backoff_core::{FaultKind, GrpcCode, hint};

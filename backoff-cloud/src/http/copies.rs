@@ -9,15 +9,14 @@ use super::{
 /// The caller's function, which builds a request for each attempt.
 pub(super) type Build = Box<dyn FnMut() -> Outgoing + Send>;
 
-/// What the caller gave.
+/// The request or the function that the caller gave.
 pub(super) enum Source {
     Request(Outgoing),
     Build(Build),
 }
 
 impl Source {
-    /// The request of the first attempt, and what builds those of the others, or what is wrong with the
-    /// request.
+    /// The request of the first attempt and the source of the other requests, or the mistake in the request.
     pub(super) fn begun(self) -> Result<(Box<Built>, Option<Build>), ApiError> {
         match self {
             Source::Request(request) => Ok((request.built()?, None)),
@@ -33,7 +32,7 @@ pub(super) enum Copies {
     Once(Option<Box<Built>>),
     /// The request of the first attempt was built before the policy was known.
     Anew(Option<Box<Built>>, Build),
-    /// What is wrong with the request.
+    /// The mistake in the request.
     Refused(String),
 }
 
@@ -71,7 +70,7 @@ impl Copies {
     }
 }
 
-/// What the builder of a request refused. The error's text has no secrets of the URL.
+/// The error of the builder of a request. The error's text has no secrets of the URL.
 fn refused(error: ApiError) -> ApiError {
     ApiError::not_sent(error.to_string())
 }

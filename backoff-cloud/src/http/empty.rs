@@ -5,7 +5,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// What a reply has instead of a value.
+/// The kinds of replies without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Empty {
     /// There is no body, and HTTP says that the body is empty.

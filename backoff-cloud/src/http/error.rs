@@ -28,7 +28,7 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
 /// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. The header `x-should-retry` counts more than the status:
-/// after `false` the call ends, and `true` is a failure that passes. An error whose body was cut (the connection
+/// after `false` the call ends, and `true` is a transient failure. An error whose body was cut (the connection
 /// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
 /// its headers, and shows the beginning of the body.
 ///
@@ -86,7 +86,7 @@ struct Reply {
     headers: HeaderMap,
     retry_after: Option<Duration>,
     hint_source: HintSource,
-    /// What the header `x-should-retry` says.
+    /// The value of the header `x-should-retry`.
     asks: Option<bool>,
     code: Option<GrpcCode>,
     service_code: Option<String>,
@@ -94,7 +94,7 @@ struct Reply {
     details: Details,
     cut: Option<Cut>,
     /// Whether the reply answers a request that reqwest made because of a redirect.
-    is_elsewhere: bool,
+    is_redirected: bool,
 }
 
 /// The parts of a reply's head beside the status.
@@ -173,15 +173,15 @@ impl ApiError {
             message,
             details,
             cut,
-            is_elsewhere: false,
+            is_redirected: false,
         }))
     }
 
     /// Marks this error as the reply of another URL than the URL of the request. The request itself was
     /// answered by a redirect, and may have been applied.
-    pub(super) fn elsewhere(mut self) -> Self {
+    pub(super) fn redirected(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {
-            reply.is_elsewhere = true;
+            reply.is_redirected = true;
         }
         self
     }
@@ -309,7 +309,7 @@ impl ApiError {
             .map_or_else(Vec::new, |reply| reply.details.values())
     }
 
-    /// Of a success whose body is not the JSON that was asked for: the parser's message and the first 200
+    /// For a success whose body is not the JSON that was asked for, the parser's message and the first 200
     /// characters of the body, as one line. `None` for every other error.
     ///
     /// The body of a success may contain a password or a token, so neither `Display` nor `Debug` nor a log of this
@@ -383,7 +383,7 @@ impl Fault for ApiError {
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::NoHead(_) | Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
-            Kind::Reply(reply) => reply.is_elsewhere.then_some(Delivery::MaybeSent),
+            Kind::Reply(reply) => reply.is_redirected.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) => None,
         }
     }

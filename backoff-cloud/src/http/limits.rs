@@ -216,7 +216,7 @@ impl Limits {
         Ok(arrived.ok_or_else(|| ApiError::no_head(self.head_timeout))??)
     }
 
-    /// The error of a response that is none of a success.
+    /// The error of a response, if its status is not a success.
     async fn checked(self, response: &mut Response) -> Result<(), ApiError> {
         if response.status().is_success() {
             return Ok(());

@@ -46,8 +46,8 @@ pub trait SendExt {
     /// The first request is built when the [`Sending`] is awaited or asked for a form of the reply, and each other
     /// one just before its attempt. What [may be repeated](Sending#which-requests-are-repeated) follows from the first
     /// one, so let them all have the same method and the same headers of this kind. `build` is a
-    /// blocking function that waits for nothing, since an async attempt calls it. Where a request can be
-    /// made by async code alone, or making it can fail, use [`Policy::retry`] and
+    /// blocking function that waits for nothing, since an async attempt calls it. If a request can only be
+    /// made by async code, or if making it can fail, use [`Policy::retry`] and
     /// [`http::success`](super::success).
     ///
     /// ```no_run
@@ -284,15 +284,15 @@ impl<T: 'static> Operation for Requests<T> {
         let asked = self.is_careful.then(|| request.url().clone());
         let (limits, read, finds_xml_errors) = (self.limits, self.read, self.finds_xml_errors);
         request.sent(limits, move |response| async move {
-            let is_elsewhere = asked.is_some_and(|asked| !is_same(asked, response.url()));
+            let is_redirected = asked.is_some_and(|asked| !is_same(asked, response.url()));
             let outcome = limits.reply(response).await;
             let outcome = match finds_xml_errors {
                 true => outcome.and_then(Reply::without_xml_error),
                 false => outcome,
             };
             let outcome = outcome.and_then(read);
-            outcome.map_err(|error| match is_elsewhere {
-                true => error.elsewhere(),
+            outcome.map_err(|error| match is_redirected {
+                true => error.redirected(),
                 false => error,
             })
         })

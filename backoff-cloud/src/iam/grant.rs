@@ -32,7 +32,7 @@ impl Grant {
         is_there != self.adds
     }
 
-    /// Changes a policy that [needs](Self::is_needed) it.
+    /// Changes a policy. Call this only if the change [is needed](Self::is_needed).
     pub(super) fn apply(&self, policy: &mut impl AllowPolicy) {
         if self.adds {
             self.add(policy);
@@ -124,14 +124,14 @@ mod tests {
             (false, "user:b", false, &[]),
             (true, ann, true, &[ann]),
             (true, ann, false, &[ann]),
-            // It is the same in another case, and keeps its spelling.
+            // A member in another case is the same member, and keeps its spelling.
             (true, "user:ann@Example.com", false, &[ann]),
             (true, "user:b", true, &[ann, "user:b"]),
             (false, "user:ANN@example.com", true, &["user:b"]),
             (true, subject, true, &["user:b", subject]),
             (false, "user:b", true, &[subject]),
             (false, "principal://x/subject/a", false, &[subject]),
-            // The last member takes the binding along.
+            // Without its last member the binding is removed.
             (false, subject, true, &[]),
             (false, subject, false, &[]),
             (true, "user:b", true, &["user:b"]),

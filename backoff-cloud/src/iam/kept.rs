@@ -18,7 +18,7 @@ pub(super) struct Kept {
     policy: Mutex<(u32, PlainPolicy)>,
     has_no_etag: bool,
     /// How many writes get a reply without an etag.
-    pub(super) doubtful: AtomicU32,
+    pub(super) without_etag: AtomicU32,
     reads: AtomicU32,
     writes: AtomicU32,
 }
@@ -62,8 +62,8 @@ impl Kept {
         *kept = (kept.0 + 1, policy);
         drop(kept);
         let one_less = |left: u32| left.checked_sub(1);
-        let is_doubtful = self.doubtful.fetch_update(Relaxed, Relaxed, one_less);
-        Ok(is_doubtful.map_or_else(|_| self.read(), |_| PlainPolicy::default()))
+        let is_without_etag = self.without_etag.fetch_update(Relaxed, Relaxed, one_less);
+        Ok(is_without_etag.map_or_else(|_| self.read(), |_| PlainPolicy::default()))
     }
 }
 
@@ -75,7 +75,7 @@ impl PolicyStore for Arc<Kept> {
         assert_eq!(resource, PROJECT);
         self.reads.fetch_add(1, Relaxed);
         let read = self.read();
-        // So that the others read the same, and all tasks wait when this returns.
+        // All tasks read the same policy, and all of them wait when this returns.
         tokio::task::yield_now().await;
         Ok(read)
     }

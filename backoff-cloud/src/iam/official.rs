@@ -60,7 +60,7 @@ impl Binding for model::Binding {
     }
 }
 
-/// Refuses a name that leads elsewhere. Google's clients do not encode `\`, which a URL takes for `/`, nor
+/// Refuses a name that leads to another resource. Google's clients do not encode `\`, which a URL takes for `/`, nor
 /// `..`: `projects/mine\..\victim` would lead to another project.
 fn named(resource: &str) -> Result<&str, Error> {
     check_raw(resource).map_err(|reason| Error::binding(format!("nothing was sent: {reason}")))?;

@@ -13,7 +13,7 @@ use std::{fmt, time::Duration};
 /// The name of our interceptor and of our classifier.
 pub(super) const NAME: &str = "backoff";
 
-/// A failed attempt, as the client's loop knows it: the type of the error is hidden.
+/// A failed attempt in the client's loop, where the type of the error is hidden.
 pub(super) struct Failure<'e> {
     error: &'e OrchestratorError<Error>,
     response: Option<&'e dyn Fault>,
@@ -50,7 +50,7 @@ impl<'e> Failure<'e> {
 impl Fault for Failure<'_> {
     fn status(&self) -> Option<u16> {
         let status = self.response?.status()?;
-        // The status of a reply that was cut is no word on whether it was applied.
+        // The success status of a reply that was cut does not show that the request was applied.
         let is_told = !self.is_cut() || !(200..300).contains(&status);
         is_told.then_some(status)
     }
@@ -76,7 +76,7 @@ impl Fault for Failure<'_> {
             RetryAction::RetryForbidden => Some(FaultKind::Permanent),
             RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => match kind {
                 ErrorKind::ThrottlingError => Some(FaultKind::Throttled),
-                // By the status, or because it broke off: the policy decides.
+                // Transient because of its status or a broken connection: the policy decides.
                 ErrorKind::TransientError => {
                     let is_reply = matches!(self.status(), Some(400..500));
                     is_reply.then_some(FaultKind::Transient)
@@ -91,7 +91,7 @@ impl Fault for Failure<'_> {
         known.or_else(|| is_own().then_some(FaultKind::Permanent))
     }
 
-    /// As of the client's own error: what is behind it all, for the rest says which part has failed.
+    /// The innermost source, as for the client's own error: the others only name the part that failed.
     fn message(&self) -> Option<&dyn fmt::Display> {
         let error: &dyn std::error::Error = match self.error.as_operation_error() {
             Some(error) => error,
@@ -102,7 +102,7 @@ impl Fault for Failure<'_> {
     }
 }
 
-/// What the client's classifiers say, and those of the user; they know the types of the errors.
+/// The verdict of the client's and the user's classifiers, which know the types of the errors.
 fn classify(context: &InterceptorContext, components: &RuntimeComponents) -> RetryAction {
     let mut said = RetryAction::NoActionIndicated;
     for classifier in components.retry_classifiers() {

@@ -7,10 +7,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What it is called where the client does not say.
+/// The name of an operation if the client gives none.
 pub(super) const UNNAMED: &str = "aws_smithy_runtime";
 
-/// A client has fewer operations.
+/// The highest number of names; a client has fewer operations.
 const MOST: usize = 4096;
 
 /// The name of the operation that this configuration is for.

@@ -65,14 +65,14 @@ fn what_follows_from_a_reply() {
 }
 
 #[test]
-fn the_reply_of_another_url_leaves_doubt() {
-    let elsewhere = error(429, "").elsewhere();
-    assert_eq!(elsewhere.delivery(), Some(Delivery::MaybeSent));
-    assert!(!elsewhere.must_reconnect());
+fn after_the_reply_of_another_url_the_request_may_be_applied() {
+    let redirected = error(429, "").redirected();
+    assert_eq!(redirected.delivery(), Some(Delivery::MaybeSent));
+    assert!(!redirected.must_reconnect());
     for policy in [CAREFUL, iam::READ_MODIFY_WRITE.idempotent(false)] {
         assert!(is_retried(policy, &error(429, "")));
-        assert_eq!(policy.judge(&elsewhere), Verdict::MaybeApplied);
-        assert!(is_retried(policy.idempotent(true), &elsewhere));
+        assert_eq!(policy.judge(&redirected), Verdict::MaybeApplied);
+        assert!(is_retried(policy.idempotent(true), &redirected));
     }
 }
 
@@ -166,7 +166,7 @@ fn half_a_409_may_be_a_conflict() {
     assert!(!is_retried(iam::REQUEST, &unnamed));
     let text = r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#;
     assert_eq!(unnamed.to_string(), text);
-    // What was read may be the whole body.
+    // The part that was read may be the whole body.
     let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS"}}"#);
     assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));
     // For every other status the status is enough.

@@ -70,7 +70,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// No word of the body, which may contain a password or a token: the request was a success.
+/// Shows nothing of the body, which may contain a password or a token, because the request was a success.
 impl fmt::Display for NotJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NotJson {

@@ -6,9 +6,9 @@ use backoff_core::{Fault, StopReason, Updated, many::CombineError};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A policy in memory, whose first writes get a reply without an etag, and its members.
-fn members(doubtful: u32) -> (Arc<Kept>, Members<Arc<Kept>>) {
+fn members(without_etag: u32) -> (Arc<Kept>, Members<Arc<Kept>>) {
     let kept = Arc::new(Kept::default());
-    kept.doubtful.store(doubtful, Relaxed);
+    kept.without_etag.store(without_etag, Relaxed);
     (Arc::clone(&kept), Members::new(kept))
 }
 
@@ -67,7 +67,7 @@ async fn the_callers_of_a_group_share_one_policy() {
     let shared = &shared[1..];
     assert!(shared.iter().all(|it| Arc::ptr_eq(it, &shared[0])));
 
-    // Those who come after a change share the policy that is written.
+    // Later callers share the policy that is written.
     let names = ["user:c", "user:a", "user:d", "user:b"];
     let tasks = names.map(|name| tokio::spawn(add(name)));
     let [written, seen, _, other] = tasks.map(async |task| task.await.unwrap().unwrap());
@@ -112,7 +112,7 @@ async fn each_rule_holds_in_any_order() {
             .attempt_timeout(limit),
         members.attempt_timeout(limit).at_most(1).policy(once),
     ] {
-        kept.doubtful.store(1, Relaxed);
+        kept.without_etag.store(1, Relaxed);
         let add = |name| members.add(PROJECT, ROLE, name).into_future();
         let (first, second) = tokio::join!(add("user:a"), add("user:b"));
         let first = first.unwrap_err();
