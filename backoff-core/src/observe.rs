@@ -484,8 +484,7 @@ fn logged(record: Record<'_>) {
             };
             let too_late = match late {
                 Some(_) => {
-                    "; the attempt ended after the deadline, which cuts no attempt (`timeout` of an async call \
-                     does)"
+                    "; the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an async call does"
                 }
                 None => "",
             };

@@ -46,7 +46,7 @@
 //! | the same, but the attempt may have been applied | `WARN` | the same |
 //! | the same, but the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
 //! | the same, but the server asks not to be called again | `WARN` | the same |
-//! | the last attempt ended after the deadline, which cuts no attempt ([`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
+//! | the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
 //! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |

@@ -269,7 +269,7 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
     let (info, warn, debug) = (Level::INFO, Level::WARN, Level::DEBUG);
     let doubt = "not repeated, because the attempt may have been applied";
     let asks = "the hint asks for a longer wait than the policy allows";
-    let late = "the attempt ended after the deadline, which cuts no attempt (`timeout` of an async call does)";
+    let late = "the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an async call does";
     let none = seconds(0);
     let rows: [(Policy, Facts, Duration, Said<'_>); 12] = [
         (
