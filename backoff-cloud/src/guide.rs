@@ -6,39 +6,41 @@
 //! **Begin here**
 //!
 //! 1. [The first retry](first_retry): from `cargo add` to a program that retries, in two minutes.
-//! 2. [Errors](errors): which errors are retried, and how your own error says what it knows.
-//! 3. [Waits and limits](waits_and_limits): how long a call waits, and what ends it.
+//! 2. [Which of these do I need](which): from what you want to do to the part of the library that does it.
+//! 3. [Errors](errors): which errors are retried, and how your own error says what it knows.
+//! 4. [Waits and limits](waits_and_limits): how long a call waits, and what ends it.
 //!
 //! **Writes**
 //!
-//! 4. [Idempotency](idempotency): requests that must not be made twice, and keys for requests.
-//! 5. [Read, modify, write](read_modify_write): change a value that others change too.
-//! 6. [Many writers](many_writers): what to use where many programs change one resource.
+//! 5. [Idempotency](idempotency): requests that must not be made twice, and keys for requests.
+//! 6. [Read, modify, write](read_modify_write): change a value that others change too.
+//! 7. [Many writers](many_writers): what to use where many programs change one resource.
 //!
 //! **In production**
 //!
-//! 7. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
-//! 8. [Rates](rates): find the rate that a service allows, with all calls together.
-//! 9. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
-//! 10. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
+//! 8. [Configuration](configuration): policies from files and from the environment.
+//! 9. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
+//! 10. [Rates](rates): find the rate that a service allows, with all calls together.
+//! 11. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
+//! 12. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
-//! 11. [Testing](testing): test code that retries without waiting.
-//! 12. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 13. [Testing](testing): test code that retries without waiting.
+//! 14. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
 //!
 //! **By subject**
 //!
-//! 13. [Databases](databases): whole transactions, and connections that are replaced.
-//! 14. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 15. [Databases](databases): whole transactions, and connections that are replaced.
+//! 16. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 15. [tower](mod@tower): a policy as a layer around a client.
-//! 16. [Executors](executors): run without tokio.
-//! 17. [Beyond retries](beyond): what other tools do better.
+//! 17. [tower](mod@tower): a policy as a layer around a client.
+//! 18. [Blocking programs](blocking): programs without async, with a progress line.
+//! 19. [Executors](executors): run without tokio.
+//! 20. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 18. [Coming from another crate](coming_from): how to say the same with this library.
-//! 19. [Ported programs](ported): real code before and after.
-//! 20. [Comparison](comparison): what other libraries do, with the sources.
+//! 21. [Coming from another crate](coming_from): how to say the same with this library.
+//! 22. [Ported programs](ported): real code before and after.
 
 // Some links lead to items that exist with their feature only. The pages on docs.rs have all features.
 #![cfg_attr(
@@ -61,6 +63,8 @@
 
 pub mod first_retry;
 
+pub mod which;
+
 pub mod errors;
 
 pub mod waits_and_limits;
@@ -70,6 +74,8 @@ pub mod idempotency;
 pub mod read_modify_write;
 
 pub mod many_writers;
+
+pub mod configuration;
 
 pub mod budgets_and_outages;
 
@@ -88,6 +94,8 @@ pub mod databases;
 pub mod polling_pages_streams;
 
 pub mod tower;
+
+pub mod blocking;
 
 pub mod executors;
 

@@ -1,0 +1,69 @@
+//! After this page you can write a command-line program without async that retries, and that shows its user
+//! what it waits for.
+//!
+//! ```sh
+//! cargo add backoff-cloud --no-default-features --features std,macros,ureq-3
+//! cargo add ureq@3
+//! ```
+//!
+//! These features bring no tokio. The feature `ureq-3` tells the policy what ureq's errors mean.
+//!
+//! # A program with a progress line
+//!
+//! [`blocking_with`](crate::Policy::blocking_with) calls a closure with the [`Attempt`](crate::Attempt), and
+//! sleeps on the thread between two calls. The hook of [`notify`](crate::Blocking::notify) writes each wait
+//! into one line of the terminal:
+//!
+//! ```ignore
+#![doc = include_str!("examples/ureq.rs")]
+//! ```
+//!
+//! Where nobody listens, the line shows this in turn:
+//!
+//! ```text
+//! attempt 1 failed, next in 712.4ms: io: Connection refused (os error 111)
+//! attempt 2 failed, next in 1.9s: io: Connection refused (os error 111)
+//! ```
+//!
+//! A response whose status is still 503 after the last attempt comes back as `Ok`, as from ureq without a
+//! retry. Its body is read after the call, so a connection that breaks there ends the program.
+//!
+//! # A function
+//!
+//! The attribute works on functions without `async`. Here the body is read within the attempt, so a
+//! connection that breaks in the middle of it is retried. The status is an error here, and ureq's error has
+//! no headers: the policy does not see `Retry-After`.
+//!
+//! ```ignore
+#![doc = include_str!("examples/ureq_function.rs")]
+//! ```
+//!
+//! # Instead of `attempt_timeout` and `timeout`
+//!
+//! Nothing can interrupt a blocking call from outside. So blocking calls have no `attempt_timeout` and no
+//! `timeout`. The `deadline` lets a running attempt finish. Let the client end the attempt, as above:
+//! [`Attempt::remaining`](crate::Attempt::remaining) is the time until the deadline.
+//!
+//! | the attempt | its limit |
+//! |---|---|
+//! | a request of ureq | `timeout_global(Some(limit))` |
+//! | a request of `reqwest::blocking` | `.timeout(limit)` on the request |
+//! | a `TcpStream` | `connect_timeout`, `set_read_timeout`, `set_write_timeout` |
+//! | a statement in a database | the database's limit, such as `statement_timeout` of PostgreSQL |
+//! | a child process | poll `try_wait`, and `kill` the child after the limit |
+//! | a call without any limit | use an async client and an [async call](super::waits_and_limits) |
+//!
+//! An error that shows the end of the limit is judged like other failures: ureq's `Timeout` is retried, and
+//! may have been applied.
+//!
+//! # Stop
+//!
+//! Ctrl-C ends a program at once, also during a wait. A program that has to finish its work first gives the
+//! call a [`Stop`](crate::Stop): [Telemetry and shutdown](super::telemetry_and_shutdown#shut-down) has a
+//! snippet. In an async program, a blocking call belongs on a thread of `spawn_blocking`:
+//! [Traps](super::traps#a-blocking-retry-inside-an-async-runtime).
+//!
+//! # Tests
+//!
+//! [`VirtualTime`](crate::testing::VirtualTime) is the clock of a test, and no wait lasts:
+//! [Testing](super::testing#each-wait-exactly).

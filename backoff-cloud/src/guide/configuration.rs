@@ -1,0 +1,149 @@
+//! After this page the operators of a program can change its waits and limits without a new build.
+//!
+//! The feature `serde` reads the rules of a policy from every format that serde has:
+//!
+//! ```sh
+//! cargo add backoff-cloud --features http,serde
+//! cargo add serde --features derive
+//! cargo add toml
+//! ```
+//!
+//! # Settings over a preset
+//!
+//! The preset stays in the code. The configuration names the rules that it changes, and
+//! [`over`](crate::PolicySettings::over) puts them on the preset:
+//!
+#![cfg_attr(feature = "serde", doc = "```")]
+#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! use backoff_cloud::{Policy, PolicySettings, storage};
+//! use std::time::Duration;
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Config {
+//!     bucket: String,
+//!     #[serde(default)]
+//!     retry: PolicySettings,
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config: Config = toml::from_str(r#"
+//!     bucket = "photos"
+//!
+//!     [retry]
+//!     max_backoff = "30s"
+//!     deadline = "1m 30s"
+//! "#)?;
+//! let policy: Policy = config.retry.over(storage::REQUEST)?;
+//!
+//! let by_hand = storage::REQUEST
+//!     .max_backoff(Duration::from_secs(30))
+//!     .deadline(Duration::from_secs(90));
+//! assert_eq!((config.bucket.as_str(), policy), ("photos", by_hand));
+//! # Ok(()) }
+//! ```
+//!
+//! The names of the rules are those of the [setters](crate::Policy) and of the keys of `#[retry]`.
+//! [`PolicySettings`](crate::PolicySettings) has a table of them.
+//!
+//! # Use the policy
+//!
+//! A [`Policy`](crate::Policy) is `Copy`. Keep it beside the client, and name the field in the attribute:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{Policy, http::{self, ApiError}, retry};
+//! use serde_json::Value;
+//!
+//! struct Photos { client: reqwest::Client, policy: Policy }
+//!
+//! impl Photos {
+//!     #[retry(policy = self.policy)]
+//!     async fn list(&self, url: &str) -> Result<Value, ApiError> {
+//!         http::json(self.client.get(url).send().await?).await
+//!     }
+//! }
+//! ```
+//!
+//! Write `policy.explain()` into the log when the program starts. Then operators see the rules that hold.
+//!
+//! # Environment variables
+//!
+//! Each value may be text, because an environment has nothing else:
+//!
+#![cfg_attr(feature = "serde", doc = "```")]
+#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! use backoff_cloud::{PolicySettings, storage};
+//! use serde::{Deserialize as _, de::value::{Error, MapDeserializer}};
+//!
+//! /// The variable `RETRY_MAX_ATTEMPTS` is the rule `max_attempts`.
+//! fn settings(variables: impl Iterator<Item = (String, String)>) -> Result<PolicySettings, Error> {
+//!     let rules = variables.filter_map(|(name, value)| {
+//!         Some((name.strip_prefix("RETRY_")?.to_lowercase(), value))
+//!     });
+//!     PolicySettings::deserialize(MapDeserializer::new(rules))
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let variables = [("RETRY_MAX_ATTEMPTS", "4"), ("RETRY_ON", "429, 503"), ("HOME", "/")];
+//! # let settings_of_three = settings(variables.map(|(a, b)| (a.to_owned(), b.to_owned())).into_iter())?;
+//! # let by_hand = storage::REQUEST.max_attempts(4).on(backoff_cloud::codes![429, 503]);
+//! # assert_eq!(settings_of_three.over(storage::REQUEST)?, by_hand);
+//! let policy = settings(std::env::vars())?.over(storage::REQUEST)?;
+//! # Ok(()) }
+//! ```
+//!
+//! With a file and an environment, call `over` twice. The last call wins:
+//! `environment.over(file.over(storage::REQUEST)?)?`.
+//!
+//! # A wrong value
+//!
+//! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to
+//! write, and the format adds the line:
+//!
+#![cfg_attr(feature = "serde", doc = "```")]
+#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! use backoff_cloud::PolicySettings;
+//!
+//! for (wrong, message) in [
+//!     ("deadline = 90", r#"write text with the unit, as "64s", "250ms" or "1m 30s""#),
+//!     ("max_attempts = 0", "counts the first call too: write 1 to never retry"),
+//!     ("factor = 0.5", "write 2.0 to double each wait, 1.0 to keep it"),
+//!     (r#"on = "5xx""#, r#"write a status as 429, a range as "500..=504""#),
+//!     ("retries = 3", "is not a rule of a policy: write one of `base`"),
+//! ] {
+//!     let error = toml::from_str::<PolicySettings>(wrong).unwrap_err();
+//!     assert!(error.to_string().contains(message), "{error}");
+//! }
+//! ```
+//!
+//! Rules can also contradict the preset. Then `over` returns the error: for example, a `factor` where the
+//! waits do not grow by a factor. So read the configuration when the program starts, and not in the first call.
+//!
+//! # A policy without a preset
+//!
+//! A field of type `Policy` is read directly. A rule that is not named is as in
+//! [`Policy::exponential`](crate::Policy::exponential):
+//!
+#![cfg_attr(feature = "serde", doc = "```")]
+#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! use backoff_cloud::{Jitter, Policy};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Config {
+//!     #[serde(default)]
+//!     retry: Policy,
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config: Config = toml::from_str(r#"retry = { max_attempts = 3, jitter = "equal" }"#)?;
+//! assert_eq!(config.retry, Policy::exponential().max_attempts(3).jitter(Jitter::Equal));
+//! # Ok(()) }
+//! ```
+//!
+//! # What stays in the code
+//!
+//! | | why |
+//! |---|---|
+//! | functions (`when`, `Policy::custom`), budgets, rates, the policy's name | they are no text; those of the preset hold |
+//! | `timeout`, `attempt_timeout` | they belong to a call: keep a number of seconds in your configuration, and give it to the call |
+//! | `idempotent` | it is a rule and can be read, but only the code knows whether a request may be made twice |
