@@ -107,7 +107,7 @@ static STAND_FOR: [u32; (LAST - FIRST) as usize + 1] = {
 };
 
 /// The message for an invalid range.
-pub(crate) const TURNED_ROUND: &str = "the range is reversed: write the smaller status first";
+pub(crate) const REVERSED: &str = "the range is reversed: write the smaller status first";
 
 /// The message for a number that is not the status of a failure.
 pub(crate) const fn not_a_failure(status: u16) -> Option<&'static str> {
@@ -150,7 +150,7 @@ impl Codes {
     #[must_use]
     #[track_caller]
     pub const fn with_statuses(mut self, first: u16, last: u16) -> Self {
-        assert!(first <= last, "{}", TURNED_ROUND);
+        assert!(first <= last, "{}", REVERSED);
         let mut status = first;
         while status <= last {
             self = self.with_status(status);

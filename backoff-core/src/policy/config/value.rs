@@ -7,7 +7,7 @@ use crate::{
         exponential::{FACTOR, is_factor},
         jitter::{SHARE, is_share},
     },
-    facts::codes::{TURNED_ROUND, not_a_failure},
+    facts::codes::{REVERSED, not_a_failure},
     policy::NO_ATTEMPTS,
 };
 use core::{fmt, time::Duration};
@@ -286,7 +286,7 @@ fn statuses(set: Codes, first: i128, last: i128) -> Result<Codes, String> {
     };
     let (first, last) = (status(first)?, status(last)?);
     if first > last {
-        return Err(format!("{first}..={last} is not a range: {TURNED_ROUND}"));
+        return Err(format!("{first}..={last} is not a range: {REVERSED}"));
     }
     Ok(set.with_statuses(first, last))
 }
