@@ -41,6 +41,7 @@
 //!
 //! 21. [Coming from another crate](coming_from): how to say the same with this library.
 //! 22. [Ported programs](ported): real code before and after.
+//! 23. [Comparison](comparison): what other libraries do, with the sources.
 
 // Some links lead to items that exist with their feature only. The pages on docs.rs have all features.
 #![cfg_attr(
