@@ -63,7 +63,7 @@
 //!
 //! `max_attempts = 3` changes one rule of the policy. Every rule has a key; the
 //! [attribute's page](macro@crate::retry#keys) has the table. The attribute works on blocking functions
-//! too, and then needs no runtime.
+//! too, and then needs no runtime: [Blocking programs](super::blocking).
 //!
 //! # What happens by default
 //!
@@ -157,6 +157,7 @@
 //!
 //! # Next steps
 //!
+//! - The library has more than these two forms: [Which of these do I need](super::which).
 //! - You call a service of Google Cloud, AWS or Azure: take the policy of that service from the
 //!   [table of presets](crate).
 //! - You have an error type of your own: [Errors](super::errors).

@@ -76,6 +76,7 @@
 //! - Both a number and a time may be said; the first one that is reached ends the call.
 //! - A call that has an `attempt_timeout` is also cut at the policy's `deadline`.
 //! - `timeout` and `attempt_timeout` need an error that implements `From<TimedOut>`, and an async call.
+//!   [Blocking programs](super::blocking#instead-of-attempt_timeout-and-timeout) use a limit of the client.
 //!
 //! The difference is visible with a service that hangs:
 //!
@@ -172,4 +173,5 @@
 //!
 //! # Next
 //!
-//! Before you retry a request that changes something, read [Idempotency](super::idempotency).
+//! Before you retry a request that changes something, read [Idempotency](super::idempotency). To read waits and
+//! limits from a file, read [Configuration](super::configuration).
