@@ -68,7 +68,7 @@ pub(super) async fn write<S: PolicyStore>(
     let written = store.set(resource, policy).await.map_err(Failure::Client)?;
     if !written.has_etag() {
         let resource = resource.to_owned();
-        return Err(Failure::Doubtful { resource });
+        return Err(Failure::MaybeWritten { resource });
     }
     Ok(written)
 }

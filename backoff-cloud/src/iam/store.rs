@@ -90,7 +90,7 @@ pub enum Failure<E> {
     },
     /// The reply to a write has no etag, so it does not show whether the policy was written. The change
     /// reads the policy again.
-    Doubtful {
+    MaybeWritten {
         /// The resource.
         resource: String,
     },
@@ -119,13 +119,13 @@ impl<E: Fault> Fault for Failure<E> {
             Failure::Client(error) => Some(error),
             Failure::TimedOut(error) => Some(error),
             Failure::Stopped(error) => Some(error),
-            Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
+            Failure::NoEtag { .. } | Failure::MaybeWritten { .. } => None,
         }
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match self {
-            Failure::Doubtful { .. } => Some(Delivery::MaybeSent),
+            Failure::MaybeWritten { .. } => Some(Delivery::MaybeSent),
             _ => self.inner()?.delivery(),
         }
     }
@@ -148,7 +148,7 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
                  other clients",
                 Loggable(resource)
             ),
-            Failure::Doubtful { resource } => write!(
+            Failure::MaybeWritten { resource } => write!(
                 f,
                 "the reply to the write of the policy of {} has no etag, so it does not show whether the \
                  policy was written: read the policy",
@@ -164,7 +164,7 @@ impl<E: error::Error + 'static> error::Error for Failure<E> {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Failure::Client(error) => Some(error),
-            Failure::NoEtag { .. } | Failure::Doubtful { .. } => None,
+            Failure::NoEtag { .. } | Failure::MaybeWritten { .. } => None,
             Failure::TimedOut(error) => Some(error),
             Failure::Stopped(error) => Some(error),
         }

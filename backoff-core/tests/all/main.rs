@@ -13,8 +13,6 @@ mod consecutive;
 #[cfg(feature = "std")]
 mod distributions;
 #[cfg(all(feature = "macros", feature = "tokio"))]
-mod doubt;
-#[cfg(all(feature = "macros", feature = "tokio"))]
 mod dropped;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod events;
@@ -24,6 +22,8 @@ mod forms;
 mod judges;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod limits;
+#[cfg(all(feature = "macros", feature = "tokio"))]
+mod maybe_applied;
 #[cfg(all(
     feature = "macros",
     feature = "metrics",

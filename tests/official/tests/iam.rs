@@ -320,7 +320,7 @@ async fn a_success_with_an_error_inside_is_the_error() {
 /// Writes that were answered like this may have been made: only a read tells.
 #[tokio::test]
 async fn a_write_whose_reply_shows_no_policy_is_no_success() {
-    for doubtful in [
+    for unclear in [
         json!({"error": "busy"}),
         json!({"error": "busy", "etag": "x"}),
         json!({"error": {"message": "busy"}}),
@@ -332,14 +332,14 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
     ] {
         let before = json!({"etag": "a", "bindings": []});
         let after = json!({"etag": "b", "bindings": [{"role": ROLE, "members": [ANN]}]});
-        let rest = Liar::new(&[before, after], (200, from_ref(&doubtful))).rest();
+        let rest = Liar::new(&[before, after], (200, from_ref(&unclear))).rest();
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST);
         let (updated, report) = change.reported().await.unwrap();
-        assert!(!updated.is_written(), "{doubtful}");
-        assert_eq!((report.reads, report.writes), (2, 1), "{doubtful}");
+        assert!(!updated.is_written(), "{unclear}");
+        assert_eq!((report.reads, report.writes), (2, 1), "{unclear}");
 
         // Where nobody reads again, it is an error that says so.
-        let rest = Liar::new(&[json!({"etag": "a"})], (200, &[doubtful])).rest();
+        let rest = Liar::new(&[json!({"etag": "a"})], (200, &[unclear])).rest();
         let change = iam::add(&rest, SECRET, ROLE, ANN).policy(FAST.idempotent(false));
         let gave_up = change.await.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::MaybeApplied, "{gave_up}");
@@ -352,9 +352,9 @@ async fn a_write_whose_reply_shows_no_policy_is_no_success() {
     let client = client!(IAMPolicy, &liar.url);
     let change = iam::add(&client, SECRET, ROLE, ANN).policy(FAST.max_attempts(2));
     let gave_up = change.await.unwrap_err();
-    let is_doubtful =
-        matches!(&gave_up.error, Failure::Doubtful { resource } if resource == SECRET);
-    assert!(is_doubtful, "{gave_up}");
+    let is_maybe_written =
+        matches!(&gave_up.error, Failure::MaybeWritten { resource } if resource == SECRET);
+    assert!(is_maybe_written, "{gave_up}");
     assert_eq!((gave_up.report.reads, gave_up.report.writes), (2, 2));
 }
 

@@ -94,7 +94,7 @@ fn versions_tell_whether_a_write_has_arrived() {
             ),
             // A refusal says nothing of the first write.
             (&[], &[GONE, status(429)], "rwrwrw; written; applied 1"),
-            // A conflict before any doubt is an ordinary one.
+            // A conflict before any unclear write is an ordinary one.
             (
                 &[],
                 &[Overtaken, GONE],
@@ -118,7 +118,7 @@ fn versions_tell_whether_a_write_has_arrived() {
                 &[GONE],
                 "rwrrrrrrr; maybe_applied: lost; applied 0",
             ),
-            // Without a doubt, the reason is another one.
+            // Without an unclear write, the reason is another one.
             (&[status(503); 8], &[], "rrrrrrrr; attempts: 503; applied 0"),
             // A read that is refused for good after a write that may have been applied.
             (
@@ -132,7 +132,7 @@ fn versions_tell_whether_a_write_has_arrived() {
 
 /// The first of several lost writes is the one that is handed back.
 #[test]
-fn the_error_of_the_first_doubtful_write_is_kept() {
+fn the_error_of_the_first_write_that_may_have_been_applied_is_kept() {
     let writes = [1, 2, 3].map(|number| Fails(LOST.number(number)));
     let store = Store::with(&[], &[writes[0], writes[1], status(403)]);
     let ended = update(&store, &POLICY, Versioned, false);
@@ -176,9 +176,9 @@ fn an_empty_version_is_none() {
     assert!(run!(update.version(|_| Vec::<u8>::new())).is_err());
 }
 
-/// What `until` waits for after a write that succeeded is no doubt about the write.
+/// What `until` waits for after a write that succeeded is says nothing about the write.
 #[test]
-fn a_write_that_succeeded_leaves_no_doubt() {
+fn a_write_that_succeeded_is_clear() {
     let store = Store::with(&[], &[GONE]);
     let update = POLICY.update(|| store.get(), increase, |value| store.set(value));
     let update = update.version(|value| value.version);
@@ -235,7 +235,7 @@ fn a_judge_without_facts_has_to_say_that_nothing_was_done() {
 
 /// The signal comes while a write runs, or in the wait after one: whether the write may have been applied.
 #[test]
-fn a_signal_that_leaves_a_write_in_doubt_says_so() {
+fn a_signal_during_a_write_says_that_the_write_may_be_applied() {
     let minute = 60 * SECOND;
     let hour = PLAIN.base(60 * minute).max_backoff(60 * minute);
     let writes = |fate: Fate| Store::with(&[], &[fate]);
@@ -334,7 +334,7 @@ mod whatever_happens {
 fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
     for change in [Blind, Versioned] {
         let (store, mut chance) = (Store::default(), SmallRng::seed_from_u64(7));
-        let (mut done, mut doubtful) = (0, 0);
+        let (mut done, mut unclear) = (0, 0);
         for _ in 0..50_000 {
             let fate = match chance.next_u64() % 20 {
                 0 => Lost(LOST),
@@ -347,20 +347,20 @@ fn fifty_thousand_increments_are_applied_as_often_as_they_say() {
                 Ok(_) => done += 1,
                 Err(gave_up) => {
                     assert_eq!(gave_up.reason, StopReason::MaybeApplied);
-                    doubtful += 1;
+                    unclear += 1;
                 }
             }
             store.writes.borrow_mut().clear();
         }
         let applied = store.value.get().mine;
-        assert_eq!(done + doubtful, 50_000);
-        // Of what is doubtful, some is applied; of what is done, all is, once.
+        assert_eq!(done + unclear, 50_000);
+        // Some of the unclear writes are applied; each of the others is applied once.
         assert!((done..=50_000).contains(&applied));
-        // Versions tell that a request was lost, and so half of the doubts are settled.
+        // Versions tell that a request was lost, so half of the unclear writes become clear.
         let expected = if change == Versioned { 2_500 } else { 5_000 };
         assert!(
-            (expected - 300..expected + 300).contains(&doubtful),
-            "{doubtful}"
+            (expected - 300..expected + 300).contains(&unclear),
+            "{unclear}"
         );
     }
 }
