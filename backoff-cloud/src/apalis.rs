@@ -33,23 +33,30 @@
 //! |---|---|---|
 //! | wait | is put back into the storage, to run after the wait; then this run ends | `Ok` |
 //! | stop | is killed, with the reason and the error | `AbortError` |
-//! | (the storage refuses the job) | apalis repeats this run by its own rules | the storage's error |
+//! | wait, but the storage refuses the job three times | is taken again by apalis, as after a killed run | the storage's error |
 //!
-//! `Retry-After`, codes, `idempotent`, `max_attempts`, the deadline, budgets, a [`Rate`](crate::Policy) and log events
-//! hold as in a call. The deadline counts from the first run. No worker is held while the job waits, so
-//! [`Policy::max_retry_after`] may be hours.
+//! `Retry-After`, codes, `idempotent`, `max_attempts`, the deadline, a [`Rate`](crate::Policy) and log events hold as in
+//! a call. The deadline counts from the first run that ended. No run makes its call after the deadline, also if all
+//! workers were down meanwhile. A budget pays for each retry, and a success gives back what a first success gives. No
+//! worker is held while the job waits, so [`Policy::max_retry_after`] may be hours. A run waits for the turn of its
+//! rate in the worker.
 //!
 //! - **A wait ends at a whole second**, because a storage knows seconds: the time is rounded up. A storage looks for jobs
 //!   whose time has come only at its heartbeat (30 s), unless its poll interval is shorter.
 //! - **The failures and the time of the first run are in the job's metadata**, under the names `backoff.*`.
-//! - **Put back first, then acknowledged**: no job is lost. The job that is put back has an idempotency key (the id of the
-//!   first job and the number of failures), by which the storage refuses it the second time.
+//! - **Put back first, then acknowledged**: no job is lost. The job that is put back has an idempotency key: the id of the
+//!   first job, and the number of failures. If the same job is put back twice, the storage keeps only the first one.
+//!   Redis forgets a key at once unless its `Config` has an `idempotency_ttl`: set a time longer than the deadline.
 //! - **A run that was killed may have made its call.** Another worker takes the job up when the first worker has given no
-//!   sign for long enough. SQLite counts the run, so the job is put back as after a lost reply: it waits,
-//!   the run counts as a failure, and a policy with `idempotent(false)` ends the job. Redis does not count the run: it is
-//!   made again at once, also where the killed worker had put the job back. For a call that must not be made twice, give
-//!   each job an operation id in its arguments, by which the server recognises it.
-//! - An idempotency key of your own is that of the first job only.
+//!   sign for long enough. SQLite and PostgreSQL count the run, so the job is put back as after a lost reply: it waits,
+//!   the run counts as a failure, and a policy with `idempotent(false)` kills the job. If the first worker had put the
+//!   job back before it died, the next run takes place all the same: look for a job with the same `backoff.job`. Redis
+//!   does not count the run: the run is made again at once, and `max_attempts` does not limit a job that kills its
+//!   worker. For a call that must not be made twice, give each job an operation id in its arguments, by which the server
+//!   recognises the call.
+//! - **A storage counts a job as run when a worker has fetched it**, also if the run has not begun. A worker fetches ten
+//!   jobs at once: with `idempotent(false)`, set `batch_size(1)` in the storage's `Config`.
+//! - Your own idempotency key belongs to the first job only. The next runs have keys of this module.
 
 use apalis_core_1::{
     backend::TaskSink,
@@ -57,9 +64,16 @@ use apalis_core_1::{
     task::{ExecutionContext, Task, builder::TaskBuilder, from_request::FromRequest},
 };
 use backoff_core::{
-    __private::ForeignCall, Decision, Delivery, Fault, Policy, SavedRetry, StopReason, Tokio,
+    __private::ForeignCall, Decision, Delivery, Fault, Policy, SavedRetry, Sleep as _, StopReason,
+    Tokio,
 };
-use std::{convert::Infallible, error::Error, fmt, sync::Arc, time::SystemTime};
+use std::{
+    convert::Infallible,
+    error::Error,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 /// The job that a handler runs. Name it among the handler's arguments.
 #[derive(Clone, Debug)]
@@ -135,13 +149,16 @@ enum Failed<E> {
     Own(E),
     /// Nobody knows how far the run came.
     Killed,
+    /// The run began after the deadline.
+    Late,
 }
 
 impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failed::Own(error) => error.fmt(f),
-            Failed::Killed => f.write_str("the worker was killed in the middle of a run"),
+            Failed::Killed => f.write_str("the worker was killed, or the storage refused the job"),
+            Failed::Late => f.write_str("no worker was free before the deadline"),
         }
     }
 }
@@ -150,7 +167,7 @@ impl<E: Error + 'static> Error for Failed<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Failed::Own(error) => Some(error),
-            Failed::Killed => None,
+            Failed::Killed | Failed::Late => None,
         }
     }
 }
@@ -160,7 +177,7 @@ impl<E: Fault> Fault for Failed<E> {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Failed::Own(error) => Some(error),
-            Failed::Killed => None,
+            Failed::Killed | Failed::Late => None,
         }
     }
 
@@ -168,6 +185,7 @@ impl<E: Fault> Fault for Failed<E> {
         match self {
             Failed::Own(error) => error.delivery(),
             Failed::Killed => Some(Delivery::MaybeSent),
+            Failed::Late => None,
         }
     }
 }
@@ -197,6 +215,50 @@ impl<E: Error + 'static> Error for GaveUp<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.error)
     }
+}
+
+impl<E: Error + Send + Sync + 'static> GaveUp<E> {
+    /// The result of the handler by which apalis kills the job.
+    fn after(runs: u32, reason: StopReason, error: E) -> BoxDynError {
+        let gave_up = GaveUp {
+            runs,
+            reason,
+            error,
+        };
+        AbortError::new(gave_up).into()
+    }
+}
+
+/// The pauses between the attempts to put a job back.
+const PUT_BACK: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
+
+/// Puts the job back. SQLite and Redis ignore a job that is there already; PostgreSQL refuses it.
+async fn put_back<Args, S, Kind>(
+    storage: &mut S,
+    mut next: impl FnMut() -> Task<Args> + Send,
+) -> Result<(), BoxDynError>
+where
+    S: TaskSink<Args, Kind>,
+    S::Error: Error + Send + Sync + 'static,
+{
+    let mut pauses = PUT_BACK.iter();
+    loop {
+        let Err(error) = storage.push_task(next()).await else {
+            return Ok(());
+        };
+        if is_there_already(&error) {
+            return Ok(());
+        }
+        match pauses.next() {
+            Some(pause) => Tokio.sleep(*pause).await,
+            None => return Err(error.into()),
+        }
+    }
+}
+
+/// Whether the error names the index of the idempotency keys.
+fn is_there_already(error: &(dyn Error + 'static)) -> bool {
+    error.to_string().contains("idempotency_key") || error.source().is_some_and(is_there_already)
 }
 
 /// A run that a rate may count until it ends, or is dropped because the worker stops.
@@ -273,6 +335,13 @@ impl RescheduleExt for Policy {
             Failed::Killed
         } else {
             running.turn().await;
+            if saved.is_too_late(self, SystemTime::now()) {
+                let (reason, error) = (StopReason::Deadline, Failed::<E>::Late);
+                running
+                    .ends()
+                    .given_up(self, &Tokio, operation, &error, reason);
+                return Err(GaveUp::after(saved.failures, reason, error));
+            }
             match work(args.clone()).await {
                 Ok(()) => {
                     running.ends().succeeded::<E, _>(self, &Tokio, operation);
@@ -282,19 +351,12 @@ impl RescheduleExt for Policy {
             }
         };
         saved.failures = saved.failures.saturating_add(1);
-        let delay = match running.ends().failed(self, &Tokio, operation, &error) {
-            Decision::Wait(wait) => wait.delay,
-            Decision::Stop(reason) => {
-                let runs = saved.failures;
-                let gave_up = GaveUp {
-                    runs,
-                    reason,
-                    error,
-                };
-                return Err(AbortError::new(gave_up).into());
+        match running.ends().failed(self, &Tokio, operation, &error) {
+            Decision::Wait(wait) => {
+                let at = SystemTime::now() + wait.delay;
+                put_back(&mut storage, move || job.next(args.clone(), saved, at)).await
             }
-        };
-        let next = job.next(args, saved, SystemTime::now() + delay);
-        storage.push_task(next).await.map_err(BoxDynError::from)
+            Decision::Stop(reason) => Err(GaveUp::after(saved.failures, reason, error)),
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! The service that charges accounts: it throttles, fails, loses replies, and knows each operation by its id.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::extract::{self, Path};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use rand::rngs::SmallRng;
@@ -15,9 +16,9 @@ use rand::{RngExt as _, SeedableRng as _};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) requests: u32,
-    /// How often the charge was made. An operation id makes it once.
+    /// How often the charge was made: once for each operation id.
     pub(crate) charges: u32,
-    /// Requests after one that was applied: without the id, the charge would have been made again.
+    /// Requests with an id that was applied before: without the id, the charge would have been made again.
     pub(crate) repeated: u32,
     /// Requests before the time that a reply asked for.
     pub(crate) early: u32,
@@ -27,8 +28,15 @@ pub(crate) struct Seen {
     not_before: Option<Instant>,
 }
 
+struct State {
+    seen: Vec<Seen>,
+    /// The ids of the operations that were applied.
+    applied: HashSet<String>,
+    rng: SmallRng,
+}
+
 #[derive(Clone)]
-pub(crate) struct Ledger(Arc<Mutex<(Vec<Seen>, SmallRng)>>, Duration);
+pub(crate) struct Ledger(Arc<Mutex<State>>, Duration);
 
 /// The account of every hundredth operation is closed.
 const CLOSED: u32 = 100;
@@ -36,17 +44,20 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 impl Ledger {
     pub(crate) fn new(operations: u32, deadline: Duration) -> Self {
-        let seen = vec![Seen::default(); operations as usize];
-        let state = (seen, SmallRng::seed_from_u64(7));
+        let state = State {
+            seen: vec![Seen::default(); operations as usize],
+            applied: HashSet::new(),
+            rng: SmallRng::seed_from_u64(7),
+        };
         Ledger(Arc::new(Mutex::new(state)), deadline)
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
-        self.0.lock().expect("no panic").0.clone()
+        self.0.lock().expect("no panic").seen.clone()
     }
 
-    fn charge(&self, operation: u32) -> Response {
-        let (seen, rng) = &mut *self.0.lock().expect("no panic");
+    fn charge(&self, operation: u32, id: &str) -> Response {
+        let State { seen, applied, rng } = &mut *self.0.lock().expect("no panic");
         let Some(seen) = seen.get_mut(operation as usize) else {
             return StatusCode::NOT_FOUND.into_response();
         };
@@ -68,8 +79,10 @@ impl Ledger {
         if chance < 0.20 {
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
-        seen.repeated += u32::from(seen.charges > 0);
-        seen.charges = 1;
+        match applied.insert(id.to_owned()) {
+            true => seen.charges += 1,
+            false => seen.repeated += 1,
+        }
         match chance < 0.25 {
             // The reply is lost on its way.
             true => StatusCode::GATEWAY_TIMEOUT.into_response(),
@@ -79,9 +92,12 @@ impl Ledger {
 
     /// Serves until the program ends. Returns the address.
     pub(crate) async fn serve(&self) -> std::io::Result<String> {
-        let charge = async |State(ledger): State<Ledger>, Path(operation): Path<u32>| {
+        let charge = async |extract::State(ledger): extract::State<Ledger>,
+                            Path(operation): Path<u32>,
+                            headers: HeaderMap| {
             tokio::time::sleep(Duration::from_millis(10)).await;
-            ledger.charge(operation)
+            let id = headers.get("idempotency-key").map(|id| id.as_bytes());
+            ledger.charge(operation, &String::from_utf8_lossy(id.unwrap_or_default()))
         };
         let routes = Router::new()
             .route("/charge/{operation}", post(charge))

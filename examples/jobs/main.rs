@@ -8,6 +8,7 @@ mod picture;
 mod queue;
 mod worker;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -196,7 +197,7 @@ async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError>
         }
     }
     bar.abandon();
-    let (rows, is_wrong) = rows(options.jobs, &ledger, &emulator, storage.reasons().await?);
+    let (rows, is_wrong) = rows(options.jobs, &ledger, &emulator, storage.given_up().await?);
     Ok(Course {
         took: start.elapsed(),
         kills,
@@ -239,7 +240,7 @@ fn rows(
     jobs: u32,
     ledger: &Ledger,
     emulator: &Emulator,
-    reasons: std::collections::BTreeMap<String, u32>,
+    given_up: Vec<(Order, String)>,
 ) -> (Vec<Vec<String>>, bool) {
     let seen = ledger.seen();
     let sum = |of: fn(&ledger::Seen) -> u32| seen.iter().map(of).sum::<u32>();
@@ -252,16 +253,24 @@ fn rows(
             of_role.flat_map(|binding| binding["members"].as_array().cloned().unwrap_or_default());
         members.filter(|one| *one == member.as_str()).count() == 1
     };
-    let grants = (0..jobs).filter(|number| number % 2 == 0);
     let row = |what: &str, count: u32| vec![what.to_owned(), count.to_string()];
     let jobs_with =
         |is: fn(&ledger::Seen) -> bool| seen.iter().filter(|seen| is(seen)).count() as u32;
-    let (granted, charged) = (
-        grants.filter(is_there).count() as u32,
-        jobs_with(|seen| seen.charges > 0),
-    );
+    let granted: BTreeSet<u32> = (0..jobs)
+        .filter(|number| number % 2 == 0)
+        .filter(is_there)
+        .collect();
+    let mut reasons = BTreeMap::<&str, u32>::new();
+    for (_, reason) in &given_up {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let gave_up: BTreeSet<u32> = given_up.iter().map(|(order, _)| order.number()).collect();
+    let is_lost = |number: &u32| {
+        let is_done = granted.contains(number) || seen[*number as usize].charges > 0;
+        !is_done && !gave_up.contains(number)
+    };
     let mut rows = vec![
-        row("grants, done once", granted),
+        row("grants, done once", granted.len() as u32),
         row("charges, made once", jobs_with(|seen| seen.charges == 1)),
     ];
     rows.extend(
@@ -286,7 +295,7 @@ fn rows(
         ),
         (
             "jobs that were lost",
-            jobs.saturating_sub(granted + charged + reasons.values().sum::<u32>()),
+            (0..jobs).filter(is_lost).count() as u32,
         ),
     ];
     rows.extend(wrong.map(|(what, count)| row(what, count)));

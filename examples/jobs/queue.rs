@@ -1,6 +1,5 @@
 //! The storage of the jobs: SQLite, or Redis. What is left in it, and how jobs ended.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use apalis::prelude::{BoxDynError, TaskSink as _};
@@ -9,7 +8,7 @@ use apalis_sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteStorage};
 use sqlx_09 as sqlx;
 
 use crate::Where;
-use crate::worker::Order;
+use crate::worker::{DEADLINE, Order};
 
 #[derive(Clone)]
 pub(crate) enum Storage {
@@ -27,7 +26,8 @@ pub(crate) async fn open(places: &Where) -> Result<Storage, BoxDynError> {
         let config = apalis_redis::Config::default().queue("orders");
         let config = config
             .heartbeat_interval(HEARTBEAT)
-            .missed_heartbeats(MISSED);
+            .missed_heartbeats(MISSED)
+            .idempotency_ttl(Some(2 * DEADLINE));
         let connection = apalis_redis::connect(address.as_str()).await?;
         return Ok(Storage::Redis(
             RedisStorage::new(connection).with_config(config),
@@ -79,6 +79,7 @@ impl Storage {
                 let config = storage.get_config().clone();
                 let connection = storage.get_connection();
                 let mut counts = redis_1::pipe();
+                counts.atomic();
                 counts.hlen(config.job_data_hash());
                 counts
                     .scard(config.done_jobs_set())
@@ -89,35 +90,36 @@ impl Storage {
         })
     }
 
-    /// Why jobs were given up, and how many.
-    pub(crate) async fn reasons(&mut self) -> Result<BTreeMap<String, u32>, BoxDynError> {
-        let results: Vec<String> = match self {
+    /// The jobs that were given up, and why.
+    pub(crate) async fn given_up(&mut self) -> Result<Vec<(Order, String)>, BoxDynError> {
+        let killed: Vec<(Vec<u8>, String)> = match self {
             Storage::Sqlite(storage) => {
-                let results = "SELECT CAST(last_result AS TEXT) FROM Jobs WHERE status = 'Killed'";
-                sqlx::query_scalar(results)
-                    .fetch_all(storage.pool())
-                    .await?
+                let killed =
+                    "SELECT job, CAST(last_result AS TEXT) FROM Jobs WHERE status = 'Killed'";
+                sqlx::query_as(killed).fetch_all(storage.pool()).await?
             }
             Storage::Redis(storage) => {
                 let config = storage.get_config().clone();
                 let connection = storage.get_connection();
                 let dead = redis_1::Cmd::smembers(config.dead_jobs_set());
                 let dead: Vec<String> = dead.query_async(connection).await?;
-                let mut results = redis_1::pipe();
+                let mut killed = Vec::new();
                 for id in dead {
-                    results.hget(format!("{}:{id}", config.job_meta_hash()), "result");
+                    let mut one = redis_1::pipe();
+                    one.hget(config.job_data_hash(), &id);
+                    one.hget(format!("{}:{id}", config.job_meta_hash()), "result");
+                    killed.push(one.query_async(connection).await?);
                 }
-                results.query_async(connection).await?
+                killed
             }
         };
-        let mut reasons = BTreeMap::new();
-        for result in results {
+        let given_up = killed.into_iter().map(|(order, result)| {
             let reason = result
                 .split_once("): ")
                 .and_then(|(before, _)| before.rsplit_once('('));
             let reason = reason.map_or(result.as_str(), |(_, reason)| reason);
-            *reasons.entry(reason.to_owned()).or_default() += 1;
-        }
-        Ok(reasons)
+            Ok((serde_json::from_slice(&order)?, reason.to_owned()))
+        });
+        given_up.collect()
     }
 }

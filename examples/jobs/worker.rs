@@ -39,6 +39,13 @@ pub(crate) enum Order {
     Charge(u32),
 }
 
+impl Order {
+    pub(crate) fn number(self) -> u32 {
+        let (Order::Grant(number) | Order::Charge(number)) = self;
+        number
+    }
+}
+
 #[derive(Debug, Fault)]
 pub(crate) enum Failed {
     #[fault(forward)]

@@ -59,29 +59,33 @@
 //! assert!(matches!(next, Next::RunAt(_, SavedRetry { failures: 1, .. })));
 //! ```
 //!
-//! - Write the next run into the queue before you acknowledge this run. In the other order, a crash between the two
-//!   loses the job.
+//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first: in the other
+//!   order, a crash between the two loses the job. Give the next run a unique key, such as the id of the job with its
+//!   `failures`, so that a crash does not add a second copy of the job.
+//! - Before each run, ask [`is_too_late`](crate::SavedRetry::is_too_late): a queue can be late.
+//! - A run whose worker is killed reports no failure. Count such a run as one, or a job that kills its worker runs for
+//!   ever.
 //! - If the queue knows whole seconds, round the time up. Otherwise a job runs before its time.
 //! - The time is the clock of the machine. If that clock goes back, the deadline comes later, and no wait is shorter.
 //!
 //! # Queues that repeat by themselves
 //!
 //! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own.
-//! [`Policy::queue_settings`](crate::Policy::queue_settings) prints these settings for a policy, and which of its waits
-//! and limits the queue does not have:
+//! [`Policy::queue_settings`](crate::Policy::queue_settings) prints these settings for a policy, and names the rules that
+//! the queue does not have:
 //!
 //! ```
 //! println!("{}", backoff_cloud::memorystore::REQUEST.queue_settings());
 //! ```
 //!
-//! These rules are said in other words there:
+//! The queues have other names for these rules:
 //!
 //! | rule | [Cloud Tasks] | [Celery] | [Temporal] | [Step Functions] |
 //! |---|---|---|---|---|
-//! | `on` | each HTTP status but 2xx is repeated: return 2xx for a failure that shall end | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
+//! | `on` | every status except 2xx is repeated; return 2xx to end the job | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
 //! | `Retry-After` | considered, when your handler returns it with 429 or 503 | the task calls `self.retry(countdown=…)` | the next retry delay of an application failure | no |
 //! | `max_attempts` | with the first attempt | `max_retries`: without it | with the first attempt | `MaxAttempts`: without it |
-//! | `deadline` | instead of `max_attempts`: a task with both ends when both are reached | no | `schedule_to_close_timeout` | no: `TimeoutSeconds` limits one attempt |
+//! | `deadline` | instead of `max_attempts`: a task with both ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine; that of a state limits one attempt |
 //! | `idempotent` | no: a task may run twice | no: with `acks_late` a task may run twice | no: an activity may run twice | no |
 //!
 //! [Cloud Tasks]: https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig

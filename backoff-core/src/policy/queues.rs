@@ -41,9 +41,18 @@ fn seconds(nanos: u64) -> u64 {
 }
 
 /// The rules of the policy that a queue does not have: pairs of a rule and whether it is missing.
-fn without(f: &mut fmt::Formatter<'_>, rules: &[(&str, bool)]) -> fmt::Result {
+fn without(f: &mut fmt::Formatter<'_>, policy: &Policy, rules: &[(&str, bool)]) -> fmt::Result {
+    let in_no_queue = [
+        (
+            "the longer wait after throttling",
+            policy.throttled_base != NEVER,
+        ),
+        ("the budget", policy.budget.is_some()),
+        ("the rate", policy.shared_rate().is_some()),
+    ];
     let mut before = "; without ";
-    for (rule, _) in rules.iter().filter(|(_, is_missing)| *is_missing) {
+    let rules = rules.iter().chain(&in_no_queue);
+    for (rule, _) in rules.filter(|(_, is_missing)| *is_missing) {
         write!(f, "{before}{rule}")?;
         before = ", ";
     }
@@ -87,6 +96,7 @@ impl fmt::Display for QueueSettings<'_> {
         let second_limit = attempts.is_some() && has_deadline;
         without(
             f,
+            policy,
             &[
                 (GROWTH, no_doubling),
                 (JITTER, jitter),
@@ -105,6 +115,7 @@ impl fmt::Display for QueueSettings<'_> {
         }
         without(
             f,
+            policy,
             &[
                 (GROWTH, no_doubling),
                 (KIND, other_jitter),
@@ -123,7 +134,7 @@ impl fmt::Display for QueueSettings<'_> {
         if has_deadline {
             write!(f, ", schedule_to_close_timeout {deadline}")?;
         }
-        without(f, &[(GROWTH, no_growth), (JITTER, jitter)])?;
+        without(f, policy, &[(GROWTH, no_growth), (JITTER, jitter)])?;
 
         write!(
             f,
@@ -134,6 +145,7 @@ impl fmt::Display for QueueSettings<'_> {
         )?;
         without(
             f,
+            policy,
             &[
                 (GROWTH, no_growth),
                 (KIND, other_jitter),
@@ -201,6 +213,11 @@ mod tests {
                 .map(|line| line.split_once(": ").expect("a queue and its fields").1);
             assert_eq!(lines.collect::<Vec<_>>(), said);
         }
+        static BUDGET: crate::budget::Budget = crate::budget::Budget::aws();
+        let policy = plain.throttled_base(time(9_000)).budget(&BUDGET);
+        let text = policy.queue_settings().to_string();
+        let missing = "the longer wait after throttling, the budget";
+        assert!(text.lines().all(|line| line.ends_with(missing)), "{text}");
         // Celery's own policy is the settings that Celery has.
         let celery = Policy::celery(3).queue_settings().to_string();
         let line =

@@ -73,6 +73,14 @@ impl SavedRetry {
         Duration::from_millis(millis(now).saturating_sub(self.began_millis))
     }
 
+    /// Whether the deadline is over, so that no attempt may begin. The first attempt always may. Ask this before each
+    /// run, because a queue can be late.
+    pub fn is_too_late(&self, policy: &Policy, now: SystemTime) -> bool {
+        let elapsed = self.elapsed(now).min(LONGEST);
+        let state = RetryState::resumed(Duration::ZERO, self.failures);
+        state.is_too_late(policy, || elapsed)
+    }
+
     /// An attempt has failed: counts the failure, and decides whether and when another attempt follows, as every call
     /// with this policy does. The earlier waits are not known; where the next wait depends on them (decorrelated
     /// jitter), they are drawn again. A budget pays, and the payment is not given back.
@@ -175,6 +183,27 @@ mod tests {
                 "{failures} failures, {error:?}, at {now}"
             );
             assert_eq!(saved.failures, failures + 1);
+        }
+    }
+
+    #[test]
+    fn no_attempt_but_the_first_begins_after_the_deadline() {
+        for (failures, now, too_late) in [
+            (0, 2_000, false),
+            (1, 1_059, false),
+            (1, 1_061, true),
+            (1, 500, false),
+            (1, 1 << 40, true),
+        ] {
+            let saved = SavedRetry {
+                failures,
+                ..SavedRetry::begins(at(1_000))
+            };
+            assert_eq!(
+                saved.is_too_late(&POLICY, at(now)),
+                too_late,
+                "{failures}, {now}"
+            );
         }
     }
 

@@ -22,6 +22,7 @@ type Tested = Result<(), BoxDynError>;
 const POLICY: Policy = Policy::constant(Duration::from_millis(10))
     .jitter(Jitter::None)
     .max_attempts(3)
+    .deadline(Duration::from_secs(86_400))
     .max_retry_after(Duration::from_secs(7_200));
 
 /// So long a test waits at most. It is a net.
@@ -217,6 +218,62 @@ async fn jobs_that_wait_for_an_hour_hold_no_worker() -> Tested {
         .fetch_one(storage.pool())
         .await?;
     assert_eq!(waiting, 1_000);
+    Ok(())
+}
+
+/// A database with a job that has failed once and waits for an hour.
+async fn waiting(database: &Database) -> Result<(SqliteStorage<Call>, Runs), BoxDynError> {
+    let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
+    let script = vec![(503, Some(3_600))];
+    storage.push(Call { id: 7, script }).await?;
+    work(&storage, "first", &runs).await?;
+    Ok((storage, runs))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_worker_was_killed_after_it_was_put_back_is_there_once() -> Tested {
+    let database = Database::new("twice")?;
+    let (storage, runs) = waiting(&database).await?;
+    // As if the worker had been killed before it acknowledged the run.
+    for sql in [
+        "INSERT INTO Workers (id, worker_type, storage_name, last_seen) VALUES ('dead', 'calls', 'SqliteStorage', 0)",
+        "UPDATE Jobs SET status = 'Running', attempts = 0, lock_by = 'dead', done_at = NULL WHERE status = 'Done'",
+    ] {
+        assert_eq!(
+            sqlx::query(sql)
+                .execute(storage.pool())
+                .await?
+                .rows_affected(),
+            1
+        );
+    }
+    work(&storage, "second", &runs).await?;
+    assert_eq!(runs.lock().unwrap()[&7].len(), 1);
+    let jobs = "SELECT status, attempts FROM Jobs ORDER BY status";
+    let jobs: Vec<(String, i64)> = sqlx::query_as(jobs).fetch_all(storage.pool()).await?;
+    assert_eq!(jobs, [("Done".to_owned(), 2), ("Pending".to_owned(), 0)]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_run_makes_its_call_after_the_deadline() -> Tested {
+    let database = Database::new("late")?;
+    let (storage, runs) = waiting(&database).await?;
+    // As if all workers had been down for longer than the deadline.
+    let sql = "UPDATE Jobs SET run_at = 1, metadata = json_set(metadata, '$.\"backoff.began\"', '1000') \
+               WHERE status = 'Pending'";
+    assert_eq!(
+        sqlx::query(sql)
+            .execute(storage.pool())
+            .await?
+            .rows_affected(),
+        1
+    );
+    work(&storage, "second", &runs).await?;
+    assert_eq!(runs.lock().unwrap()[&7].len(), 1);
+    let killed = killed(storage.pool()).await?;
+    let end = "gave up after 1 run (deadline): no worker was free before the deadline";
+    assert!(killed[0].contains(end), "{killed:?}");
     Ok(())
 }
 
