@@ -45,7 +45,7 @@ impl Panel {
 /// What was measured along the x axis, or a bound that was computed.
 #[derive(Clone)]
 pub(crate) struct Line {
-    name: String,
+    pub(crate) name: String,
     /// `None` for a bound.
     number: Option<usize>,
     pub(crate) points: Vec<(f64, Mean)>,

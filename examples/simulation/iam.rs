@@ -19,6 +19,15 @@ use crate::strategies::{IAM, Strategy};
 const HOP: Duration = Duration::from_millis(250);
 const HOP_DEVIATION: Duration = Duration::from_millis(50);
 
+/// The strategies that are drawn; the others are in the table.
+const DRAWN: [&str; 5] = [
+    "exponential",
+    "Google's formula",
+    "full",
+    "paced by etags",
+    "combined by tens",
+];
+
 /// The means of one cell.
 struct Measured {
     /// In percent of all clients.
@@ -89,6 +98,9 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     drop(crew);
 
     let title = headline(clients, &gave_up);
+    for lines in [&mut gave_up, &mut calls, &mut slowest] {
+        lines.retain(|line| DRAWN.contains(&line.name.as_str()));
+    }
     let panel = |y, scale, lines| Panel {
         title: String::new(),
         x: Axis::new("clients", Scale::Logarithmic),
