@@ -9,7 +9,7 @@
 //!
 //! | situation | use | calls for 100 changes | time | figures |
 //! |---|---|---|---|---|
-//! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 14 ms | measured |
+//! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 15 ms | measured |
 //! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::many::Combining::version) | 72 | 0.5 s | simulated |
 //! | many processes (100) with one change each; the version is a number that counts the writes | [`update`](crate::Policy::update) with [`version`](crate::Retrying::version) | 1,656 | 2.6 s | simulated |
 //! | the same; the version can only be compared (an etag) | `update` with `version` | 1,592 | 3.3 s | simulated |
@@ -36,10 +36,10 @@
 //!
 //! | what the tasks do | calls | time | tasks that give up |
 //! |---|---|---|---|
-//! | the loop of IAM's guide, each task alone | 1,682 | 2.8 s | 59 |
-//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,329 | 1.6 s | 0 |
-//! | the same policy with `update(..).version(..)`, each task alone | 1,384 | 1.1 s | 0 |
-//! | combined (`iam::Members`) | 2 | 14 ms | 0 |
+//! | the loop of IAM's guide, each task alone | 1,624 | 2.8 s | 54 |
+//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,346 | 1.7 s | 0 |
+//! | the same policy with `update(..).version(..)`, each task alone | 1,341 | 1.3 s | 0 |
+//! | combined (`iam::Members`) | 2 | 15 ms | 0 |
 //!
 //! Make one [`iam::Members`](crate::iam::Members) for the process, and give a clone to each task; its page
 //! has this example. For any other resource there is `combine`, as in the next section.
