@@ -33,6 +33,9 @@
 //! # }
 //! ```
 //!
+//! No attempt begins after five minutes, and an attempt that runs is not cut. With `timeout = "300s"` in place of
+//! `deadline`, the call ends after five minutes, whatever the server does; then the error needs `From<TimedOut>`.
+//!
 //! Read on:
 //!
 //! - [`macro@retry`], the attribute, with the table of its keys;
