@@ -6,7 +6,7 @@ use examples::drawing::{
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::record::{Ending, Kind, Outcome};
+use crate::record::{Ending, Kind, Outcome, Story};
 
 /// The line between two calls of a writer.
 pub(crate) const WAIT: RGBColor = RGBColor(170, 170, 170);
@@ -82,8 +82,10 @@ pub(crate) fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending
     Ok(())
 }
 
-/// In two lines: the calls, and how a writer ends.
-pub(crate) fn legend(area: &Area) -> Drawn {
+/// In two lines: the calls, and how a writer ends. Only what is drawn.
+pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> + Clone) -> Drawn {
+    let has_call = |outcome| stories.clone().any(|story| story.answered(outcome) > 0);
+    let has_end = |ending| stories.clone().any(|story| story.ended(ending) > 0);
     const ROW: i32 = 14;
     let calls = [
         ("read", Kind::Read, Outcome::Done),
@@ -94,7 +96,7 @@ pub(crate) fn legend(area: &Area) -> Drawn {
     ];
     let y = 122;
     let mut x = 24;
-    for (name, kind, outcome) in calls {
+    for (name, kind, outcome) in calls.into_iter().filter(|call| has_call(call.2)) {
         let half = half(kind, ROW);
         fill(
             area,
@@ -115,7 +117,10 @@ pub(crate) fn legend(area: &Area) -> Drawn {
         Ending::Misled,
         Ending::GaveUp,
         Ending::Lost,
-    ] {
+    ]
+    .into_iter()
+    .filter(|ending| has_end(*ending))
+    {
         end_mark(area, (x + 8, y), ROW, ending)?;
         x = named(area, words(ending), (x, y))?;
     }

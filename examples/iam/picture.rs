@@ -50,7 +50,7 @@ pub(crate) fn draw(
         text(&page, circumstances, (24, 62), SMALL, FAINT, HPos::Left)?;
         let rows = format!("{ROWS} {SCALE}");
         text(&page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
-        legend(&page)?;
+        legend(&page, stories())?;
         for (way, runs) in ways.iter().enumerate() {
             let top = HEAD + panel * way as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
