@@ -38,14 +38,15 @@
 //! use backoff_cloud::{Decision, Fault, Policy, SavedRetry, Std, TimedOut};
 //! use std::time::{Duration, SystemTime};
 //!
-//! const POLICY: Policy = Policy::exponential().max_attempts(20).deadline(Duration::from_secs(86_400));
+//! const DAY: Duration = Duration::from_secs(86_400);
+//! const POLICY: Policy = Policy::exponential().max_attempts(20).deadline(DAY);
 //!
 //! enum Next {
 //!     RunAt(SystemTime, SavedRetry),
 //!     GiveUp,
 //! }
 //!
-//! /// After a failed run. The caller writes the result into the queue, and only then acknowledges this run.
+//! /// After a failed run. Write the result into the queue, then acknowledge this run.
 //! fn after_failure(mut retry: SavedRetry, error: &impl Fault) -> Next {
 //!     let now = SystemTime::now();
 //!     match retry.failed(&POLICY, error, now, &Std) {
