@@ -79,6 +79,9 @@ impl Drop for Guard {
 
 /// While the guard lives, the retries of this thread do not wait. Attempts, budget and deadline count
 /// as usual. Tasks that run on other threads of a runtime are not affected.
+///
+/// Use this for policies with `max_attempts`. With a deadline or a timeout alone, a call whose service stays down
+/// calls again without a pause until the real time is over: use [`VirtualTime`] or a paused clock there.
 pub fn instant() -> Guard {
     Guard::new(Retries::Instant)
 }

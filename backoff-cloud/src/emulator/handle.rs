@@ -15,8 +15,8 @@ use crate::iam::PlainPolicy;
 
 /// A running emulator, on its own port on 127.0.0.1.
 ///
-/// The emulator runs on its own thread and clock, so it serves blocking programs, any async runtime, and
-/// tests whose clock is paused. Dropping it stops the emulator, closes its connections, also stalled ones,
+/// The emulator runs on its own thread and clock, so it serves blocking programs and any async runtime.
+/// Do not pause the clock of a test that uses it: sockets need real time. Dropping it stops the emulator, closes its connections, also stalled ones,
 /// and waits for its thread.
 ///
 /// ```

@@ -42,6 +42,9 @@
 //! # Ok(()) }
 //! ```
 //!
+//! A `deadline` replaces the default limit of five attempts, also in a preset that has no limit of its own: name
+//! `max_attempts` too if you want both.
+//!
 //! The names of the rules are those of the [setters](crate::Policy) and of the keys of `#[retry]`.
 //! [`PolicySettings`](crate::PolicySettings) has a table of them.
 //!

@@ -86,7 +86,8 @@
 //! - The first wait is a random time up to 1 s, the next one up to 2 s, then 4 s, then 8 s.
 //! - If the service asks for a longer wait by `Retry-After`, the library waits that long, up to five
 //!   minutes.
-//! - After five attempts your program gets the error of the last one.
+//! - After five attempts your program gets the error of the last one. A `timeout` or a `deadline` replaces this limit:
+//!   write `max_attempts(5)` too if you want to keep the five.
 //! - An attempt ends if no reply has begun after ten minutes. Add `.attempt_timeout(..)` after `.json()` for a
 //!   shorter limit, as below. [Waits and limits](super::waits_and_limits) explains all limits.
 //!

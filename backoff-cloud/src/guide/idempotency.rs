@@ -37,8 +37,11 @@
 //!
 //! # A request that must not be made twice
 //!
-//! Such a call repeats only what was surely not applied. After any other failure the call ends at once,
-//! and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
+//! Such a call repeats only what was surely not applied. After any other failure that the policy would repeat, the
+//! call ends at once, and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). A failure that
+//! the policy would not repeat ends with `Permanent`, and that does not mean "not applied": a 200 whose body is not
+//! what `.json()` reads, a redirect and an unlisted 5xx may come after the order was made. Only a 4xx says no. If the
+//! service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
 //! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is
 //! there. The service here is the emulator, which needs a feature more: `features = ["http", "emulator"]`.
 //!

@@ -44,6 +44,8 @@
 //!     fn from(_: NotYet) -> Self { Error::NotYet }
 //! }
 //!
+//! /// Read from JSON, `done` needs `#[serde(default)]`: Google leaves it out until it is true. With `send`, write
+//! /// `POLICY.send(request).json::<Operation>().until(|operation| operation.done)`.
 //! struct Operation { done: bool, error: Option<String> }
 //!
 //! /// Your client; this one counts its calls. The second call fails, and the fourth one finds the end.

@@ -20,6 +20,10 @@
 //! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
 //! `RUST_LOG=info`. The waits are logged at `INFO`.
 //!
+//! With metrics-exporter-prometheus, call `set_enable_unit_suffix(true)` and `set_buckets(..)` of its builder before
+//! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
+//! `retry_call_duration_seconds_bucket` would never fire.
+//!
 //! | you want to | write |
 //! |---|---|
 //! | see each wait, and each call that was given up after a retry | the feature `tracing`, and a subscriber |
