@@ -6,6 +6,9 @@
 mod ledger;
 mod picture;
 mod queue;
+#[allow(dead_code, reason = "this program only starts it")]
+#[path = "../redis_failover/server.rs"]
+mod redis;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +20,7 @@ use apalis::prelude::BoxDynError;
 use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use clap::Parser;
 use examples::table::table;
-use examples::terminal::say;
+use examples::terminal::{save, say};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use ledger::Ledger;
@@ -89,20 +92,6 @@ impl Drop for Process {
     }
 }
 
-/// A Redis of this program's own.
-fn redis(folder: &Path) -> Result<(Process, String), BoxDynError> {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port();
-    let server = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--save", "", "--dir"])
-        .arg(folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("redis-server: {error}; apt-get install redis-server"))?;
-    Ok((Process(server), format!("redis://127.0.0.1:{port}")))
-}
-
 /// What came of the jobs.
 struct Course {
     took: Duration,
@@ -122,16 +111,12 @@ async fn run(options: &Options) -> Result<(), BoxDynError> {
     let course = course?;
     let (took, kills) = (course.took.as_secs_f64(), course.kills);
     say(&format!(
-        "\n{}\n{} jobs in {} ended after {took:.1} s; {kills} workers were killed.\n",
+        "\n{}\n{} jobs in {} ended after {took:.1} s; {kills} workers were killed.\n\n",
         table(&["what", "jobs or calls"], 1, &course.rows),
         options.jobs,
         course.storage,
     ))?;
-    if let Some(folder) = options.out.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(&options.out, picture::draw(&course, options.jobs)?)?;
-    say(&format!("\nPicture: {}\n", options.out.display()))?;
+    save(&options.out, &picture::draw(&course, options.jobs)?)?;
     if course.is_wrong {
         return Err("a job was lost, or a request was made that should not have been made".into());
     }
@@ -140,12 +125,14 @@ async fn run(options: &Options) -> Result<(), BoxDynError> {
 }
 
 async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError> {
-    let _redis;
-    let mut address = None;
-    if options.redis {
-        let (process, url) = redis(folder)?;
-        (_redis, address) = (process, Some(url));
-    }
+    let redis = match options.redis {
+        true => Some(
+            redis::Server::start(&[])
+                .await
+                .map_err(|error| format!("redis-server: {error}; apt-get install redis-server"))?,
+        ),
+        false => None,
+    };
     let busy = Reply::status(429).retry_after("2");
     let faults = Faults::none()
         .status(503, 0.05)
@@ -155,11 +142,13 @@ async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError>
     let ledger = Ledger::new(options.jobs, worker::DEADLINE);
     let places = Where {
         database: folder.join("jobs"),
-        redis: address,
+        redis: redis
+            .as_ref()
+            .map(|redis| format!("redis://127.0.0.1:{}", redis.port())),
         emulator: emulator.url().to_owned(),
         ledger: ledger.serve().await?,
     };
-    let mut storage = opened(&places).await?;
+    let mut storage = queue::open(&places).await?;
     storage.set_up().await?;
     let order = |number| {
         if number % 2 == 0 {
@@ -206,17 +195,6 @@ async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError>
         is_wrong,
         storage: if options.redis { "Redis" } else { "SQLite" },
     })
-}
-
-/// Redis needs a moment to come up.
-async fn opened(places: &Where) -> Result<queue::Storage, BoxDynError> {
-    for _ in 0..100 {
-        match queue::open(places).await {
-            Err(_) if places.redis.is_some() => tokio::time::sleep(Duration::from_millis(50)).await,
-            storage => return storage,
-        }
-    }
-    queue::open(places).await
 }
 
 /// A worker process. No name is used twice.

@@ -14,7 +14,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use examples::drawing::Drawn;
 use examples::table::table;
-use examples::terminal::say;
+use examples::terminal::{save, say};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -89,11 +89,10 @@ fn run(options: &Options) -> Drawn {
         "{name} {policy}.\n\n{}\n",
         table(&header, 0, &rows)
     ))?;
-    if let Some(folder) = options.out.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(&options.out, picture::draw(name, policy, &planned, &means)?)?;
-    say(&format!("Picture: {}\n", options.out.display()))?;
+    save(
+        &options.out,
+        &picture::draw(name, policy, &planned, &means)?,
+    )?;
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use backoff_cloud::memorystore::DATA;
 use clap::Parser;
 use examples::drawing::Drawn;
 use examples::table::table;
-use examples::terminal::say;
+use examples::terminal::{save, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use redis::RedisError;
 use redis_1 as redis;
@@ -219,11 +219,7 @@ async fn run(options: &Options) -> Drawn {
          idempotent(false) does not repeat a call\nthat may have been counted: so no call is \
          counted twice, and some calls fail.\n",
     )?;
-    if let Some(folder) = options.out.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    std::fs::write(&options.out, picture::draw(&stories)?)?;
-    say(&format!("Picture: {}\n", options.out.display()))?;
+    save(&options.out, &picture::draw(&stories)?)?;
     Ok(())
 }
 

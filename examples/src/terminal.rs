@@ -1,6 +1,7 @@
-//! Printing.
+//! What a program leaves behind: words and a picture.
 
 use std::io::{self, Write as _};
+use std::path::Path;
 
 /// Prints. Where nobody listens any more, as after `| head -1`, the program goes on: pictures are
 /// still drawn. `print!` would panic.
@@ -13,4 +14,16 @@ pub fn say(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         said => said,
     }
+}
+
+/// Writes the picture, into a new folder if need be, and says where it is.
+///
+/// # Errors
+/// When the folder or the file cannot be written.
+pub fn save(out: &Path, picture: &str) -> io::Result<()> {
+    if let Some(folder) = out.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(out, picture)?;
+    say(&format!("Picture: {}\n", out.display()))
 }
