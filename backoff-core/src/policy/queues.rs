@@ -72,8 +72,10 @@ impl fmt::Display for QueueSettings<'_> {
         let (no_growth, no_doubling) = (factor.is_none(), factor != Some(2.0));
         let factor = factor.unwrap_or(2.0);
         let jitter = policy.jitter != Spread::None;
-        let other_jitter =
-            jitter && !matches!(policy.jitter, Spread::Full | Spread::WholeSeconds(_));
+        let other_jitter = !matches!(
+            policy.jitter,
+            Spread::None | Spread::Full | Spread::WholeSeconds(_)
+        );
         let attempts = Some(policy.attempts()).filter(|attempts| *attempts != u32::MAX);
         let retries = attempts.map(|attempts| attempts - 1);
         let has_deadline = policy.deadline != NEVER;

@@ -221,6 +221,13 @@ async fn jobs_that_wait_for_an_hour_hold_no_worker() -> Tested {
     Ok(())
 }
 
+/// Changes one row of the database.
+async fn change_one(storage: &SqliteStorage<Call>, sql: &'static str) -> Tested {
+    let changed = sqlx::query(sql).execute(storage.pool()).await?;
+    assert_eq!(changed.rows_affected(), 1, "{sql}");
+    Ok(())
+}
+
 /// A database with a job that has failed once and waits for an hour.
 async fn waiting(database: &Database) -> Result<(SqliteStorage<Call>, Runs), BoxDynError> {
     let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
@@ -239,13 +246,7 @@ async fn a_job_whose_worker_was_killed_after_it_was_put_back_is_there_once() -> 
         "INSERT INTO Workers (id, worker_type, storage_name, last_seen) VALUES ('dead', 'calls', 'SqliteStorage', 0)",
         "UPDATE Jobs SET status = 'Running', attempts = 0, lock_by = 'dead', done_at = NULL WHERE status = 'Done'",
     ] {
-        assert_eq!(
-            sqlx::query(sql)
-                .execute(storage.pool())
-                .await?
-                .rows_affected(),
-            1
-        );
+        change_one(&storage, sql).await?;
     }
     work(&storage, "second", &runs).await?;
     assert_eq!(runs.lock().unwrap()[&7].len(), 1);
@@ -262,13 +263,7 @@ async fn no_run_makes_its_call_after_the_deadline() -> Tested {
     // As if all workers had been down for longer than the deadline.
     let sql = "UPDATE Jobs SET run_at = 1, metadata = json_set(metadata, '$.\"backoff.began\"', '1000') \
                WHERE status = 'Pending'";
-    assert_eq!(
-        sqlx::query(sql)
-            .execute(storage.pool())
-            .await?
-            .rows_affected(),
-        1
-    );
+    change_one(&storage, sql).await?;
     work(&storage, "second", &runs).await?;
     assert_eq!(runs.lock().unwrap()[&7].len(), 1);
     let killed = killed(storage.pool()).await?;
