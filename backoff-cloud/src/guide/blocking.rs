@@ -3,16 +3,16 @@
 //!
 //! ```sh
 //! cargo add backoff-cloud --no-default-features --features std,macros,ureq-3
-//! cargo add ureq@3
+//! cargo add ureq@3 thiserror
 //! ```
 //!
 //! These features bring no tokio. The feature `ureq-3` tells the policy what ureq's errors mean.
 //!
 //! # A program with a progress line
 //!
-//! [`blocking_with`](crate::Policy::blocking_with) calls a closure with the [`Attempt`](crate::Attempt), and
-//! sleeps on the thread between two calls. The hook of [`notify`](crate::Blocking::notify) writes each wait
-//! into one line of the terminal:
+//! The attribute works on functions without `async`. A wait sleeps on the thread. The hook
+//! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. The body is read
+//! within the attempt, so a body that is cut in the middle is read again:
 //!
 //! ```ignore
 #![doc = include_str!("examples/ureq.rs")]
@@ -25,18 +25,9 @@
 //! attempt 2 failed, next in 1.9s: io: Connection refused (os error 111)
 //! ```
 //!
-//! A response whose status is still 503 after the last attempt comes back as `Ok`, as from ureq without a
-//! retry. Its body is read after the call, so a connection that breaks there ends the program.
-//!
-//! # A function
-//!
-//! The attribute works on functions without `async`. Here the body is read within the attempt, so a
-//! connection that breaks in the middle of it is retried. The status is an error here, and ureq's error has
-//! no headers: the policy does not see `Retry-After`.
-//!
-//! ```ignore
-#![doc = include_str!("examples/ureq_function.rs")]
-//! ```
+//! The trait [`Fault`](trait@crate::Fault) gives a response the method `retry_after`, which reads the headers by
+//! [`hint::in_headers`](crate::hint::in_headers). To retry a closure in place of a function, write
+//! [`blocking_with`](crate::Policy::blocking_with).
 //!
 //! # Instead of `attempt_timeout` and `timeout`
 //!
