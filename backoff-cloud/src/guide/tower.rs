@@ -40,7 +40,8 @@
 //! # drop(response); Ok(()) }
 //! ```
 //!
-//! hyper-util:
+//! hyper-util. Its client has no time limit, so a server that does not answer holds the call for ever. Give each
+//! attempt [a limit](#a-limit-for-each-attempt):
 //!
 //! ```ignore
 #![doc = include_str!("examples/hyper.rs")]

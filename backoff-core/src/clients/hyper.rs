@@ -18,6 +18,13 @@ use std::error::Error as _;
 /// connection: perhaps applied. This includes a reply that is not HTTP and a failed upgrade. A misuse
 /// of hyper, or a failure of your own body, is permanent, even if the body's error alone would be
 /// retryable.
+///
+/// hyper has no time limit: a server that does not answer holds an attempt for ever. Set
+/// [`attempt_timeout`](crate::Retrying::attempt_timeout). An attempt that is cut cannot become a
+/// `hyper::Error`. So end the attempt with `.map_err(BoxError::from)`, where `BoxError` is
+/// `Box<dyn Error + Send + Sync>`: a policy finds the facts of hyper's error in the box. The
+/// [guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/tower/#around-a-client) has a
+/// program with hyper-util's client.
 impl Fault for hyper::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         // The source of these errors is a different failure: of the body, or of the previous request.
