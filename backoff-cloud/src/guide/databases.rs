@@ -26,9 +26,7 @@
 #![doc = include_str!("examples/sqlx.rs")]
 //! ```
 //!
-//! The deadline of the policy does not cut a statement that hangs. Add `timeout = "30s"` and a variant
-//! `TimedOut(#[from] TimedOut)` with `#[fault(forward)]` to the error, or set a limit in the database, such as
-//! `statement_timeout` of PostgreSQL.
+//! The deadline of the policy does not cut a statement that hangs. The `timeout` cuts it.
 //!
 //! What the function does outside of the transaction is not rolled back: send the mail, publish the message
 //! and change the cache after the function has returned.

@@ -1,4 +1,4 @@
-use backoff_cloud::{Fault, NotApplied, postgres, retry};
+use backoff_cloud::{Fault, NotApplied, TimedOut, postgres, retry};
 use sqlx::PgPool;
 
 #[derive(Debug, Fault)]
@@ -11,9 +11,18 @@ enum PayError {
     Commit(sqlx::Error),
     #[fault(permanent)]
     TooPoor,
+    /// The transaction took longer than the `timeout`. It was committed or not.
+    #[fault(forward)]
+    TimedOut(TimedOut),
 }
 
-#[retry(policy = postgres::TRANSACTION)]
+impl From<TimedOut> for PayError {
+    fn from(error: TimedOut) -> Self {
+        PayError::TimedOut(error)
+    }
+}
+
+#[retry(policy = postgres::TRANSACTION, timeout = "30s")]
 async fn pay(pool: &PgPool, account: i64, amount: i64) -> Result<(), PayError> {
     let before = |error| PayError::Before(NotApplied(error));
     // Each attempt begins, reads and decides anew.
