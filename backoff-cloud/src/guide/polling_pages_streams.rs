@@ -14,11 +14,13 @@
 //! the call waits and asks again. Such a value counts as an attempt and costs no budget. So the policy needs
 //! a deadline or enough attempts, and waits that fit the operation:
 //! [`memorystore::OPERATION`](crate::memorystore::OPERATION) begins with 5 s, and ends after two hours.
+//! This program needs the feature `http`, and serde with `derive`:
 //!
-#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
-#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
-//! use backoff_cloud::{Fault, Jitter, NotYet, Policy};
-//! use std::{cell::Cell, time::Duration};
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{Jitter, Policy, http::SendExt as _};
+//! use serde::Deserialize;
+//! use std::{error::Error, time::Duration};
 //!
 //! const POLLING: Policy = Policy::exponential()
 //!     .base(Duration::from_secs(2))
@@ -27,60 +29,34 @@
 //!     .jitter(Jitter::Equal) // full jitter would ask again at once now and then
 //!     .deadline(Duration::from_secs(600));
 //!
-//! #[derive(Debug, Fault)]
-//! enum Error {
-//!     /// The request failed.
-//!     #[fault(status = status)]
-//!     Status { status: u16 },
-//!     /// The deadline was over before the operation was done.
-//!     #[fault(pending)]
-//!     NotYet,
-//!     /// The operation is done, and it has failed.
-//!     #[fault(permanent)]
-//!     Failed(String),
+//! #[derive(Deserialize)]
+//! struct Operation {
+//!     #[serde(default)] // Google leaves `done` out until it is true
+//!     done: bool,
+//!     error: Option<serde_json::Value>,
 //! }
 //!
-//! impl From<NotYet> for Error {
-//!     fn from(_: NotYet) -> Self { Error::NotYet }
-//! }
-//!
-//! /// Read from JSON, `done` needs `#[serde(default)]`: Google leaves it out until it is true. With `send`, write
-//! /// `POLICY.send(request).json::<Operation>().until(|operation| operation.done)`.
-//! struct Operation { done: bool, error: Option<String> }
-//!
-//! /// Your client; this one counts its calls. The second call fails, and the fourth one finds the end.
-//! struct Client(Cell<u32>);
-//! impl Client {
-//!     async fn operation(&self, _name: &str) -> Result<Operation, Error> {
-//!         self.0.set(self.0.get() + 1);
-//!         match self.0.get() {
-//!             2 => Err(Error::Status { status: 503 }),
-//!             calls => Ok(Operation { done: calls == 4, error: None }),
-//!         }
-//!     }
-//! }
-//!
-//! async fn finished(client: &Client, name: &str) -> Result<Operation, Error> {
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn Error>> {
+//!     let url = std::env::args().nth(1).ok_or("the address of an operation")?;
 //!     let operation = POLLING
-//!         .retry(|| client.operation(name))
+//!         .send(reqwest::Client::new().get(url))
+//!         .json::<Operation>()
+//!         .attempt_timeout(Duration::from_secs(10))
 //!         .until(|operation| operation.done)
 //!         .await?;
 //!     // Done does not mean well done.
 //!     match operation.error {
-//!         Some(error) => Err(Error::Failed(error)),
-//!         None => Ok(operation),
+//!         Some(error) => Err(format!("the operation failed: {error}").into()),
+//!         None => Ok(()),
 //!     }
 //! }
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! # let client = Client(Default::default());
-//! # assert!(finished(&client, "o").await.unwrap().done);
-//! # assert_eq!(client.0.get(), 4);
-//! # }
 //! ```
 //!
 //! The same loop takes care of both: a 503 is a failure and follows the policy's codes; "not yet" is waited
-//! for. The deadline bounds the polling and not the operation, which goes on without its caller.
+//! for. At the deadline the call ends with an `ApiError` made from [`NotYet`](crate::NotYet), of the kind
+//! [`Pending`](crate::FaultKind::Pending). `until` after `retry` needs `From<NotYet>` for your own error. The
+//! deadline bounds the polling and not the operation, which goes on without its caller.
 //!
 //! The request that *begins* the operation is a call of its own. A begin that is repeated may begin two
 //! operations: use `.idempotent(false)` there, or send a request id ([`Attempt::id`](crate::Attempt::id)).
