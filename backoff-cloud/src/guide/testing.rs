@@ -13,6 +13,8 @@
 //! | you test | use |
 //! |---|---|
 //! | async code on tokio | `#[tokio::test(start_paused = true)]`: waits take no time, and deadlines count them |
+//! | a call that hangs | a future that is pending, under the same clock |
+//! | an HTTP client, against a server that fails twice | a `TcpListener`, with `testing::instant()` |
 //! | code of which the waits are not your subject, with `max_attempts` in its policy | `testing::instant()`: no wait lasts |
 //! | what the program does with the first error | `testing::off()`: one attempt |
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
@@ -22,37 +24,81 @@
 //!
 //! # Async code under tokio's paused clock
 //!
-//! Tokio moves its paused clock forward when every task waits. An hour of retries is over at once, and the
-//! deadline, `timeout` and `attempt_timeout` count the hour.
+//! Tokio moves its paused clock forward when every task waits. A minute of retries is over at once, and the
+//! deadline, `timeout` and `attempt_timeout` count the minute. A call that hangs is a future that is always pending:
 //!
 #![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
 #![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
 //! use backoff_cloud::{TimedOut, retry};
-//! use std::{cell::Cell, time::Duration};
+//! use std::{cell::Cell, future::pending};
 //! use tokio::time::Instant;
 //!
-//! #[retry(base = "1s", jitter = none, max_backoff = "20m", deadline = "1h")]
-//! async fn sync(calls: &Cell<u32>) -> Result<(), TimedOut> {
-//!     calls.set(calls.get() + 1);
-//!     Err(TimedOut::new(Duration::from_secs(1)))
+//! /// Takes the call as an argument, so that a test can give another one.
+//! #[retry(base = "1s", jitter = none, attempt_timeout = "10s", timeout = "60s")]
+//! async fn read(get: impl AsyncFn() -> Result<String, TimedOut>) -> Result<String, TimedOut> {
+//!     get().await
 //! }
 //!
 //! // In a test, write #[tokio::test(start_paused = true)] here.
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! async fn gives_up_within_the_hour() {
+//! async fn ends_a_call_that_hangs() {
 //!     let (calls, begin) = (Cell::new(0), Instant::now());
-//!     assert!(sync(&calls).await.is_err());
-//!     // 1 + 2 + 4 + … + 1024 s, and 1200 s more; another 1200 s would end after the hour.
-//!     assert_eq!(calls.get(), 13);
-//!     assert_eq!(begin.elapsed().as_secs(), 2047 + 1200);
+//!     let hangs = async || { calls.set(calls.get() + 1); pending().await };
+//!     assert!(read(hangs).await.is_err());
+//!     // Four attempts of 10 s, waits of 1 + 2 + 4 + 8 s between them, and a fifth attempt until the 60th second.
+//!     assert_eq!(calls.get(), 5);
+//!     assert_eq!(begin.elapsed().as_secs(), 60);
 //! }
-//! # gives_up_within_the_hour();
+//! # ends_a_call_that_hangs();
 //! ```
 //!
 //! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle,
 //! and moves the clock to the next timer. A timeout of 10 s then ends the attempt at once: "the attempt was
 //! cut after 10s". There use real time and
 //! short waits (`POLICY.scaled(0.001)`), or `testing::instant()`.
+//!
+//! # A server that fails twice
+//!
+//! A listener of the standard library answers each connection with the next status, and `testing::instant()` leaves
+//! the waits out:
+//!
+#![cfg_attr(all(feature = "testing", feature = "http"), doc = "```")]
+#![cfg_attr(not(all(feature = "testing", feature = "http")), doc = "```ignore")]
+//! use backoff_cloud::{http::SendExt as _, plain_http, testing};
+//! use std::io::{self, BufRead as _, BufReader, Write as _};
+//! use std::{net::TcpListener, thread};
+//!
+//! fn server(statuses: &'static [u16]) -> io::Result<String> {
+//!     let listener = TcpListener::bind("127.0.0.1:0")?;
+//!     let url = format!("http://{}/", listener.local_addr()?);
+//!     thread::spawn(move || -> io::Result<()> {
+//!         for status in statuses {
+//!             let (mut stream, _) = listener.accept()?;
+//!             let head = BufReader::new(&stream).lines();
+//!             head.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
+//!             let headers = "content-length: 2\r\nconnection: close";
+//!             write!(stream, "HTTP/1.1 {status} \r\n{headers}\r\n\r\nok")?;
+//!         }
+//!         Ok(())
+//!     });
+//!     Ok(url)
+//! }
+//!
+//! // In a test, write #[tokio::test] here.
+//! # #[tokio::main(flavor = "current_thread")]
+//! async fn the_third_attempt_succeeds() {
+//!     # let _ = rustls::crypto::ring::default_provider().install_default();
+//!     let _instant = testing::instant();
+//!     let request = reqwest::Client::new().get(server(&[503, 503, 200]).unwrap());
+//!     let reply = plain_http::BY_METHOD.send(request).text().reported().await;
+//!     let (text, report) = reply.unwrap();
+//!     assert_eq!((text.as_str(), report.attempts), ("ok", 3));
+//! }
+//! # the_third_attempt_succeeds();
+//! ```
+//!
+//! A listener that accepts no connection is a server that hangs: test it with an `attempt_timeout` of some
+//! milliseconds.
 //!
 //! # Waits that do not last, and no retries
 //!
