@@ -26,18 +26,51 @@ type Token = Pin<Box<dyn Future<Output = Result<String, ApiError>> + Send>>;
 /// Unknown fields of a policy are kept. Use a client that does not retry by itself:
 /// `reqwest::Client::builder().retry(reqwest::retry::never())`.
 ///
+/// Most services want a token. This program keeps a token until a minute before it expires:
+///
 /// ```no_run
-/// use backoff_cloud::{http::ApiError, iam::{self, Rest}};
-/// # async fn token() -> Result<String, ApiError> { Ok("t".into()) }
+/// use backoff_cloud::{http::{self, ApiError}, iam::{self, Rest}};
+/// use serde::Deserialize;
+/// use std::{sync::Arc, time::{Duration, Instant}};
+/// use tokio::sync::Mutex;
+///
+/// #[derive(Deserialize)]
+/// struct Token { access_token: String, expires_in: u64 }
+///
+/// /// Tokens of the metadata server, which each machine in Google Cloud has.
+/// struct Tokens { client: reqwest::Client, kept: Mutex<Option<(String, Instant)>> }
+///
+/// impl Tokens {
+///     async fn token(&self) -> Result<String, ApiError> {
+///         let mut kept = self.kept.lock().await; // one request for all who wait
+///         if let Some((token, end)) = &*kept && Instant::now() < *end {
+///             return Ok(token.clone());
+///         }
+///         let url = "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token";
+///         let request = self.client.get(url).header("metadata-flavor", "Google");
+///         let reply = request.timeout(Duration::from_secs(10)).send().await?;
+///         let Token { access_token, expires_in } = http::json(reply).await?;
+///         let end = Instant::now() + Duration::from_secs(expires_in.saturating_sub(60));
+///         *kept = Some((access_token.clone(), end));
+///         Ok(access_token)
+///     }
+/// }
 ///
 /// # async fn f() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
+/// let tokens = Arc::new(Tokens { client: client.clone(), kept: Mutex::default() });
+/// let token = move || {
+///     let tokens = tokens.clone();
+///     async move { tokens.token().await }
+/// };
 /// let projects = Rest::new(client.clone(), "https://cloudresourcemanager.googleapis.com/v3")
-///     .token(|| async { token().await });
+///     .token(token.clone());
 /// iam::add(&projects, "projects/p", "roles/viewer", "user:ann@example.com").await?;
 ///
 /// // These services read a policy with GET.
-/// let secrets = Rest::new(client, "https://secretmanager.googleapis.com/v1").read_by_get();
+/// let secrets = Rest::new(client, "https://secretmanager.googleapis.com/v1")
+///     .read_by_get()
+///     .token(token);
 /// iam::remove(&secrets, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 /// # Ok(()) }
 /// ```
@@ -81,8 +114,10 @@ impl Rest {
         self
     }
 
-    /// Calls this function for an access token before each request, and sends the token as a bearer. An
-    /// error of the function counts as an error of the request.
+    /// Calls this function for an access token before each request, and sends the token as a bearer. So keep a token
+    /// until it expires, as in [the example](Self). An [`ApiError`] of the function counts as an error of the request.
+    /// `?` makes an `ApiError` of a `reqwest::Error`. Of the error of another library, make one with
+    /// [`ApiError::new`]: with the status 503 the policies repeat the attempt, with 401 they do not.
     #[must_use]
     pub fn token<F, Fut>(mut self, token: F) -> Self
     where
