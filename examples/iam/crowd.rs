@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use backoff_cloud::emulator::Emulator;
+use examples::stats::Mean;
 use examples::table::table;
 use examples::terminal::say;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,39 +23,33 @@ const AT_ONCE: u16 = 100;
 /// How long the service thinks about a call.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// A crowd of one size in one way, as a mean of some runs.
+/// A crowd of one size in one way: means of some runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Point {
     pub(crate) tasks: f64,
-    pub(crate) reads: f64,
-    pub(crate) writes: f64,
-    pub(crate) conflicts: f64,
-    pub(crate) seconds: f64,
-    pub(crate) gave_up: f64,
+    pub(crate) reads: Mean,
+    pub(crate) writes: Mean,
+    pub(crate) conflicts: Mean,
+    /// Reads and writes.
+    pub(crate) calls: Mean,
+    /// Until the last task is done.
+    pub(crate) milliseconds: Mean,
+    pub(crate) gave_up: Mean,
 }
 
 impl Point {
     /// `None` of no runs.
     fn mean(stories: &[Story]) -> Option<Self> {
-        let tasks = stories.first()?.writers() as f64;
-        let runs = stories.len() as f64;
-        let mean = |of: &dyn Fn(&Story) -> f64| stories.iter().map(of).sum::<f64>() / runs;
+        let mean = |of: &dyn Fn(&Story) -> usize| Mean::of(stories.iter().map(|it| of(it) as f64));
         Some(Self {
-            tasks,
-            reads: mean(&|story| story.of_kind(Kind::Read) as f64),
-            writes: mean(&|story| story.of_kind(Kind::Write) as f64),
-            conflicts: mean(&|story| story.answered(Outcome::Conflict) as f64),
-            seconds: mean(&|story| story.took.as_secs_f64()),
-            gave_up: mean(&|story| story.gave_up() as f64),
+            tasks: stories.first()?.writers() as f64,
+            reads: mean(&|story| story.of_kind(Kind::Read))?,
+            writes: mean(&|story| story.of_kind(Kind::Write))?,
+            conflicts: mean(&|story| story.answered(Outcome::Conflict))?,
+            calls: mean(&|story| story.calls.len())?,
+            milliseconds: Mean::of(stories.iter().map(|it| it.took.as_secs_f64() * 1e3))?,
+            gave_up: mean(&Story::gave_up)?,
         })
-    }
-
-    pub(crate) fn calls(&self) -> f64 {
-        self.reads + self.writes
-    }
-
-    pub(crate) fn milliseconds(&self) -> f64 {
-        self.seconds * 1_000.0
     }
 }
 
@@ -203,15 +198,15 @@ fn in_words(curves: &[Curve]) -> String {
 }
 
 fn row(way: Way, point: &Point) -> Vec<String> {
-    let number = |number: f64| format!("{number:.1}");
+    let number = |mean: Mean| format!("{:.1}", mean.mean);
     vec![
         way.title().to_owned(),
         point.tasks.to_string(),
         number(point.reads),
         number(point.writes),
         number(point.conflicts),
-        number(point.calls()),
-        format!("{:.3} s", point.seconds),
+        number(point.calls),
+        format!("{:.3} s", point.milliseconds.mean / 1e3),
         number(point.gave_up),
     ]
 }
@@ -229,16 +224,16 @@ mod tests {
         let curves = measure(&[1, 8], 1, pace).await.unwrap();
         for curve in &curves {
             // Alone, every way costs one read and one write.
-            assert_eq!(curve.points[0].calls(), 2.0, "{:?}", curve.way);
-            assert_eq!(curve.points[1].gave_up, 0.0, "{:?}", curve.way);
+            assert_eq!(curve.points[0].calls.mean, 2.0, "{:?}", curve.way);
+            assert_eq!(curve.points[1].gave_up.mean, 0.0, "{:?}", curve.way);
             if curve.way != Way::Combined {
-                assert!(curve.points[1].calls() > 16.0, "{:?}", curve.way);
+                assert!(curve.points[1].calls.mean > 16.0, "{:?}", curve.way);
             }
         }
         let combined = curves.last().unwrap();
         // One thread: the changes wait while the first read is under way.
         assert_eq!(
-            (combined.way, combined.points[1].calls()),
+            (combined.way, combined.points[1].calls.mean),
             (Way::Combined, 2.0)
         );
         let words = in_words(&curves);

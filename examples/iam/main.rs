@@ -1,8 +1,7 @@
 //! Writers change one IAM policy at the same time over real HTTP. Six ways run side by side, while
 //! the service throttles, fails and conflicts: no retry, the write alone retried, the whole function
 //! retried without jitter, with backon's jitter, with IAM's own policy, and all changes combined. Then
-//! four ways meet crowds of different sizes. With `processes`, the writers are processes of their
-//! own.
+//! four ways meet crowds of different sizes.
 //!
 //! `ways.rs` is what a program would contain; the rest is the demonstration around it.
 
@@ -11,7 +10,6 @@ mod crowd;
 mod curves;
 mod marks;
 mod picture;
-mod processes;
 mod record;
 mod runs;
 mod side_by_side;
@@ -19,7 +17,6 @@ mod table;
 mod tell;
 mod way;
 mod ways;
-mod writer;
 
 use std::error::Error as StdError;
 use std::fs;
@@ -27,7 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, ValueEnum};
 use examples::terminal::say;
 
 use crate::client::Pace;
@@ -43,11 +40,8 @@ const SHORTENED: f64 = 0.01;
 /// and with IAM's own policy, and combined into few calls. Then crowds of different sizes do, in four ways. Prints
 /// tables and draws two pictures.
 #[derive(Debug, Parser)]
-#[command(name = "iam", args_conflicts_with_subcommands = true)]
+#[command(name = "iam")]
 struct Options {
-    #[command(subcommand)]
-    what: Option<What>,
-
     /// How many writers there are
     #[arg(long, value_name = "N", default_value_t = 16,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -90,15 +84,6 @@ struct Options {
     /// Where to draw the first picture; the second is drawn beside it, with `-crowd` in its name
     #[arg(long, value_name = "FILE", default_value = "out/iam.svg")]
     out: PathBuf,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// The writers are processes, each of which combines its own changes
-    Processes(processes::Options),
-    /// One of these processes
-    #[command(hide = true)]
-    Writer(writer::Options),
 }
 
 impl Options {
@@ -147,14 +132,6 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    match &options.what {
-        None => pictures(options).await,
-        Some(What::Processes(options)) => processes::show(options),
-        Some(What::Writer(options)) => writer::run(options).await,
-    }
-}
-
-async fn pictures(options: &Options) -> Result<(), Error> {
     prepare(&options.out)?;
     let crowd = beside(&options.out, "-crowd");
     let draws_crowd = !options.real_time;
@@ -218,11 +195,6 @@ mod tests {
             "--tasks=0,1",
             "--runs=0",
             "--seeds=0",
-            "--writers=2 processes",
-            "processes --processes=0",
-            "processes --changes=0",
-            "processes --rounds=0",
-            "processes --base=-1",
         ] {
             let options = ["iam"].into_iter().chain(wrong.split(' '));
             assert!(Options::try_parse_from(options).is_err(), "{wrong}");

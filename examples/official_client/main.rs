@@ -1,10 +1,7 @@
 //! Uses Google's own Secret Manager client while the service conflicts and fails: with a policy inside the
 //! client, with one call that adds a member (`iam::add`), and with a read-modify-write under the attribute.
-//! `contest` compares `iam::add` with the loop that Google's guide shows.
 
 mod client;
-mod contest;
-mod guide;
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -12,7 +9,6 @@ use std::time::Duration;
 use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::gax::WithPolicy as _;
 use backoff_cloud::{Policy, Updated, iam, retry};
-use clap::{Parser, Subcommand};
 use examples::terminal::say;
 use google_cloud_gax_1 as gax;
 use google_cloud_iam_v1::model::{Binding, Policy as IamPolicy};
@@ -31,29 +27,8 @@ const READ_MODIFY_WRITE: Policy = iam::READ_MODIFY_WRITE
     .deadline(Duration::from_secs(300));
 const REQUEST: Policy = Policy::exponential().scaled(0.01);
 
-/// Google's own Secret Manager client retries by policies of this library. The service is an emulator.
-#[derive(Debug, Parser)]
-#[command(name = "official_client")]
-struct Options {
-    #[command(subcommand)]
-    what: Option<What>,
-}
-
-#[derive(Debug, Subcommand)]
-enum What {
-    /// Many writers change one policy: compares `iam::add` with the loop of Google's guide
-    Contest(contest::Options),
-}
-
 #[tokio::main]
 async fn main() -> Result<(), Error> {
-    match Options::parse().what {
-        Some(What::Contest(options)) => contest::run(&options).await,
-        None => demonstrate().await,
-    }
-}
-
-async fn demonstrate() -> Result<(), Error> {
     let emulator = Emulator::start()?;
     let client = client::connect(&emulator, |builder| builder.with_policy(REQUEST)).await?;
 
@@ -132,9 +107,3 @@ async fn rename(client: &SecretManagerService, from: &str, to: &str) -> gax::Res
     .send()
     .await
 }
-
-/// The factor for IAM's waits in the contest: a call takes 5 ms here, and some 250 ms in the world of
-/// IAM's documentation.
-const SCALE: f64 = 0.02;
-/// How long the emulator takes to answer a call.
-const LATENCY: Duration = Duration::from_millis(5);

@@ -1,6 +1,5 @@
 //! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and three of
-//! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. The means are held
-//! against [`published`] ones.
+//! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. A test compares the means with published ones.
 
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use crate::Error;
 use crate::axis::{Axis, Scale};
 use crate::chart::{Chart, Line, Panel};
 use crate::measured::{Measured, measure};
-use crate::published;
 use crate::results::{Cell, Findings, Results};
 use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
@@ -18,8 +16,6 @@ use crate::strategies::{COMBINED, COMPARED, CONTENTION, FULL, Strategy};
 pub(crate) const HOP: Duration = Duration::from_millis(10);
 pub(crate) const HOP_DEVIATION: Duration = Duration::from_millis(2);
 
-/// With fewer seeds the standard errors are too uncertain to compare means by.
-const COMPARABLE: u64 = 100;
 /// The strategies that are ranked by their calls.
 const JITTERS: [&str; 3] = ["full", "equal", "decorrelated"];
 
@@ -44,7 +40,6 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         measures: &[CALLS, COMPLETION, READS, PRODUCT],
         cells: Vec::new(),
     };
-    let mut distances = Vec::new();
     let mut calls_of = lines("one call each", clients.iter().map(|&n| (n, f64::from(n))));
     let mut completion_of = lines(
         "one after the other",
@@ -57,14 +52,6 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
             let Measured {
                 calls, completion, ..
             } = measured;
-            let published = published::find(number, strategy.name);
-            let compared = published.filter(|_| seeds >= COMPARABLE);
-            distances.push(compared.map(|published| {
-                [
-                    calls.distance(published.calls),
-                    completion.distance(published.completion),
-                ]
-            }));
             calls_of[index].points.push((number.into(), calls));
             completion_of[index]
                 .points
@@ -78,7 +65,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         }
     }
     drop(crew);
-    let remarks = remarks(&compared(&distances, seeds), &fewest(clients, &calls_of));
+    let remarks = remarks(&fewest(clients, &calls_of));
 
     let subtitle = format!(
         "Clients that write one row with optimistic concurrency: hops of |N(10, 2)| ms, base \
@@ -98,7 +85,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
     };
     Ok(Findings {
         title: format!("Clients that write one row at the same time, {seeds} seeds."),
-        table: table(&results, &distances),
+        table: results.table(),
         remarks,
         csv: results.csv(),
         charts: vec![
@@ -150,27 +137,9 @@ fn lines(bound: &str, least: impl Iterator<Item = (u32, f64)>) -> Vec<Line> {
         .collect()
 }
 
-/// The results, and how many standard errors they are away from the published ones.
-fn table(results: &Results, distances: &[Option<[f64; 2]>]) -> String {
-    let mut header = results.header();
-    header.insert(3, "off");
-    header.insert(5, "off");
-    let mut rows = results.rows();
-    let cells = rows.iter_mut().filter(|row| !row.is_empty());
-    for (row, distance) in cells.zip(distances) {
-        let off = |measure: usize| match distance {
-            Some(distance) => format!("{:+.1}", distance[measure]),
-            None => "–".to_owned(),
-        };
-        row.insert(3, off(0));
-        row.insert(5, off(1));
-    }
-    examples::table::table(&header, 2, &rows)
-}
-
-fn remarks(compared: &str, fewest: &str) -> String {
+fn remarks(fewest: &str) -> String {
     format!(
-        "{compared}{fewest}\
+        "{fewest}\
          calls: writes. N clients need at least N. AWS' article counts (N + 1) * N / 2 without backoff: \
          there all clients\n       move in lock step, and one of them succeeds each time. That is 55 for 10 \
          clients and 20,100 for 200. The model's\n       hops differ, so its clients fall out of step, and \
@@ -208,36 +177,10 @@ fn fewest(clients: &[u32], calls_of: &[Line]) -> String {
     )
 }
 
-/// How far the means are from the published ones.
-fn compared(distances: &[Option<[f64; 2]>], seeds: u64) -> String {
-    if seeds < COMPARABLE {
-        return format!(
-            "Not compared with the published means: that takes at least {COMPARABLE} seeds.\n"
-        );
-    }
-    let distances: Vec<_> = distances.iter().flatten().flatten().copied().collect();
-    let Some(furthest) = distances
-        .iter()
-        .copied()
-        .max_by(|one, other| one.abs().total_cmp(&other.abs()))
-    else {
-        return "None of these numbers of clients is among the published ones.\n".to_owned();
-    };
-    let beyond = distances
-        .iter()
-        .filter(|distance| distance.abs() > 3.0)
-        .count();
-    format!(
-        "off: standard errors (of both) between this mean and the published one. {} of {} means \
-         are more than 3 off; the furthest is {furthest:+.1} off.\n",
-        beyond,
-        distances.len(),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::published;
     use crate::stats::Mean;
 
     fn hop() -> Hop {
@@ -263,16 +206,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn few_seeds_are_not_compared() {
-        let few = findings(&[10], 2).unwrap();
-        assert!(few.remarks.starts_with("Not compared"), "{}", few.remarks);
-        assert!(!few.table.contains('+'), "{}", few.table);
-        let enough = findings(&[10], COMPARABLE).unwrap();
-        assert!(enough.remarks.contains("means are more than 3 off"));
-        assert!(enough.remarks.contains("10: decorrelated"));
     }
 
     #[test]

@@ -22,13 +22,13 @@
 
 mod batch;
 mod calls;
-mod chart;
 mod check;
 mod contention;
 mod executor;
 mod iam;
 mod measured;
 mod outage;
+#[cfg(test)]
 mod published;
 mod quota;
 mod rate;
@@ -38,7 +38,6 @@ mod row;
 mod runs;
 mod service;
 mod sharing;
-mod stats;
 mod strategies;
 mod verdict;
 
@@ -49,8 +48,8 @@ use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
-use examples::axis;
 use examples::terminal::say;
+use examples::{axis, chart, stats};
 
 use crate::results::Findings;
 

@@ -8,6 +8,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Whether drawing worked.
 pub type Drawn = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+/// The text of an SVG.
+pub type Picture = Result<String, Box<dyn std::error::Error + Send + Sync>>;
 
 /// For what is read first.
 pub const INK: RGBColor = RGBColor(34, 34, 34);
@@ -47,6 +49,42 @@ pub const PURPLE: RGBColor = RGBColor(160, 70, 140);
 pub const BROWN: RGBColor = RGBColor(122, 72, 38);
 /// A grey blue, which is not theirs.
 pub const SLATE: RGBColor = RGBColor(88, 99, 130);
+
+/// A page of this width and height with what `draw` puts on it. The page [adapts](adapting) to a dark
+/// screen.
+///
+/// # Errors
+/// See [`fill`].
+pub fn page((width, height): (i32, i32), draw: impl FnOnce(&Area) -> Drawn) -> Picture {
+    let mut svg = String::new();
+    {
+        let size = (width as u32, height as u32);
+        let page = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        page.fill(&WHITE)?;
+        draw(&page)?;
+        page.present()?;
+    }
+    Ok(adapting(&svg))
+}
+
+/// A [`page`] with a title and some lines of words, and below them what `draw` adds.
+///
+/// # Errors
+/// See [`fill`].
+pub fn picture(
+    height: i32,
+    title: &str,
+    words: &[&str],
+    draw: impl FnOnce(&Area) -> Drawn,
+) -> Picture {
+    page((PAGE, height), |page| {
+        text(page, title, (20, 28), 24, INK, HPos::Left)?;
+        for (y, words) in (58..).step_by(20).zip(words) {
+            text(page, words, (20, y), SMALL, FAINT, HPos::Left)?;
+        }
+        draw(page)
+    })
+}
 
 /// A filled rectangle.
 ///
@@ -184,16 +222,9 @@ mod tests {
 
     #[test]
     fn paper_and_ink_change_places() {
-        let mut svg = String::new();
-        {
-            let page = SVGBackend::with_string(&mut svg, (100, 100)).into_drawing_area();
-            page.fill(&WHITE).unwrap();
-            text(&page, "words", (5, 50), 15, INK, HPos::Left).unwrap();
-            page.present().unwrap();
-        }
-        let both = adapting(&svg);
+        let both = picture(100, "title", &["words"], |_| Ok(())).unwrap();
         for colour in [r##"fill="#FFFFFF""##, r##"fill="#222222""##] {
-            assert!(svg.contains(colour), "{svg}");
+            assert!(both.contains(&format!(" {colour}")), "{both}");
             assert!(both.contains(&format!("[{colour}] {{ fill: #")), "{both}");
         }
         assert!(

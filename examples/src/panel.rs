@@ -175,3 +175,18 @@ pub fn legend<'a>(
     }
     Ok(x)
 }
+
+/// Says what a line means, from `at` to the right; gives the place after it.
+///
+/// # Errors
+/// See [`Panel::values`].
+pub fn line_legend(
+    page: &Area,
+    (x, y): (i32, i32),
+    colour: RGBColor,
+    name: &str,
+) -> Result<i32, Box<dyn std::error::Error + Send + Sync>> {
+    line(page, (x, y), (x + 22, y), colour, 2)?;
+    text(page, name, (x + 28, y), SMALL, INK, HPos::Left)?;
+    Ok(x + 28 + 7 * name.len() as i32 + 12)
+}

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::process::ExitCode;
 
 /// Prints. Where nobody listens any more, as after `| head -1`, the program goes on: pictures are
 /// still drawn. `print!` would panic.
@@ -26,4 +27,15 @@ pub fn save(out: &Path, picture: &str) -> io::Result<()> {
     }
     std::fs::write(out, picture)?;
     say(&format!("Picture: {}\n", out.display()))
+}
+
+/// How a program ends; an error is said.
+pub fn ended(outcome: Result<(), Box<dyn std::error::Error + Send + Sync>>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }

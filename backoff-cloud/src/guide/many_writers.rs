@@ -9,7 +9,7 @@
 //!
 //! | situation | use | calls for 100 changes | time | figures |
 //! |---|---|---|---|---|
-//! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 15 ms | measured |
+//! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 14 ms | measured |
 //! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::many::Combining::version) | 72 | 0.5 s | simulated |
 //! | many processes (100) with one change each; the version is a number that counts the writes | [`update`](crate::Policy::update) with [`version`](crate::Retrying::version) | 1,656 | 2.6 s | simulated |
 //! | the same; the version can only be compared (an etag) | `update` with `version` | 1,592 | 3.3 s | simulated |
@@ -36,10 +36,10 @@
 //!
 //! | what the tasks do | calls | time | tasks that give up |
 //! |---|---|---|---|
-//! | the loop of IAM's guide, each task alone | 1,624 | 2.8 s | 54 |
-//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,346 | 1.7 s | 0 |
-//! | the same policy with `update(..).version(..)`, each task alone | 1,341 | 1.3 s | 0 |
-//! | combined (`iam::Members`) | 2 | 15 ms | 0 |
+//! | the loop of IAM's guide, each task alone | 1,611 | 2.9 s | 50 |
+//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,354 | 1.9 s | 0 |
+//! | the same policy with `update(..).version(..)`, each task alone | 1,401 | 1.4 s | 0 |
+//! | combined (`iam::Members`) | 2 | 14 ms | 0 |
 //!
 //! Make one [`iam::Members`](crate::iam::Members) for the process, and give a clone to each task; its page
 //! has this example. For any other resource there is `combine`, as in the next section.
@@ -80,14 +80,11 @@
 //! rather than a small `max_attempts`. (A policy that has neither makes up to 100 attempts after such
 //! conflicts.)
 //!
-//! The example `iam -- processes --rounds 60` measures this at true times: 20 processes combine 50 changes
-//! each of one policy. With full jitter from the base of 1 s, these 1,000 changes took 43 writes and 2.4 s.
-//! At the pace of the etag, they take 54 writes and 0.55 s (medians). So the pace makes more calls here, in
-//! much less time: a wait of a second is long where a read and a write take 14 ms. Where calls are scarce,
-//! for example under a small quota, leave out `version`; then the policy's own waits follow. At the speed
-//! of IAM itself the difference is small. Simulated with hops of 250 ms, 100 clients make 6.9 writes each
-//! at the pace and 6.3 with full jitter; 99 of 100 have succeeded after 79 s and after 125 s
-//! (`simulation -- iam`).
+//! The pace makes a few more calls than full jitter, in much less time: a wait of a second is long where a
+//! read and a write take 14 ms. Where calls are scarce, for example under a small quota, leave out `version`;
+//! then the policy's own waits follow. At the speed of IAM itself the difference is small. Simulated with
+//! hops of 250 ms, 100 clients make 6.9 writes each at the pace and 6.3 with full jitter; 99 of 100 have
+//! succeeded after 79 s and after 125 s (`simulation -- iam`).
 //!
 //! # What a pace is worth
 //!

@@ -3,17 +3,18 @@
 use std::fmt;
 
 /// A mean over seeds, and how far it may be from the truth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Mean {
-    pub(crate) mean: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Mean {
+    /// The mean.
+    pub mean: f64,
     /// One standard error.
-    pub(crate) error: f64,
+    pub error: f64,
 }
 
 impl Mean {
     /// `None` where there is nothing to take a mean of. Of one value the error is not known, and
     /// given as 0.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let values: Vec<_> = values.into_iter().collect();
         let number = values.len() as f64;
         if values.is_empty() {
@@ -26,7 +27,7 @@ impl Mean {
     }
 
     /// In another unit.
-    pub(crate) fn times(self, factor: f64) -> Self {
+    pub fn times(self, factor: f64) -> Self {
         Self {
             mean: self.mean * factor,
             error: self.error * factor,
@@ -34,14 +35,14 @@ impl Mean {
     }
 
     /// Their ratio, of different runs.
-    pub(crate) fn over(self, other: Self) -> Self {
+    pub fn over(self, other: Self) -> Self {
         let mean = self.mean / other.mean;
         let error = (self.error / self.mean).hypot(other.error / other.mean) * mean;
         Self { mean, error }
     }
 
     /// How many standard errors of both together lie between this mean and another.
-    pub(crate) fn distance(self, other: Self) -> f64 {
+    pub fn distance(self, other: Self) -> f64 {
         (self.mean - other.mean) / self.error.hypot(other.error)
     }
 }
@@ -62,7 +63,7 @@ impl fmt::Display for Mean {
 }
 
 /// The value that a share of all do not exceed (by nearest rank); `None` of nothing.
-pub(crate) fn percentile(values: &[u64], share: f64) -> Option<u64> {
+pub fn percentile(values: &[u64], share: f64) -> Option<u64> {
     let mut values = values.to_vec();
     values.sort_unstable();
     let rank = (values.len() as f64 * share).ceil() as usize;

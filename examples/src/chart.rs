@@ -1,36 +1,38 @@
-//! Charts of means over seeds: lines with error bars, each named where it ends.
+//! Charts of means: lines with error bars, each named where it ends.
 
-use examples::drawing::{
-    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PAGE, PURPLE, SHADE, SKY,
-    SLATE, SMALL, VERMILLION, adapting, apart, fill, line, mark, text,
+use crate::drawing::{
+    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PAGE, PURPLE, Picture,
+    SHADE, SKY, SLATE, SMALL, VERMILLION, apart, fill, line, mark, page, text,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::Error;
 use crate::axis::{Axis, Range};
 use crate::stats::Mean;
 
-/// A page.
-pub(crate) struct Chart {
+/// A page of panels, one beneath the other.
+pub struct Chart {
     /// What is to be seen.
-    pub(crate) title: String,
+    pub title: String,
     /// Under which circumstances. What is longer than a line is wrapped.
-    pub(crate) subtitle: String,
+    pub subtitle: String,
     /// One beneath the other, all with the same x axis.
-    pub(crate) panels: Vec<Panel>,
+    pub panels: Vec<Panel>,
 }
 
 /// Lines over a pair of axes.
-pub(crate) struct Panel {
+pub struct Panel {
     /// What tells this panel from the others; may be empty.
-    pub(crate) title: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) lines: Vec<Line>,
+    pub title: String,
+    /// The axis from left to right, the same in all panels.
+    pub x: Axis,
+    /// The axis from bottom to top.
+    pub y: Axis,
+    /// What is drawn. Their order gives the places of the names where a line does not end at the right.
+    pub lines: Vec<Line>,
     /// A part of the x axis that stands out, and its name.
-    pub(crate) band: Option<(f64, f64, &'static str)>,
+    pub band: Option<(f64, f64, &'static str)>,
 }
 
 impl Panel {
@@ -44,16 +46,18 @@ impl Panel {
 
 /// What was measured along the x axis, or a bound that was computed.
 #[derive(Clone)]
-pub(crate) struct Line {
-    pub(crate) name: String,
+pub struct Line {
+    /// Written at the right end.
+    pub name: String,
     /// `None` for a bound.
     number: Option<usize>,
-    pub(crate) points: Vec<(f64, Mean)>,
+    /// From left to right.
+    pub points: Vec<(f64, Mean)>,
 }
 
 impl Line {
     /// A line without points yet. The number gives colour and mark.
-    pub(crate) fn measured(name: &str, number: usize) -> Self {
+    pub fn measured(name: &str, number: usize) -> Self {
         Self {
             name: name.to_owned(),
             number: Some(number),
@@ -62,7 +66,7 @@ impl Line {
     }
 
     /// A line of exact values.
-    pub(crate) fn bound(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub fn bound(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let exact = |(x, mean)| (x, Mean { mean, error: 0.0 });
         Self {
             name: name.to_owned(),
@@ -102,7 +106,10 @@ const NAME_ROOM: i32 = 20;
 const SAMPLE: (i32, i32) = (RIGHT + 26, RIGHT + 50);
 
 /// Gives the text of the SVG.
-pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
+///
+/// # Errors
+/// When the picture cannot be written.
+pub fn draw(chart: &Chart) -> Picture {
     let titles = wrapped(&chart.title, TITLE.1);
     let subtitles = wrapped(&chart.subtitle, SUBTITLE.1);
     let under_title = 2 + TITLE.0 * titles.len() as i32;
@@ -114,18 +121,14 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
         _ => 300,
     };
     let height = head + panel * chart.panels.len() as i32;
-    let mut svg = String::new();
-    {
-        let page =
-            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        page.fill(&WHITE)?;
+    page((WIDTH, height), |page| {
         for (row, title) in titles.iter().enumerate() {
             let y = 30 + TITLE.0 * row as i32;
-            text(&page, title, (20, y), 21, INK, HPos::Left)?;
+            text(page, title, (20, y), 21, INK, HPos::Left)?;
         }
         for (row, subtitle) in subtitles.iter().enumerate() {
             let y = under_title + 28 + SUBTITLE.0 * row as i32;
-            text(&page, subtitle, (20, y), SMALL, FAINT, HPos::Left)?;
+            text(page, subtitle, (20, y), SMALL, FAINT, HPos::Left)?;
         }
         let across: Vec<_> = chart.panels.iter().flat_map(Panel::across).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
@@ -133,9 +136,8 @@ pub(crate) fn draw(chart: &Chart) -> Result<String, Error> {
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
             Frame::new(area, shown, &across, panel).draw()?;
         }
-        page.present()?;
-    }
-    Ok(adapting(&svg))
+        Ok(())
+    })
 }
 
 /// Lines of so many letters at most, unless a word is longer.
@@ -160,8 +162,8 @@ fn wrapped(text: &str, letters: usize) -> Vec<String> {
 }
 
 /// A panel and where its values lie.
-struct Frame<'a> {
-    area: Area<'a>,
+struct Frame<'a, 'svg> {
+    area: Area<'svg>,
     panel: &'a Panel,
     x: Range,
     y: Range,
@@ -170,9 +172,9 @@ struct Frame<'a> {
     bottom: i32,
 }
 
-impl<'a> Frame<'a> {
+impl<'a, 'svg> Frame<'a, 'svg> {
     /// `across` are the values along the x axis in all panels, which have that axis in common.
-    fn new(area: Area<'a>, panel: &'a Panel, across: &[f64], height: i32) -> Self {
+    fn new(area: Area<'svg>, panel: &'a Panel, across: &[f64], height: i32) -> Self {
         let titled = !panel.title.is_empty();
         let top = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
         let bottom = height - AXIS;

@@ -2,11 +2,6 @@
 //!
 //! Source: [etcd's gRPC gateway](https://etcd.io/docs/v3.5/dev-guide/api_grpc_gateway/).
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::Relaxed},
-};
-
 use backoff_cloud::http::{self, ApiError};
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde::{
@@ -21,7 +16,6 @@ pub(crate) struct Store {
     client: reqwest::Client,
     url: String,
     key: String,
-    calls: Arc<AtomicU32>,
 }
 
 /// The value that was read: the names, and the revision of the key, which is 0 if the key did not exist.
@@ -93,13 +87,7 @@ impl Store {
             client: client.build()?,
             url: url.trim_end_matches('/').to_owned(),
             key: BASE64.encode(key),
-            calls: Arc::default(),
         })
-    }
-
-    /// How many calls were made so far.
-    pub(crate) fn calls(&self) -> u32 {
-        self.calls.load(Relaxed)
     }
 
     pub(crate) async fn read(&self) -> Result<Names, ApiError> {
@@ -124,18 +112,6 @@ impl Store {
         self.call("txn", body).await
     }
 
-    /// Overwrites the value, whatever it is.
-    pub(crate) async fn put(&self, names: &Names) -> Result<(), ApiError> {
-        let body = json!({ "key": self.key, "value": names.encoded() });
-        self.call::<Value>("put", body).await.map(drop)
-    }
-
-    /// Removes the key.
-    pub(crate) async fn remove(&self) -> Result<(), ApiError> {
-        let body = json!({ "key": self.key });
-        self.call::<Value>("deleterange", body).await.map(drop)
-    }
-
     /// Whether a member of the cluster at this address has this name.
     pub(crate) async fn is_named(&self, name: &str) -> Result<bool, ApiError> {
         let list: Value = self.post("cluster/member/list", json!({})).await?;
@@ -144,7 +120,6 @@ impl Store {
     }
 
     async fn call<T: DeserializeOwned>(&self, method: &str, body: Value) -> Result<T, ApiError> {
-        self.calls.fetch_add(1, Relaxed);
         self.post(&format!("kv/{method}"), body).await
     }
 
