@@ -6,30 +6,35 @@
 
 mod check;
 mod client;
-mod load;
-mod log;
 mod page;
 mod picture;
 mod scrape;
 mod service;
 
+use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use clap::Parser;
-use examples::terminal::say;
-use tokio::time::{Instant, sleep_until};
+use examples::terminal::{ended, save, say};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::fmt::{format, time};
 
-use crate::log::Log;
+use crate::client::invoice;
 use crate::page::Page;
 use crate::service::{PHASES, Service};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The time between two calls.
+const EVERY: Duration = Duration::from_millis(10);
+/// How many lines of the log of each phase the terminal shows.
+const SHOWN: usize = 3;
 
 /// Calls a service while it fails and recovers, and shows the log, the metrics, and a picture of both.
 #[derive(Parser)]
@@ -41,78 +46,76 @@ struct Options {
     /// Where `/metrics` is served
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Which requests fail
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
     /// Where to draw the picture; the log and the page are written beside it
     #[arg(long, default_value = "out/outage.svg")]
     out: PathBuf,
 }
 
+/// What the callers got.
+#[derive(Clone, Copy)]
+struct Seen {
+    values: usize,
+    errors: usize,
+}
+
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
     let [log_file, page_file] = ["log", "prom"].map(|name| options.out.with_extension(name));
-    if options.out.extension().is_none_or(|kind| kind != "svg") {
-        let out = options.out.display();
-        return Err(format!("`--out {out}` is to name a picture: write `--out {out}.svg`").into());
-    }
     if let Some(folder) = options.out.parent() {
-        std::fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder)?;
     }
     let url = scrape::serve(scrape::install()?, options.listen).await?;
     say(&format!("metrics: curl {url}\n\n"))?;
-    let mut service = Service::start(options.seed).await?;
-    let log = Log::install(&log_file)?;
+    let mut service = Service::new()?;
+    // Takes the events of the whole program from now on, from `INFO` up. Their times count from here.
+    tracing_subscriber::fmt()
+        .event_format(format().with_timer(time::uptime()))
+        .with_writer(Arc::new(File::create(&log_file)?))
+        .try_init()?;
 
-    let start = Instant::now();
-    let lasts: Duration = PHASES.iter().map(|phase| phase.lasts).sum();
-    let offered = Arc::new(AtomicU64::new(0));
     let watched = CancellationToken::new();
-    let load = tokio::spawn(load::run(service.url(), lasts, offered.clone()));
-    let watching = tokio::spawn(scrape::watch(url.clone(), offered, watched.clone()));
-    let mut ends = Duration::ZERO;
+    let watching = tokio::spawn(scrape::watch(url.clone(), watched.clone()));
+    let load = tokio::spawn(load(service.url()));
+    let (mut ends, mut lines) = (Instant::now(), 0);
     for phase in &PHASES {
-        let begins = ends.as_secs_f64();
-        log.phase(&format!("{begins:.1} s: the service is {}\n", phase.name))?;
-        service.enter(phase).await?;
+        say(&format!("the service is {}\n", phase.name))?;
+        service.enter(phase)?;
         ends += phase.lasts;
-        sleep_until(start + ends).await;
+        sleep_until(ends).await;
+        let log = fs::read_to_string(&log_file)?;
+        let new: Vec<_> = log.lines().skip(lines).collect();
+        for line in new.iter().take(SHOWN) {
+            say(&format!("  {line}\n"))?;
+        }
+        say(&format!("  {} lines in the log\n", new.len()))?;
+        lines += new.len();
     }
-    let seen = load.await??;
-    log.phase("")?;
+    let seen = load.await?;
     watched.cancel();
     let scrapes = watching.await??;
 
-    let text = scrape::read(&reqwest::Client::new(), &url).await?;
-    let page = Page::read(&text)?;
-    std::fs::write(&page_file, &text)?;
-    say(&format!("\n{}\n", without_buckets(&text)))?;
-    std::fs::write(&options.out, picture::draw(&scrapes)?)?;
-    let outcomes = page.sum_by("retry_call_duration_seconds_count", "retry_outcome");
-    let of = |outcome: &str| outcomes.get(outcome).copied().unwrap_or_default();
+    let text = scrape::read(&url).await?;
+    fs::write(&page_file, &text)?;
+    // Of single buckets there are many.
+    let shown: Vec<_> = text
+        .lines()
+        .filter(|line| !line.contains("_bucket{"))
+        .collect();
+    say(&format!("\n{}\n\n", shown.join("\n")))?;
+    save(&options.out, &picture::draw(&scrapes)?)?;
     say(&format!(
-        "callers: {} values, {} errors\nerrors:  {} after retries, each logged as WARN; {} after the first \
-         attempt, logged as DEBUG\npicture: {}\nlog:     {}, {} lines\npage:    {}\n",
-        seen.succeeded,
-        seen.failed,
-        of("failed_with_retry"),
-        of("failed_without_retry"),
-        options.out.display(),
+        "Log:     {}\nPage:    {}\n{} callers got a value and {} an error. An error after retries is in the \
+         log as WARN;\nan error of the first attempt is an event of DEBUG, which this log has not.\n",
         log_file.display(),
-        log.lines(),
         page_file.display(),
+        seen.values,
+        seen.errors,
     ))?;
-    let wrong = check::check(&page, seen, client::BUDGET.capacity());
+    let wrong = check::check(&Page::read(&text)?, seen);
     if !wrong.is_empty() {
         return Err(format!("the page does not agree:\n{}", wrong.join("\n")).into());
     }
@@ -124,16 +127,24 @@ async fn run(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// The page without the lines of single buckets, of which there are many.
-fn without_buckets(text: &str) -> String {
-    let (mut shown, mut left_out) = (String::new(), 0);
-    for line in text.lines().filter(|line| !line.is_empty()) {
-        if line.contains("_bucket{") {
-            left_out += 1;
-        } else {
-            shown += line;
-            shown.push('\n');
-        }
+/// Begins a call every few milliseconds, whether the calls before have ended or not.
+async fn load(service: String) -> Seen {
+    let client = reqwest::Client::new();
+    let mut calls = JoinSet::new();
+    let mut moments = interval(EVERY);
+    for number in 0..(service::lasts().as_nanos() / EVERY.as_nanos()) as u64 {
+        moments.tick().await;
+        let (client, service) = (client.clone(), service.clone());
+        calls.spawn(async move {
+            let invoice = invoice(&client, &service, number).await?;
+            assert_eq!(invoice.number, number);
+            Ok::<_, backoff_cloud::http::ApiError>(())
+        });
     }
-    shown + &format!("({left_out} lines of buckets are left out here)\n")
+    let ended = calls.join_all().await;
+    let values = ended.iter().filter(|call| call.is_ok()).count();
+    Seen {
+        values,
+        errors: ended.len() - values,
+    }
 }

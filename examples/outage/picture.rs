@@ -4,33 +4,30 @@ use std::time::Duration;
 
 use examples::axis::Range;
 use examples::drawing::{
-    BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PAGE, PURPLE, SHADE, SKY, SMALL,
-    VERMILLION, adapting, fill, line, text,
+    BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, ORANGE, PAGE, PURPLE, SHADE, SKY, VERMILLION,
+    fill, line, picture, text,
 };
-use examples::panel::{Bar, Panel, legend, seconds};
-use plotters::prelude::*;
-use plotters::style::text_anchor::HPos;
+use examples::panel::{Bar, Panel, legend, line_legend, seconds};
+use plotters::style::{RGBColor, text_anchor::HPos};
 
-use crate::Error;
 use crate::scrape::{self, Scrape};
-use crate::service::{PHASES, Phase};
+use crate::service::{self, PHASES};
+use crate::{EVERY, Error};
 
-const WIDTH: i32 = PAGE;
 const LEFT: i32 = 56;
-const RIGHT: i32 = WIDTH - 20;
+const RIGHT: i32 = PAGE - 20;
 const HEAD: i32 = 96;
 /// Above the axes of a panel: its title, its legend, and the names of the phases.
 const TITLE: i32 = 78;
 const PLOT: i32 = 170;
-const GAP: i32 = 22;
-const PANEL: i32 = TITLE + PLOT + GAP;
+const PANEL: i32 = TITLE + PLOT + 22;
 const FOOT: i32 = 30;
 
 /// The colour of a share, its name in the legend, and the value of the label.
 type Share = (RGBColor, &'static str, &'static str);
 
 /// By `error.type`, which an attempt that succeeded has not.
-const ATTEMPTS: [Share; 7] = [
+pub(crate) const ATTEMPTS: [Share; 7] = [
     (GREEN, "succeeded", ""),
     (FAINT, "404", "404"),
     (ORANGE, "429", "429"),
@@ -48,87 +45,91 @@ const CALLS: [Share; 4] = [
     same(VERMILLION, "failed_with_retry"),
 ];
 
-/// Whether the picture shows the attempts of this `error.type`.
-pub(crate) fn shows(error_type: &str) -> bool {
-    ATTEMPTS.iter().any(|(.., value)| *value == error_type)
-}
-
 const fn same(colour: RGBColor, label: &'static str) -> Share {
     (colour, label, label)
 }
 
 /// Gives the text of the SVG.
 pub(crate) fn draw(scrapes: &[Scrape]) -> Result<String, Error> {
-    let height = HEAD + 3 * PANEL + FOOT;
-    let mut svg = String::new();
-    {
-        let page =
-            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        page.fill(&WHITE)?;
-        let title = "One outage as an operator sees it";
-        text(&page, title, (20, 26), 24, INK, HPos::Left)?;
-        let every = scrape::EVERY.as_millis();
-        let subtitles = [
-            &format!(
-                "Read from /metrics every {every} ms. Shaded: the outage. The service throttles;"
-            ),
-            "then it fails, and some requests hang; then it is down; then it recovers.",
-        ];
-        for (row, subtitle) in subtitles.into_iter().enumerate() {
-            let at = (20, 56 + 20 * row as i32);
-            text(&page, subtitle, at, SMALL, FAINT, HPos::Left)?;
-        }
-        let last = scrapes.last().map_or(Duration::ZERO, |scrape| scrape.at);
+    let every = scrape::EVERY.as_millis();
+    let words = [
+        &format!("Read from /metrics every {every} ms. Shaded: the outage. The service throttles;"),
+        "then it fails, and some requests hang; then it is down; then it recovers.",
+    ];
+    let title = "One outage as an operator sees it";
+    picture(HEAD + 3 * PANEL + FOOT, title, &words, |page| {
+        let last = scrapes.last().map_or(Duration::ZERO, |scrape| scrape.0);
         let time = seconds(last, (LEFT, RIGHT));
         let panel = |index: i32| Panel {
-            page: &page,
+            page,
             time: &time,
             top: HEAD + TITLE + index * PANEL,
             bottom: HEAD + TITLE + index * PANEL + PLOT,
         };
-        attempts(&panel(0), scrapes)?;
-        calls(&panel(1), scrapes)?;
+        let attempts = bars(
+            scrapes,
+            "retry_attempt_duration_seconds_count",
+            "error_type",
+            &ATTEMPTS,
+        );
+        let title = "Attempts ended, per second, by error.type";
+        ended(&panel(0), title, &attempts, &ATTEMPTS)?;
+        let calls = bars(
+            scrapes,
+            "retry_call_duration_seconds_count",
+            "retry_outcome",
+            &CALLS,
+        );
+        let title = "Calls ended, per second, by retry.outcome; a call that waits has not ended";
+        ended(&panel(1), title, &calls, &CALLS)?;
         budget(&panel(2), scrapes)?;
-        panel(2).seconds()?;
-        page.present()?;
-    }
-    Ok(adapting(&svg))
+        panel(2).seconds()
+    })
 }
 
-fn attempts(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
-    let name = "retry_attempt_duration_seconds_count";
-    let bars = bars(scrapes, &ATTEMPTS, name, "error_type");
-    let begun = begun(scrapes);
-    let most = bars.iter().map(Bar::height);
-    let most = most.chain(begun.iter().map(|point| point.1));
-    let rates = begin(panel, "Attempts ended, per second, by error.type", most)?;
-    stack(panel, &bars, &rates, &ATTEMPTS)?;
-    let points = begun.into_iter();
-    panel.line(points.map(|(at, rate)| (at, rates.at(rate))), INK, 2)?;
-    let (x, y) = (RIGHT - 110, panel.top - 64);
-    line(panel.page, (x, y), (x + 18, y), INK, 2)?;
-    panel.words("calls begun", (x + 24, y), INK, HPos::Left)
+/// The rates of a count between each page and the next, by a label.
+fn bars<const N: usize>(
+    scrapes: &[Scrape],
+    name: &str,
+    label: &str,
+    shares: &[Share; N],
+) -> Vec<Bar<N>> {
+    let counts = |(at, page): &Scrape| (*at, shares.map(|share| page.sum_of(name, label, share.2)));
+    let pairs = scrapes.windows(2);
+    let bars = pairs.map(|pair| Bar::between(counts(&pair[0]), counts(&pair[1])));
+    bars.collect()
 }
 
-fn calls(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
-    let name = "retry_call_duration_seconds_count";
-    let bars = bars(scrapes, &CALLS, name, "retry_outcome");
-    let rates = begin(
-        panel,
-        "Calls ended, per second, by retry.outcome; a call that waits has not ended",
-        bars.iter().map(Bar::height),
+/// Draws what ended, and how many calls were begun.
+fn ended<const N: usize>(
+    panel: &Panel,
+    title: &str,
+    bars: &[Bar<N>],
+    shares: &[Share; N],
+) -> Drawn {
+    let begun = 1.0 / EVERY.as_secs_f64();
+    let most = bars.iter().map(Bar::height).chain([begun]);
+    let rates = begin(panel, title, most)?;
+    panel.stack(bars, &rates, shares.map(|share| share.0))?;
+    let names = shares.iter().map(|(colour, name, _)| (*colour, *name));
+    legend(panel.page, (LEFT, panel.top - 38), names)?;
+    let load = [Duration::ZERO, service::lasts()].map(|at| (at, rates.at(begun)));
+    panel.line(load.into_iter(), INK, 2)?;
+    line_legend(
+        panel.page,
+        (RIGHT - 110, panel.top - 64),
+        INK,
+        "calls begun",
     )?;
-    stack(panel, &bars, &rates, &CALLS)
+    Ok(())
 }
 
 fn budget(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
-    let name = "retry_budget_level";
-    // Before the first call has ended there is no level on the page.
-    let levels: Vec<_> = scrapes
+    let levels = scrapes
         .iter()
-        .filter(|scrape| scrape.page.series(name).next().is_some())
-        .map(|scrape| (scrape.at, scrape.page.sum(name)))
-        .collect();
+        .map(|(at, page)| (*at, page.sum("retry_budget_level")));
+    // Before the first call has ended there is no level on the page.
+    let levels: Vec<_> = levels.skip_while(|level| level.1 == 0.0).collect();
     let most = levels.iter().map(|level| level.1);
     let tokens = begin(panel, "Tokens left in the budget, retry.budget.level", most)?;
     let rules = "A retry takes 14, after throttling 5. Below that: no retries. A success gives back 1, or \
@@ -140,78 +141,22 @@ fn budget(panel: &Panel, scrapes: &[Scrape]) -> Drawn {
 
 /// Draws the title, the shade, the phases and the axis of values, from zero to the greatest.
 fn begin(panel: &Panel, title: &str, values: impl Iterator<Item = f64>) -> Result<Range, Error> {
-    let above = panel.top - 20;
-    text(
-        panel.page,
-        title,
-        (LEFT, panel.top - 64),
-        18,
-        INK,
-        HPos::Left,
-    )?;
-    for (phase, from, to) in phases() {
-        let (from, to) = (panel.x(from), panel.x(to).min(RIGHT));
-        let mut colour = FAINT;
-        if phase.is_outage {
-            fill(panel.page, (from, above), (to, panel.bottom), SHADE)?;
-            line(panel.page, (from, above), (from, panel.bottom), GRID, 1)?;
-            line(panel.page, (to, above), (to, panel.bottom), GRID, 1)?;
-            colour = INK;
+    let (page, top, bottom) = (panel.page, panel.top - 20, panel.bottom);
+    text(page, title, (LEFT, panel.top - 64), 18, INK, HPos::Left)?;
+    let mut begins = Duration::ZERO;
+    for phase in &PHASES {
+        let ends = begins + phase.lasts;
+        let (from, to) = (panel.x(begins), panel.x(ends));
+        begins = ends;
+        let is_outage = phase.name != "healthy";
+        if is_outage {
+            fill(page, (from, top), (to, bottom), SHADE)?;
+            line(page, (from, top), (from, bottom), GRID, 1)?;
+            line(page, (to, top), (to, bottom), GRID, 1)?;
         }
         let middle = ((from + to) / 2, panel.top - 10);
+        let colour = if is_outage { INK } else { FAINT };
         panel.words(phase.name, middle, colour, HPos::Center)?;
     }
     panel.values(values)
-}
-
-/// Draws the bars and their legend.
-fn stack<const N: usize>(
-    panel: &Panel,
-    bars: &[Bar<N>],
-    rates: &Range,
-    shares: &[Share; N],
-) -> Drawn {
-    panel.stack(bars, rates, shares.map(|share| share.0))?;
-    let names = shares.iter().map(|(colour, name, _)| (*colour, *name));
-    legend(panel.page, (LEFT, panel.top - 38), names)?;
-    Ok(())
-}
-
-/// Each phase, when it begins, and when it ends.
-fn phases() -> impl Iterator<Item = (&'static Phase, Duration, Duration)> {
-    PHASES.iter().scan(Duration::ZERO, |begins, phase| {
-        let from = *begins;
-        *begins += phase.lasts;
-        Some((phase, from, *begins))
-    })
-}
-
-/// The rates of a count between each page and the next, by a label.
-fn bars<const N: usize>(
-    scrapes: &[Scrape],
-    shares: &[Share; N],
-    name: &str,
-    label: &str,
-) -> Vec<Bar<N>> {
-    let counts = |scrape: &Scrape| {
-        let sums = scrape.page.sum_by(name, label);
-        let counts = shares.map(|(_, _, value)| sums.get(value).copied().unwrap_or_default());
-        (scrape.at, counts)
-    };
-    let pairs = scrapes.windows(2);
-    pairs
-        .map(|pair| Bar::between(counts(&pair[0]), counts(&pair[1])))
-        .collect()
-}
-
-/// How many calls a second were begun, as steps of a second.
-fn begun(scrapes: &[Scrape]) -> Vec<(Duration, f64)> {
-    const SECOND: usize = (1_000 / scrape::EVERY.as_millis()) as usize;
-    let ends: Vec<_> = scrapes.iter().step_by(SECOND).collect();
-    let steps = ends.windows(2).flat_map(|pair| {
-        let seconds = (pair[1].at - pair[0].at).as_secs_f64();
-        let rate = (pair[1].offered - pair[0].offered) as f64 / seconds;
-        [(pair[0].at, rate), (pair[1].at, rate)]
-    });
-    steps.collect()
 }

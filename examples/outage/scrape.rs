@@ -1,8 +1,6 @@
 //! `/metrics` on loopback, and a scraper that reads it again and again.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use axum::{Router, http::header::CONTENT_TYPE, routing::get};
@@ -23,13 +21,14 @@ const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
 /// The recorder of this program. Without buckets the exporter would make summaries of the histograms,
 /// which cannot be added up over several processes.
 pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
-    let duration = |name: &str| Matcher::Full(name.to_owned());
+    let durations = Matcher::Suffix("duration".to_owned());
+    let delays = Matcher::Suffix("delay".to_owned());
+    let retries = Matcher::Suffix("retries".to_owned());
     let handle = PrometheusBuilder::new()
         .with_recommended_naming(true)
-        .set_buckets_for_metric(duration("retry.call.duration"), &DURATIONS)?
-        .set_buckets_for_metric(duration("retry.call.delay"), &DURATIONS)?
-        .set_buckets_for_metric(duration("retry.attempt.duration"), &DURATIONS)?
-        .set_buckets_for_metric(duration("retry.call.retries"), &[1.0, 2.0, 3.0])?
+        .set_buckets_for_metric(durations, &DURATIONS)?
+        .set_buckets_for_metric(delays, &DURATIONS)?
+        .set_buckets_for_metric(retries, &[1.0, 2.0, 3.0])?
         .install_recorder()?;
     // With the recommended naming a metric's unit is part of its name, and a unit is known only after
     // the description.
@@ -50,38 +49,23 @@ pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Resul
     Ok(url)
 }
 
-/// What was read at one moment.
-pub(crate) struct Scrape {
-    /// Since the run began.
-    pub(crate) at: Duration,
-    /// How many calls had been begun.
-    pub(crate) offered: u64,
-    pub(crate) page: Page,
-}
+/// A page, and when it was read, since the run began.
+pub(crate) type Scrape = (Duration, Page);
 
 /// One page, as text.
-pub(crate) async fn read(client: &reqwest::Client, url: &str) -> Result<String, Error> {
-    let reply = client.get(url).send().await?.error_for_status()?;
+pub(crate) async fn read(url: &str) -> Result<String, Error> {
+    let reply = reqwest::get(url).await?.error_for_status()?;
     Ok(reply.text().await?)
 }
 
 /// Reads the page until it is told to end.
-pub(crate) async fn watch(
-    url: String,
-    offered: Arc<AtomicU64>,
-    end: CancellationToken,
-) -> Result<Vec<Scrape>, Error> {
-    let client = reqwest::Client::new();
+pub(crate) async fn watch(url: String, end: CancellationToken) -> Result<Vec<Scrape>, Error> {
     let start = Instant::now();
     let mut moments = interval(EVERY);
     let mut scrapes = Vec::new();
     while end.run_until_cancelled(moments.tick()).await.is_some() {
-        let text = read(&client, &url).await?;
-        scrapes.push(Scrape {
-            at: start.elapsed(),
-            offered: offered.load(Relaxed),
-            page: Page::read(&text)?,
-        });
+        let page = Page::read(&read(&url).await?)?;
+        scrapes.push((start.elapsed(), page));
     }
     Ok(scrapes)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use axum::{
@@ -13,21 +13,21 @@ use axum::{
     routing::get,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
-use tokio::net::{TcpListener, TcpSocket};
-use tokio::runtime::{Builder, Runtime};
+use tokio::net::TcpSocket;
+use tokio::runtime::Builder;
+use tokio::sync::watch;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// A stretch of the run.
 pub(crate) struct Phase {
     pub(crate) name: &'static str,
     pub(crate) lasts: Duration,
-    /// Whether it belongs to the outage.
-    pub(crate) is_outage: bool,
     /// What the service does; nothing while it is down.
     odds: Option<Odds>,
 }
 
-/// How many of 1 requests are answered so; the others get what they asked for.
-#[derive(Clone, Copy)]
+/// How many of 1 requests are answered so. The others get what they asked for, or 404.
+#[derive(Clone, Copy, Default)]
 struct Odds {
     /// 429 with `Retry-After: 1`.
     throttled: f64,
@@ -37,140 +37,96 @@ struct Odds {
     hanging: f64,
 }
 
-const HEALTHY: Odds = Odds {
-    throttled: 0.0,
-    unavailable: 0.01,
-    hanging: 0.0,
-};
-
 /// How many of 1 requests ask for what is not there, at all times.
 const MISSING: f64 = 0.01;
 
+/// How many requests came so far. The same ones fail in each run.
+static REQUESTS: AtomicU64 = AtomicU64::new(0);
+
+// No phase ends in the moment of a scrape: then its last bar would hold what comes after it.
 pub(crate) const PHASES: [Phase; 6] = [
-    Phase {
-        name: "healthy",
-        // No phase ends in the moment of a scrape: then its last bar would hold what comes after it.
-        lasts: Duration::from_millis(2_020),
-        is_outage: false,
-        odds: Some(HEALTHY),
-    },
-    Phase {
-        name: "throttling",
-        lasts: Duration::from_millis(1_000),
-        is_outage: true,
-        odds: Some(Odds {
-            throttled: 0.5,
-            ..HEALTHY
-        }),
-    },
-    Phase {
-        name: "failing",
-        lasts: Duration::from_millis(1_200),
-        is_outage: true,
-        odds: Some(Odds {
-            throttled: 0.0,
-            unavailable: 0.7,
-            hanging: 0.2,
-        }),
-    },
-    Phase {
-        name: "down",
-        lasts: Duration::from_millis(600),
-        is_outage: true,
-        odds: None,
-    },
-    Phase {
-        name: "recovering",
-        lasts: Duration::from_millis(1_200),
-        is_outage: true,
-        odds: Some(Odds {
-            throttled: 0.0,
-            unavailable: 0.3,
-            hanging: 0.02,
-        }),
-    },
-    Phase {
-        name: "healthy",
-        lasts: Duration::from_millis(5_000),
-        is_outage: false,
-        odds: Some(HEALTHY),
-    },
+    phase("healthy", 2_020, odds(0.0, 0.01, 0.0)),
+    phase("throttling", 1_000, odds(0.5, 0.01, 0.0)),
+    phase("failing", 1_200, odds(0.0, 0.7, 0.2)),
+    phase("down", 600, None),
+    phase("recovering", 1_200, odds(0.0, 0.3, 0.02)),
+    phase("healthy", 5_000, odds(0.0, 0.01, 0.0)),
 ];
 
-/// Runs in a runtime of its own, so that it ends as a process does: its connections are cut, and new ones
-/// are refused.
+/// How long all phases last.
+pub(crate) fn lasts() -> Duration {
+    PHASES.iter().map(|phase| phase.lasts).sum()
+}
+
+const fn phase(name: &'static str, millis: u64, odds: Option<Odds>) -> Phase {
+    let lasts = Duration::from_millis(millis);
+    Phase { name, lasts, odds }
+}
+
+const fn odds(throttled: f64, unavailable: f64, hanging: f64) -> Option<Odds> {
+    Some(Odds {
+        throttled,
+        unavailable,
+        hanging,
+    })
+}
+
 pub(crate) struct Service {
     address: SocketAddr,
     /// Does not listen. While the service is down it keeps the port, which another process could take.
     _port: TcpSocket,
-    behaviour: Arc<Mutex<Behaviour>>,
-    process: Option<Runtime>,
-}
-
-struct Behaviour {
-    odds: Odds,
-    chance: SmallRng,
+    odds: watch::Sender<Odds>,
+    /// Ends the service when it is dropped.
+    process: Option<DropGuard>,
 }
 
 impl Service {
-    pub(crate) async fn start(seed: u64) -> io::Result<Self> {
+    /// Is down until it enters a phase.
+    pub(crate) fn new() -> io::Result<Self> {
         let port = socket((Ipv4Addr::LOCALHOST, 0).into())?;
-        let mut service = Service {
+        Ok(Service {
             address: port.local_addr()?,
             _port: port,
-            behaviour: Arc::new(Mutex::new(Behaviour {
-                odds: HEALTHY,
-                chance: SmallRng::seed_from_u64(seed),
-            })),
+            odds: watch::Sender::default(),
             process: None,
-        };
-        service.boot().await?;
-        Ok(service)
+        })
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub(crate) async fn enter(&mut self, phase: &Phase) -> io::Result<()> {
+    pub(crate) fn enter(&mut self, phase: &Phase) -> io::Result<()> {
         let Some(odds) = phase.odds else {
-            self.kill();
+            self.process = None;
             return Ok(());
         };
-        locked(&self.behaviour).odds = odds;
+        self.odds.send_replace(odds);
         if self.process.is_none() {
-            self.boot().await?;
+            self.process = Some(self.start()?);
         }
         Ok(())
     }
 
-    async fn boot(&mut self) -> io::Result<()> {
-        let process = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
+    /// In a runtime of its own, so that it ends as a process does: its connections are cut, and new ones
+    /// are refused.
+    fn start(&self) -> io::Result<DropGuard> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        // The listener belongs to the runtime in which it is made.
+        let listener = {
+            let _inside = runtime.enter();
+            socket(self.address)?.listen(1024)?
+        };
         let routes = Router::new()
             .route("/invoices/{number}", get(invoice))
-            .with_state(self.behaviour.clone());
-        let address = self.address;
-        // The listener belongs to the runtime in which it is made.
-        let listener = process.spawn(async move { socket(address)?.listen(1024) });
-        let listener: TcpListener = listener.await.map_err(io::Error::other)??;
-        process.spawn(async move { axum::serve(listener, routes).await });
-        self.process = Some(process);
-        Ok(())
-    }
-
-    fn kill(&mut self) {
-        if let Some(process) = self.process.take() {
-            process.shutdown_background();
-        }
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        self.kill();
+            .with_state(self.odds.subscribe());
+        let end = CancellationToken::new();
+        let guard = end.clone().drop_guard();
+        std::thread::spawn(move || {
+            let service = axum::serve(listener, routes).into_future();
+            runtime.block_on(end.run_until_cancelled(service))
+        });
+        Ok(guard)
     }
 }
 
@@ -185,38 +141,23 @@ fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-fn locked(behaviour: &Mutex<Behaviour>) -> std::sync::MutexGuard<'_, Behaviour> {
-    behaviour.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-async fn invoice(
-    State(behaviour): State<Arc<Mutex<Behaviour>>>,
-    Path(number): Path<u64>,
-) -> Response {
-    let (odds, drawn, wants_a_wait, is_missing) = {
-        let behaviour = &mut *locked(&behaviour);
-        let chance = &mut behaviour.chance;
-        (
-            behaviour.odds,
-            chance.random::<f64>(),
-            chance.random_bool(1.0 / 3.0),
-            chance.random_bool(MISSING),
-        )
-    };
+async fn invoice(State(odds): State<watch::Receiver<Odds>>, Path(number): Path<u64>) -> Response {
+    let odds = *odds.borrow();
+    let mut chance = SmallRng::seed_from_u64(REQUESTS.fetch_add(1, Relaxed));
+    let drawn: f64 = chance.random();
     let busy = odds.throttled + odds.unavailable;
+    let later = [(RETRY_AFTER, "1")];
     if drawn < odds.throttled {
-        (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "1")]).into_response()
-    } else if drawn < busy && wants_a_wait {
-        (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "1")]).into_response()
+        (StatusCode::TOO_MANY_REQUESTS, later).into_response()
+    } else if drawn < odds.throttled + odds.unavailable / 3.0 {
+        (StatusCode::SERVICE_UNAVAILABLE, later).into_response()
     } else if drawn < busy {
         StatusCode::SERVICE_UNAVAILABLE.into_response()
     } else if drawn < busy + odds.hanging {
         std::future::pending().await
-    } else if is_missing {
+    } else if chance.random_bool(MISSING) {
         StatusCode::NOT_FOUND.into_response()
     } else {
-        serde_json::json!({ "number": number })
-            .to_string()
-            .into_response()
+        format!("{{\"number\": {number}}}").into_response()
     }
 }
