@@ -1,20 +1,17 @@
 //! An address that stays the same while the servers behind it change, as Memorystore's does.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
-
-/// The port of no server.
-const NOWHERE: u16 = 0;
+use tokio::task::JoinSet;
 
 pub(crate) struct Address {
     port: u16,
     behind: Arc<Behind>,
-    listening: AbortHandle,
+    /// Ends when this is dropped.
+    _listening: JoinSet<()>,
 }
 
 struct Behind {
@@ -27,17 +24,17 @@ impl Address {
     /// A port that leads to the server on another one.
     pub(crate) async fn before(target: u16) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let port = listener.local_addr()?.port();
         let behind = Arc::new(Behind {
             target: AtomicU16::new(target),
             accepted: AtomicU32::new(0),
             connections: Mutex::default(),
         });
-        let port = listener.local_addr()?.port();
-        let listening = tokio::spawn(Arc::clone(&behind).listen(listener)).abort_handle();
+        let listening = Arc::clone(&behind).listen(listener);
         Ok(Address {
             port,
             behind,
-            listening,
+            _listening: JoinSet::from_iter([listening]),
         })
     }
 
@@ -52,10 +49,12 @@ impl Address {
 
     /// From now on new connections are closed at once, as if the server were gone.
     pub(crate) fn lead_nowhere(&self) {
-        self.lead_to(NOWHERE);
+        // Nobody listens on this port.
+        self.lead_to(0);
     }
 
     /// Breaks every connection.
+    #[allow(dead_code, reason = "not every program that has this file does it")]
     pub(crate) fn break_connections(&self) {
         self.behind.connections().abort_all();
     }
@@ -66,35 +65,24 @@ impl Address {
     }
 }
 
-impl Drop for Address {
-    fn drop(&mut self) {
-        self.listening.abort();
-        self.break_connections();
-    }
-}
-
 impl Behind {
     async fn listen(self: Arc<Self>, listener: TcpListener) {
         while let Ok((client, _)) = listener.accept().await {
             self.accepted.fetch_add(1, Relaxed);
-            let port = self.target.load(Relaxed);
-            if port != NOWHERE {
-                let target = SocketAddr::from(([127, 0, 0, 1], port));
-                self.connections().spawn(relay(client, target));
-            }
+            let target = self.target.load(Relaxed);
+            self.connections().spawn(relay(client, target));
         }
     }
 
-    fn connections(&self) -> std::sync::MutexGuard<'_, JoinSet<()>> {
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn connections(&self) -> MutexGuard<'_, JoinSet<()>> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Ends when either side does, which the other one sees.
-async fn relay(mut client: TcpStream, target: SocketAddr) {
-    if let Ok(mut server) = TcpStream::connect(target).await {
+async fn relay(mut client: TcpStream, target: u16) {
+    if let Ok(mut server) = TcpStream::connect(("127.0.0.1", target)).await {
         // A broken connection is what this is for.
         let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
     }

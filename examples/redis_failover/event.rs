@@ -54,38 +54,33 @@ impl Happening {
         addresses: &[Address],
         noticed: impl Future<Output = redis::RedisResult<()>>,
     ) -> redis::RedisResult<()> {
+        if self != Self::HandedOver {
+            primary.pause_writes_until_copied_to(replica).await?;
+        }
         match self {
             Self::Killed => {
-                primary.pause_writes_until_copied_to(replica).await?;
                 // Another process may take the port of a server that is gone.
                 for address in addresses {
                     address.lead_nowhere();
                 }
                 primary.kill();
-                noticed.await?;
-                replica.say("REPLICAOF NO ONE").await?;
             }
-            Self::Hung => {
-                primary.pause_writes_until_copied_to(replica).await?;
-                primary.freeze()?;
-                noticed.await?;
-                replica.say("REPLICAOF NO ONE").await?;
-            }
+            Self::Hung => primary.signal("STOP")?,
             Self::HandedOver => {
                 primary.say("FAILOVER").await?;
                 replica.says("INFO replication", "role:master").await?;
                 primary.says("INFO replication", "role:slave").await?;
-                noticed.await?;
             }
             Self::Demoted => {
-                primary.pause_writes_until_copied_to(replica).await?;
                 replica.say("REPLICAOF NO ONE").await?;
                 let new = format!("REPLICAOF 127.0.0.1 {}", replica.port());
                 primary.say(&new).await?;
                 primary.say("CLIENT UNPAUSE").await?;
-                noticed.await?;
             }
         }
+        noticed.await?;
+        // Changes nothing where the replica is the primary already.
+        replica.say("REPLICAOF NO ONE").await?;
         for address in addresses {
             address.lead_to(replica.port());
         }

@@ -1,9 +1,7 @@
 //! Calls at a steady pace, and what became of each.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use backoff_core::{Event, Policy, Reconnect};
 use redis::RedisError;
 use redis::aio::ConnectionLike;
 use redis_1 as redis;
@@ -54,10 +52,22 @@ impl Load {
     }
 
     pub(crate) fn served(&self) -> usize {
-        self.calls
-            .iter()
-            .filter(|call| call.outcome.is_ok())
-            .count()
+        self.ends(true).len()
+    }
+
+    /// When callers were told that they are served, or that they are not; the earliest first.
+    pub(crate) fn ends(&self, served: bool) -> Vec<Duration> {
+        let calls = self.calls.iter();
+        let calls = calls.filter(|call| call.outcome.is_ok() == served);
+        let mut ends: Vec<_> = calls.map(|call| call.ended).collect();
+        ends.sort();
+        ends
+    }
+
+    /// When the last caller was told.
+    pub(crate) fn lasted(&self) -> Duration {
+        let ends = self.calls.iter().map(|call| call.ended);
+        ends.max().unwrap_or_default()
     }
 
     pub(crate) fn errors(&self) -> impl Iterator<Item = &RedisError> {
@@ -68,18 +78,7 @@ impl Load {
 
     /// The longest time in which nobody was served, up to the last call's end.
     pub(crate) fn worst_gap(&self) -> Duration {
-        let mut served: Vec<_> = self
-            .calls
-            .iter()
-            .filter(|call| call.outcome.is_ok())
-            .collect();
-        served.sort_by_key(|call| call.ended);
-        let ends = served.iter().map(|call| call.ended);
-        let last = self.calls.iter().map(|call| call.ended).max();
-        let ends: Vec<_> = std::iter::once(Duration::ZERO)
-            .chain(ends)
-            .chain(last)
-            .collect();
+        let ends = [vec![Duration::ZERO], self.ends(true), vec![self.lasted()]].concat();
         let gaps = ends.windows(2).map(|pair| pair[1] - pair[0]);
         gaps.max().unwrap_or_default()
     }
@@ -97,27 +96,6 @@ pub(crate) fn name_of(error: &RedisError) -> String {
     kind.to_owned()
 }
 
-/// What the attempts failed with before their caller was told, by code or kind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    fn add(&self, error: &RedisError) {
-        let name = name_of(error);
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(name);
-    }
-
-    /// How many of them are of this name.
-    #[allow(dead_code, reason = "not every program that has this file asks")]
-    pub(crate) fn of(&self, name: &str) -> usize {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().filter(|seen| *seen == name).count()
-    }
-}
-
 /// Adds one to a key.
 pub(crate) async fn increment(
     mut connection: impl ConnectionLike,
@@ -127,59 +105,4 @@ pub(crate) async fn increment(
         .arg(key)
         .query_async(&mut connection)
         .await
-}
-
-type Boxed<T> = std::pin::Pin<Box<dyn Future<Output = T> + Send>>;
-pub(crate) type Connection = redis::aio::MultiplexedConnection;
-pub(crate) type Open = Box<dyn Fn() -> Boxed<Result<Connection, RedisError>> + Send + Sync>;
-
-/// Where commands take their connection from.
-pub(crate) type Source = Reconnect<Connection, Open, RedisError>;
-
-/// Commands under a policy, on a connection that is opened anew when a failure asks for it.
-#[derive(Clone)]
-pub(crate) struct Retried {
-    pub(crate) policy: Policy,
-    pub(crate) source: Arc<Source>,
-    pub(crate) seen: Seen,
-}
-
-impl Retried {
-    pub(crate) fn new(
-        policy: Policy,
-        client: redis::Client,
-        config: redis::AsyncConnectionConfig,
-    ) -> Self {
-        let open: Open = Box::new(move || {
-            let (client, config) = (client.clone(), config.clone());
-            Box::pin(async move {
-                client
-                    .get_multiplexed_async_connection_with_config(&config)
-                    .await
-            })
-        });
-        Retried {
-            policy,
-            source: Arc::new(Reconnect::new(open)),
-            seen: Seen::default(),
-        }
-    }
-
-    /// Makes one call.
-    pub(crate) async fn call<T, Calling>(
-        self,
-        command: impl Fn(Connection) -> Calling,
-    ) -> Result<T, RedisError>
-    where
-        Calling: Future<Output = Result<T, RedisError>>,
-    {
-        self.policy
-            .retry(|| self.source.with(&command))
-            .notify(|event: &Event<'_, RedisError>| {
-                if let Some(error) = event.error() {
-                    self.seen.add(error);
-                }
-            })
-            .await
-    }
 }

@@ -11,22 +11,24 @@ mod server;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use backoff_cloud::memorystore::DATA;
+use backoff_core::{Policy, Reconnect};
 use clap::Parser;
 use examples::drawing::Drawn;
 use examples::table::table;
-use examples::terminal::{save, say};
-use indicatif::{ProgressBar, ProgressStyle};
-use redis::RedisError;
+use examples::terminal::{ended, save, say};
 use redis_1 as redis;
 
 use address::Address;
 use event::{Happening, noticed_soon};
-use load::{Load, Retried, increment, name_of};
+use load::{Load, increment, name_of};
 use server::Server;
 
+/// What each call adds one to.
+const KEY: &str = "calls";
 /// When it happens, counted from the first call.
 const AFTER: Duration = Duration::from_millis(500);
 
@@ -67,56 +69,36 @@ impl Way {
         }
     }
 
-    /// Makes the calls; each adds one to a key of its own.
-    async fn load(
-        self,
-        client: redis::Client,
-        calls: usize,
-        bar: ProgressBar,
-    ) -> redis::RedisResult<Load> {
-        let key = move |n| key(self, n);
-        let retried = |policy| {
-            let config = redis::AsyncConnectionConfig::new();
-            let retried = Retried::new(policy, client.clone(), config);
-            let bar = bar.clone();
-            Load::of(0..calls, move |n| {
-                let call = retried.clone();
-                counted(
-                    call.call(move |connection| increment(connection, key(n))),
-                    bar.clone(),
-                )
-            })
-        };
+    /// Makes the calls.
+    async fn load(self, client: redis::Client, calls: usize) -> redis::RedisResult<Load> {
         Ok(match self {
             Self::Multiplexed => {
                 let connection = client.get_multiplexed_async_connection().await?;
-                Load::of(0..calls, |n| {
-                    counted(increment(connection.clone(), key(n)), bar.clone())
-                })
-                .await
+                Load::of(0..calls, |_| increment(connection.clone(), KEY.to_owned())).await
             }
             Self::Manager => {
                 let manager = client.get_connection_manager().await?;
-                Load::of(0..calls, |n| {
-                    counted(increment(manager.clone(), key(n)), bar.clone())
-                })
-                .await
+                Load::of(0..calls, |_| increment(manager.clone(), KEY.to_owned())).await
             }
-            Self::Repeating => retried(DATA).await,
-            Self::Counting => retried(DATA.idempotent(false)).await,
+            Self::Repeating => retried(DATA, client, calls).await,
+            Self::Counting => retried(DATA.idempotent(false), client, calls).await,
         })
     }
 }
 
-/// A call that moves the bar when it ends.
-async fn counted<T>(call: impl Future<Output = T>, bar: ProgressBar) -> T {
-    let outcome = call.await;
-    bar.inc(1);
-    outcome
-}
-
-fn key(way: Way, n: usize) -> String {
-    format!("{}:{n}", way as u8)
+/// Each call under the policy, on a connection that is opened anew when a failure asks for it.
+async fn retried(policy: Policy, client: redis::Client, calls: usize) -> Load {
+    let open = move || {
+        let client = client.clone();
+        async move { client.get_multiplexed_async_connection().await }
+    };
+    let source = Arc::new(Reconnect::new(open));
+    let call = |_| {
+        let source = Arc::clone(&source);
+        let add = |connection| increment(connection, KEY.to_owned());
+        async move { policy.retry(|| source.with(add)).await }
+    };
+    Load::of(0..calls, call).await
 }
 
 /// One way through one event.
@@ -126,78 +108,44 @@ struct Story {
     load: Load,
     /// How many connections were made to its address.
     opened: u32,
-    /// What the keys were counted up to, by the number of the call.
-    counts: Vec<u32>,
 }
 
 impl Story {
-    /// Errors that the caller was told, by name.
-    fn errors(&self) -> BTreeMap<String, usize> {
+    /// Errors that callers were told, by name.
+    fn errors(&self) -> String {
         let mut errors = BTreeMap::new();
         for error in self.load.errors() {
             *errors.entry(name_of(error)).or_insert(0) += 1;
         }
-        errors
-    }
-
-    fn counted_twice(&self) -> usize {
-        self.counts.iter().filter(|count| **count > 1).count()
+        let errors = errors.iter().map(|(name, n)| format!("{n} {name}"));
+        errors.collect::<Vec<_>>().join(", ")
     }
 
     fn row(&self) -> Vec<String> {
-        let errors: Vec<_> = self.errors().into_iter().collect();
-        let errors: Vec<_> = errors
-            .iter()
-            .map(|(name, n)| format!("{n} {name}"))
-            .collect();
         vec![
             self.happening.name().to_owned(),
             self.way.name().to_owned(),
-            if errors.is_empty() {
-                "none".to_owned()
-            } else {
-                errors.join(", ")
-            },
+            self.errors(),
             format!("{} of {}", self.load.served(), self.load.calls.len()),
             format!("{} ms", self.load.worst_gap().as_millis()),
             self.opened.to_string(),
-            self.counted_twice().to_string(),
         ]
     }
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = Options::parse();
-    if !server::is_installed() {
-        let missing = "This example starts redis-server, which is not installed: \
-                       `apt-get install redis-server`, or `brew install redis`.\n";
-        return said(say(missing).map_err(Into::into));
-    }
-    said(run(&options).await)
-}
-
-fn said(outcome: Drawn) -> ExitCode {
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Drawn {
-    let calls = options.calls as usize;
-    let mut stories = Vec::new();
-    let style = ProgressStyle::with_template("{bar:32} {pos:>5} of {len} calls, {msg}")?;
-    let all = Happening::ALL.len() * Way::ALL.len() * calls;
-    let bar = ProgressBar::new(all as u64).with_style(style);
+    let (mut stories, mut rows) = (Vec::new(), Vec::new());
     for happening in Happening::ALL {
-        bar.set_message(happening.name());
-        stories.extend(tell(happening, calls, &bar).await?);
+        say(&format!("{} …\n", happening.name()))?;
+        let told = tell(happening, options.calls as usize).await?;
+        rows.extend(told.iter().map(Story::row).chain([Vec::new()]));
+        stories.extend(told);
     }
-    bar.finish_and_clear();
     let header = [
         "event",
         "way",
@@ -205,19 +153,13 @@ async fn run(options: &Options) -> Drawn {
         "served",
         "worst gap",
         "connections",
-        "counted twice",
     ];
-    let rows: Vec<_> = stories.iter().map(Story::row).collect();
-    let rows: Vec<_> = rows
-        .chunks(Way::ALL.len())
-        .flat_map(|rows| rows.iter().cloned().chain([Vec::new()]))
-        .collect();
     say(&format!("\n{}", table(&header, 3, &rows)))?;
     say(
         "A client that reconnects by itself stays with a server that still answers. Reconnect opens \
          another connection\nwhen a failure asks for it, and pauses after each opening that fails. \
-         idempotent(false) does not repeat a call\nthat may have been counted: so no call is \
-         counted twice, and some calls fail.\n",
+         idempotent(false) does not repeat a call\nthat may have been counted: no call is counted \
+         twice, and some fail.\n",
     )?;
     save(&options.out, &picture::draw(&stories)?)?;
     Ok(())
@@ -227,15 +169,14 @@ async fn run(options: &Options) -> Drawn {
 async fn tell(
     happening: Happening,
     calls: usize,
-    bar: &ProgressBar,
-) -> redis::RedisResult<Vec<Story>> {
+) -> Result<Vec<Story>, Box<dyn std::error::Error + Send + Sync>> {
     let (mut primary, replica) = Server::pair().await?;
     let mut addresses = Vec::new();
     let mut loads = Vec::new();
     for way in Way::ALL {
         let address = Address::before(primary.port()).await?;
         let client = redis::Client::open(("127.0.0.1", address.port()))?;
-        loads.push(tokio::spawn(way.load(client, calls, bar.clone())));
+        loads.push(tokio::spawn(way.load(client, calls)));
         addresses.push(address);
     }
     tokio::time::sleep(AFTER).await;
@@ -245,18 +186,11 @@ async fn tell(
 
     let mut stories = Vec::new();
     for ((way, load), address) in Way::ALL.into_iter().zip(loads).zip(&addresses) {
-        let load = load
-            .await
-            .map_err(|error| RedisError::from(std::io::Error::other(error)))??;
-        let keys: Vec<_> = (0..calls).map(|n| key(way, n)).collect();
-        let counts = replica.say(&format!("MGET {}", keys.join(" "))).await?;
-        let counts: Vec<Option<u32>> = redis::from_redis_value(counts)?;
         stories.push(Story {
             happening,
             way,
-            load,
+            load: load.await??,
             opened: address.accepted(),
-            counts: counts.into_iter().map(Option::unwrap_or_default).collect(),
         });
     }
     Ok(stories)

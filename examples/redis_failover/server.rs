@@ -5,7 +5,6 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use backoff_core::Policy;
@@ -17,10 +16,6 @@ static STARTED: AtomicU32 = AtomicU32::new(0);
 /// Until something that takes a server a moment has happened. The deadline is a net: a slow machine needs
 /// seconds.
 const SOON: Policy = Policy::constant(Duration::from_millis(10)).deadline(Duration::from_secs(120));
-
-/// In the arguments of a server, a port that is free when the server starts.
-#[allow(dead_code, reason = "not every program that has this file uses it")]
-pub(crate) const FREE_PORT: &str = "a free port";
 
 pub(crate) struct Server {
     process: Child,
@@ -72,28 +67,16 @@ impl Server {
 
     /// Asks until the answer is as it should be.
     async fn answers(&self, command: &str, is_so: impl Fn(&str) -> bool) -> redis::RedisResult<()> {
-        let until = SOON.when_any(|_: &redis::RedisError| true);
-        until
-            .retry(|| async {
-                let answer: String = redis::from_redis_value(self.say(command).await?)?;
-                let not_yet = || io::Error::other(format!("`{command}` still gives `{answer}`"));
-                is_so(&answer).then_some(()).ok_or_else(|| not_yet().into())
-            })
-            .await
+        let ask = || async {
+            let answer = ask(self.port, command).await?;
+            let not_yet = || io::Error::other(format!("`{command}` still gives `{answer}`"));
+            is_so(&answer).then_some(()).ok_or_else(|| not_yet().into())
+        };
+        SOON.when_any(|_: &redis::RedisError| true).retry(ask).await
     }
 
-    /// Stops it, so that it neither answers nor closes anything.
-    pub(crate) fn freeze(&self) -> io::Result<()> {
-        self.signal("STOP")
-    }
-
-    /// Lets a frozen one go on.
-    #[allow(dead_code, reason = "not every program that has this file does it")]
-    pub(crate) fn thaw(&self) -> io::Result<()> {
-        self.signal("CONT")
-    }
-
-    fn signal(&self, name: &str) -> io::Result<()> {
+    /// `STOP` stops it, so that it neither answers nor closes anything, until `CONT`.
+    pub(crate) fn signal(&self, name: &str) -> io::Result<()> {
         let process = self.process.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &process]).status()?;
         sent.success()
@@ -124,8 +107,7 @@ impl Server {
     ) -> redis::RedisResult<()> {
         // Longer than a slow machine needs for what follows.
         self.say("CLIENT PAUSE 600000 WRITE").await?;
-        let info = self.say("INFO replication").await?;
-        let info: String = redis::from_redis_value(info)?;
+        let info = ask(self.port, "INFO replication").await?;
         let written = offset(&info, "master_repl_offset:");
         // The replica may have more: now and then the primary sends it a PING.
         let has_all =
@@ -141,13 +123,6 @@ impl Drop for Server {
     }
 }
 
-/// Whether there is a redis-server to start.
-#[allow(dead_code, reason = "tests are told when they are built")]
-pub(crate) fn is_installed() -> bool {
-    let version = Command::new("redis-server").arg("--version").output();
-    version.is_ok_and(|output| output.status.success())
-}
-
 /// The number in the line that begins with this name.
 fn offset(info: &str, name: &str) -> Option<u64> {
     let mut lines = info.lines();
@@ -160,6 +135,11 @@ async fn say(port: u16, command: &str) -> redis::RedisResult<redis::Value> {
     let mut command = redis::cmd(words.next().unwrap_or_default());
     command.arg(words.collect::<Vec<_>>());
     command.query_async(&mut connection).await
+}
+
+/// Sends a command whose answer is a text.
+async fn ask(port: u16, command: &str) -> redis::RedisResult<String> {
+    Ok(redis::from_redis_value(say(port, command).await?)?)
 }
 
 /// A connection that fails no command because the machine is slow: the client's own limits are half a
@@ -180,7 +160,7 @@ pub(crate) async fn connect(port: u16) -> redis::RedisResult<redis::aio::Multipl
 }
 
 /// A port that nobody listened on a moment ago.
-fn free_port() -> io::Result<u16> {
+pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
@@ -190,58 +170,30 @@ async fn run(folder: &Path, arguments: &[&str]) -> io::Result<(Child, u16)> {
     for _ in 0..10 {
         let port = free_port()?;
         let mut process = begin(port, folder, arguments)?;
-        match is_up(&mut process, port).await {
-            Ok(true) => return Ok((process, port)),
-            Ok(false) => {}
-            Err(error) => {
-                let _ = process.kill();
-                let _ = process.wait();
-                return Err(error);
+        let itself = format!("process_id:{}\r\n", process.id());
+        while process.try_wait()?.is_none() {
+            // Another server may answer.
+            let info = ask(port, "INFO server").await;
+            if info.is_ok_and(|info| info.contains(&itself)) {
+                return Ok((process, port));
             }
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
     Err(io::Error::other("redis-server ends as soon as it starts"))
 }
 
 fn begin(port: u16, folder: &Path, arguments: &[&str]) -> io::Result<Child> {
-    let mut command = Command::new("redis-server");
-    command
+    let begun = Command::new("redis-server")
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
         // A replica's first copy begins at once, not after five seconds.
-        .args(["--save", "", "--repl-diskless-sync-delay", "0"]);
-    for argument in arguments {
-        match *argument {
-            FREE_PORT => command.arg(free_port()?.to_string()),
-            argument => command.arg(argument),
-        };
-    }
-    command
+        .args(["--save", "", "--repl-diskless-sync-delay", "0"])
+        .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        .spawn()
-}
-
-/// Waits until the server on this port is this process. `false`: the process has ended.
-async fn is_up(process: &mut Child, port: u16) -> io::Result<bool> {
-    let line = format!("process_id:{}\r\n", process.id());
-    let process = Mutex::new(process);
-    let look = || async {
-        if process
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .try_wait()?
-            .is_some()
-        {
-            return Ok(false);
-        }
-        let info = say(port, "INFO server").await.map_err(io::Error::other)?;
-        let info: String = redis::from_redis_value(info).map_err(io::Error::other)?;
-        let is_it = info.contains(&line);
-        is_it
-            .then_some(true)
-            .ok_or_else(|| io::Error::other("another server answers"))
-    };
-    SOON.when_any(|_: &io::Error| true).retry(look).await
+        .spawn();
+    let install = "`apt-get install redis-server`, or `brew install redis`";
+    begun.map_err(|error| io::Error::new(error.kind(), format!("redis-server: {error}: {install}")))
 }

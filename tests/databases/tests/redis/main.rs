@@ -33,6 +33,7 @@ mod course;
 mod failover;
 mod opening;
 mod replies;
+mod retried;
 mod states;
 mod transaction;
 
@@ -43,7 +44,8 @@ use redis_1 as redis;
 use tokio::net::TcpSocket;
 
 use course::Course;
-use load::{Load, Retried, increment};
+use load::{Load, increment};
+use retried::Retried;
 use server::{Server, patient};
 
 /// `DATA`, with a deadline that no machine is too slow for.

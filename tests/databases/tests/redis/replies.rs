@@ -5,7 +5,7 @@ use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
 
 use crate::address::Address;
-use crate::load::{Retried, Source};
+use crate::retried::{Retried, Source};
 use crate::server::{Server, connect, patient};
 use crate::{COUNTING, REPEATING, Tested, add_to, calls_to, deaf, until};
 

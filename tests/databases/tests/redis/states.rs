@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use backoff_core::Policy;
 use redis_1 as redis;
 
 use crate::course::Course;
-use crate::load::{Load, Retried, increment};
-use crate::server::{FREE_PORT, Server, connect};
+use crate::load::{Load, increment};
+use crate::retried::Retried;
+use crate::server::{Server, connect, free_port};
 use crate::{
     COUNTING, REPEATING, Tested, calls_to, count_twice, counts, deaf, hasty_calls_to, until,
 };
@@ -174,10 +176,10 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
         for course in courses {
             course.has_served(10).await?;
         }
-        server.freeze()?;
+        server.signal("STOP")?;
         let told = || both.iter().all(|calls| calls.seen.of("timeout") > 0);
         until("timeout", told).await?;
-        server.thaw()?;
+        server.signal("CONT")?;
         for course in courses {
             course.serves_again().await?;
             course.goes_on(AFTER).await?;
@@ -191,7 +193,13 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
 }
 
 async fn cluster_node() -> std::io::Result<Server> {
-    Server::start(&["--cluster-enabled", "yes", "--cluster-port", FREE_PORT]).await
+    // Another process may take the port of the bus before the server does.
+    let again = Policy::constant(Duration::from_millis(10)).max_attempts(10);
+    let start = || async {
+        let bus = free_port()?.to_string();
+        Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]).await
+    };
+    again.when_any(|_: &std::io::Error| true).retry(start).await
 }
 
 async fn bus_of(server: &Server) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {

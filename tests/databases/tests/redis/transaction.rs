@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::address::Address;
 use crate::event::{Happening, noticed_soon};
-use crate::load::Retried;
+use crate::retried::Retried;
 use crate::server::Server;
 use crate::{COUNTING, REPEATING, Tested, calls_to, until};
 
