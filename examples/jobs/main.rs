@@ -20,7 +20,7 @@ use apalis::prelude::BoxDynError;
 use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use clap::Parser;
 use examples::table::table;
-use examples::terminal::{save, say};
+use examples::terminal::{ended, save, say};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use ledger::Ledger;
@@ -61,7 +61,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    let ended = match &options.worker {
+    ended(match &options.worker {
         Some(words) => {
             let places = Where {
                 database: PathBuf::from(&words[0]),
@@ -72,14 +72,7 @@ async fn main() -> ExitCode {
             worker::run(&places, &words[4]).await
         }
         None => run(&options).await,
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// A process that ends with this one.
@@ -126,11 +119,7 @@ async fn run(options: &Options) -> Result<(), BoxDynError> {
 
 async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError> {
     let redis = match options.redis {
-        true => Some(
-            redis::Server::start(&[])
-                .await
-                .map_err(|error| format!("redis-server: {error}; apt-get install redis-server"))?,
-        ),
+        true => Some(redis::Server::start(&[]).await?),
         false => None,
     };
     let busy = Reply::status(429).retry_after("2");

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use examples::table::table;
-use examples::terminal::say;
+use examples::terminal::{ended, save, say};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use batch::{Batch, LATENCY};
@@ -61,19 +61,10 @@ impl Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    if let Some(folder) = options.out.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
     say(&format!(
         "{} jobs, {} workers, and a service that allows {} calls a second, {}.\n",
         options.jobs,
@@ -82,9 +73,8 @@ async fn run(options: &Options) -> Result<(), Error> {
         options.hint()
     ))?;
     let batches = all(options).await?;
-    say(&format!("\n{}", in_words(&batches, options)))?;
-    std::fs::write(&options.out, picture::draw(&batches, options)?)?;
-    say(&format!("\nPicture: {}\n", options.out.display()))?;
+    say(&format!("\n{}\n", in_words(&batches, options)))?;
+    save(&options.out, &picture::draw(&batches, options)?)?;
     Ok(())
 }
 

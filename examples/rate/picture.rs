@@ -3,18 +3,16 @@
 use std::time::Duration;
 
 use examples::axis::written;
-use examples::drawing::{Drawn, FAINT, GREEN, INK, ORANGE, PAGE, SMALL, adapting, line, text};
-use examples::panel::{Bar, Panel, legend, seconds};
-use plotters::prelude::*;
+use examples::drawing::{Drawn, FAINT, GREEN, INK, ORANGE, PAGE, Picture, line, picture, text};
+use examples::panel::{Bar, Panel, legend, line_legend, seconds};
 use plotters::style::text_anchor::HPos;
 
+use crate::Options;
 use crate::batch::{Batch, LATENCY};
 use crate::client::Strategy;
-use crate::{Error, Options};
 
-const WIDTH: i32 = PAGE;
 const LEFT: i32 = 60;
-const RIGHT: i32 = WIDTH - 20;
+const RIGHT: i32 = PAGE - 20;
 /// The title, the circumstances and the legend.
 const HEAD: i32 = 136;
 /// Above the axes of a panel: the strategy and its figures.
@@ -24,69 +22,52 @@ const PANEL: i32 = TITLE + PLOT + 24;
 const FOOT: i32 = 26;
 
 /// Gives the text of the SVG.
-pub(crate) fn draw(batches: &[Batch], options: &Options) -> Result<String, Error> {
+pub(crate) fn draw(batches: &[Batch], options: &Options) -> Picture {
+    let rate = options.rate;
+    let jobs = written(options.jobs.into());
+    let title = format!("{jobs} jobs under a limit of {rate} calls a second");
+    let workers = format!(
+        "{} workers, real HTTP, {} ms a call; a call too many gets 429 {}.",
+        options.workers,
+        LATENCY.as_millis(),
+        options.hint(),
+    );
+    let least = format!(
+        "The least time is {:.1} s: the service lets {rate} calls through at once, and then {rate} a second.",
+        options.least().as_secs_f64(),
+    );
     let height = HEAD + PANEL * batches.len() as i32 + FOOT;
-    let mut svg = String::new();
-    {
-        let size = (WIDTH as u32, height as u32);
-        let page = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        page.fill(&WHITE)?;
-        let title = format!(
-            "{} jobs under a limit of {} calls a second",
-            written(options.jobs.into()),
-            options.rate
-        );
-        text(&page, &title, (20, 28), 24, INK, HPos::Left)?;
-        let circumstances = [
-            format!(
-                "{} workers, real HTTP, {} ms a call; a call too many gets 429 {}.",
-                options.workers,
-                LATENCY.as_millis(),
-                options.hint(),
-            ),
-            format!(
-                "The least time is {:.1} s: the service lets {} calls through at once, and then {} a second.",
-                options.least().as_secs_f64(),
-                options.rate,
-                options.rate
-            ),
-        ];
-        for (row, words) in circumstances.iter().enumerate() {
-            let at = (20, 58 + 20 * row as i32);
-            text(&page, words, at, SMALL, FAINT, HPos::Left)?;
-        }
+    picture(height, &title, &[&workers, &least], |page| {
         let shares = [
             (GREEN, "calls a second, admitted"),
             (ORANGE, "refused with 429"),
         ];
-        let x = legend(&page, (20, 108), shares)?;
-        line(&page, (x, 108), (x + 22, 108), INK, 2)?;
-        text(&page, "the limit", (x + 28, 108), SMALL, INK, HPos::Left)?;
+        let x = legend(page, (20, 108), shares)?;
+        line_legend(page, (x, 108), INK, "the limit")?;
 
         let bars: Vec<_> = batches.iter().map(Batch::bars).collect();
         let last = bars.iter().flatten().map(|bar| bar.to).max();
-        let time = seconds(last.unwrap_or_default(), (LEFT, RIGHT));
+        let last = last.unwrap_or_default();
         for (row, (batch, own)) in batches.iter().zip(&bars).enumerate() {
             let top = HEAD + PANEL * row as i32 + TITLE;
             let panel = Panel {
-                page: &page,
-                time: &time,
+                page,
+                time: &seconds(last, (LEFT, RIGHT)),
                 top,
                 bottom: top + PLOT,
             };
             let highest = bars.iter().flatten().map(Bar::height);
-            let rates = panel.values(highest.chain([options.rate.into()]))?;
+            let rates = panel.values(highest.chain([rate.into()]))?;
             panel.stack(own, &rates, [GREEN, ORANGE])?;
-            let limit = rates.at(options.rate.into());
-            let ends = [Duration::ZERO, last.unwrap_or_default()];
-            panel.line(ends.map(|end| (end, limit)).into_iter(), INK, 2)?;
+            let limit = rates.at(rate.into());
+            let ends = [Duration::ZERO, last].map(|end| (end, limit));
+            panel.line(ends.into_iter(), INK, 2)?;
             done(&panel, batch.took)?;
             figures(&panel, batch, options)?;
             panel.seconds()?;
         }
-        page.present()?;
-    }
-    Ok(adapting(&svg))
+        Ok(())
+    })
 }
 
 /// Marks the end of the last job: a single call is too low to be seen.

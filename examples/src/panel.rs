@@ -135,7 +135,7 @@ impl Panel<'_, '_> {
     /// # Errors
     /// See [`values`](Self::values).
     pub fn seconds(&self) -> Drawn {
-        for (second, label) in self.time.ticks(60) {
+        for (second, label) in self.time.ticks(40) {
             let x = self.time.at(second);
             line(self.page, (x, self.bottom), (x, self.bottom + 5), FAINT, 1)?;
             let label = format!("{label} s");
