@@ -29,7 +29,7 @@
 use crate::{
     report::StopReason,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::Next,
+    state::{Next, RetryState},
 };
 use core::{
     cell::Cell,
@@ -77,11 +77,21 @@ impl Drop for Guard {
     }
 }
 
-/// While the guard lives, the retries of this thread do not wait. Attempts, budget and deadline count
-/// as usual. Tasks that run on other threads of a runtime are not affected.
+/// While the guard lives, the retries of this thread do not wait. Attempts, budget, deadline and `timeout`
+/// count as usual: each wait that is left out counts as elapsed time. So a call ends after as many attempts
+/// as it does with its waits. Tasks that run on other threads of a runtime are not affected.
 ///
-/// Use this for policies with `max_attempts`. With a deadline or a timeout alone, a call whose service stays down
-/// calls again without a pause until the real time is over: use [`VirtualTime`] or a paused clock there.
+/// ```
+/// use backoff_core::{Jitter, Policy, StopReason, TimedOut, testing};
+/// use std::time::Duration;
+///
+/// // Attempts begin after 0, 1, 3, 7 and 15 s; the next attempt would begin after 31 s.
+/// const POLICY: Policy = Policy::exponential().jitter(Jitter::None).deadline(Duration::from_secs(30));
+/// let _instant = testing::instant();
+/// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+/// let given_up = POLICY.blocking(busy).reported().unwrap_err();
+/// assert_eq!((given_up.reason, given_up.report.attempts), (StopReason::Deadline, 5));
+/// ```
 pub fn instant() -> Guard {
     Guard::new(Retries::Instant)
 }
@@ -93,13 +103,16 @@ pub fn off() -> Guard {
 }
 
 /// Adjusts a decision to wait.
-pub(crate) fn adjusted(next: Next) -> Next {
+pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
     if !next.is_wait() {
         return next;
     }
     match RETRIES.get() {
         Retries::Real => next,
-        Retries::Instant => next.at_once(),
+        Retries::Instant => {
+            retry.skip(next.wait());
+            next.at_once()
+        }
         Retries::Off => Next::stop(StopReason::SwitchedOff),
     }
 }
@@ -238,20 +251,25 @@ impl Future for VirtualSleep {
 mod tests {
     use super::*;
 
+    fn after(next: Next) -> Next {
+        let mut retry = RetryState::UNTIMED;
+        adjusted(next, &mut retry)
+    }
+
     #[test]
     fn a_guard_gives_back_what_was_before_it() {
         let real = Next::backoff(7);
         {
             let _instant = instant();
-            assert_eq!(adjusted(real).delay(), 0);
+            assert_eq!(after(real).delay(), 0);
             {
                 let _off = off();
-                assert_eq!(adjusted(real).reason(), Some(StopReason::SwitchedOff));
+                assert_eq!(after(real).reason(), Some(StopReason::SwitchedOff));
             }
-            assert_eq!(adjusted(real).delay(), 0);
+            assert_eq!(after(real).delay(), 0);
         }
-        assert_eq!(adjusted(real).delay(), 7);
-        std::thread::spawn(move || assert_eq!(adjusted(real).delay(), 7))
+        assert_eq!(after(real).delay(), 7);
+        std::thread::spawn(move || assert_eq!(after(real).delay(), 7))
             .join()
             .unwrap();
     }

@@ -43,14 +43,14 @@ const STOPPED: Next = Next::stop(StopReason::Stopped);
 
 /// Applies the setting of a test for retries.
 #[cfg(feature = "testing")]
-fn in_tests(next: Next) -> Next {
-    crate::testing::adjusted(next)
+fn in_tests(next: Next, retry: &mut RetryState) -> Next {
+    crate::testing::adjusted(next, retry)
 }
 
 /// Without the feature `testing`, no test changes the next step.
 #[cfg(not(feature = "testing"))]
 #[inline(always)]
-fn in_tests(next: Next) -> Next {
+fn in_tests(next: Next, _: &mut RetryState) -> Next {
     next
 }
 
@@ -499,7 +499,8 @@ impl CallState {
             }
             None => overrides,
         };
-        let next = in_tests(settings.decide(runtime, policy, &mut self.retry, ruling, overrides));
+        let next = settings.decide(runtime, policy, &mut self.retry, ruling, overrides);
+        let next = in_tests(next, &mut self.retry);
         let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
         {

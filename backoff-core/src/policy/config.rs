@@ -267,15 +267,32 @@ impl<'de> de::Visitor<'de> for OfRules {
     }
 }
 
+/// Names that are not rules of a policy, and what to write instead.
+const INSTEAD: &[(&str, &str)] = &[
+    (
+        "timeout",
+        "it is a setting of a call: write `.timeout(..)` on the call, or the rule `deadline`, after which no \
+         attempt begins",
+    ),
+    (
+        "attempt_timeout",
+        "it is a setting of a call: write `.attempt_timeout(..)` on the call",
+    ),
+    (
+        "max_retries",
+        "write `max_attempts`, which counts the first call too: one more than the number of retries",
+    ),
+];
+
 struct NoRule<'n>(&'n str);
 
 impl fmt::Display for NoRule<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is not a rule of a policy: write one of",
-            self.0.escape_debug()
-        )?;
+        write!(f, "`{}` is not a rule of a policy: ", self.0.escape_debug())?;
+        if let Some((_, instead)) = INSTEAD.iter().find(|(name, _)| *name == self.0) {
+            return f.write_str(instead);
+        }
+        f.write_str("write one of")?;
         for (i, (name, _)) in RULES.iter().enumerate() {
             write!(f, "{} `{name}`", if i == 0 { "" } else { "," })?;
         }

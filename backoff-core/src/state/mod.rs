@@ -118,6 +118,12 @@ impl RetryState {
         }
     }
 
+    /// Counts a wait that a test leaves out: the deadline comes as early as after the wait.
+    #[cfg(feature = "testing")]
+    pub(crate) fn skip(&mut self, wait: Duration) {
+        self.packed.start_earlier(reading(wait));
+    }
+
     /// The number of failed attempts so far, up to the highest limit that [`Policy::max_attempts`]
     /// accepts.
     #[inline]

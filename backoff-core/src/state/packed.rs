@@ -123,6 +123,14 @@ impl Packed {
         self.started = Self::started(now, 0).started;
     }
 
+    /// Moves the start back by so many nanoseconds, if the start was timed.
+    #[cfg(feature = "testing")]
+    pub(super) fn start_earlier(&mut self, by: u64) {
+        if self.is_timed() {
+            self.set_started(number(self.started).wrapping_sub(by));
+        }
+    }
+
     /// The nanoseconds since the start; zero if the start was not timed.
     #[inline]
     pub(super) fn elapsed(&self, now: impl FnOnce() -> u64) -> u64 {

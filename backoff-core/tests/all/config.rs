@@ -349,8 +349,19 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
 
 #[test]
 fn a_rule_that_there_is_not_is_refused_with_those_that_there_are() {
-    let error = toml("max_retries = 3").unwrap_err();
-    assert!(error.starts_with("`max_retries` is not a rule of a policy: write one of `base`,"));
+    for (given, instead) in [
+        ("max_retries = 3", "write `max_attempts`"),
+        ("timeout = '1m'", "write `.timeout(..)` on the call"),
+        (
+            "attempt_timeout = '1s'",
+            "write `.attempt_timeout(..)` on the call",
+        ),
+    ] {
+        let error = toml(given).unwrap_err();
+        assert!(error.contains(instead), "{error}");
+    }
+    let error = toml("hope = 3").unwrap_err();
+    assert!(error.starts_with("`hope` is not a rule of a policy: write one of `base`,"));
     for name in NAMES {
         assert!(error.contains(&format!(" `{name}`")), "{name}: {error}");
     }
