@@ -1,4 +1,4 @@
-//! What logs, metrics and a budget are told of gax's own loop, beside what they are told of ours.
+//! Reports the attempts of gax's own loop to logs, metrics and a budget.
 
 use super::{Adapted, adapt};
 use backoff_core::{Budget, Jitter, LogLevel, Policy};

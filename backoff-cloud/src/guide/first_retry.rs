@@ -78,7 +78,8 @@
 //!      retries {408, 425, 429, 500, 502..=504, \
 //!      UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} \
 //!      and failures of the connection, \
-//!      but only what was surely not applied, or an HTTP request that may be made twice; gives up after 5 attempts, \
+//!      but repeats a request that may have been applied only if its HTTP method or headers allow that; \
+//!      gives up after 5 attempts, \
 //!      or when the server asks for more than 300s",
 //! );
 //! ```

@@ -1,4 +1,4 @@
-//! What the state of a call asks of the settings.
+//! The trait by which the state of a call reads its settings.
 
 use super::attempt_failure::AttemptFailure;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a call writes down about its attempts: the numbers of a report, and what attempts ask for.
+//! The records that a call keeps of its attempts: the numbers of a report, and the facts that attempts ask for.
 
 use super::{attempt_failure::AttemptFailure, call_info::CallInfo};
 use crate::{

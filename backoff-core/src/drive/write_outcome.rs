@@ -1,4 +1,4 @@
-//! What an update knows about its writes when an attempt has failed.
+//! What an update knows of its writes after an attempt has failed.
 
 use crate::{
     facts::fault::Fault,

@@ -154,9 +154,9 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("failures of the connection")?;
     f.write_str(match (policy.idempotent, policy.by_method) {
         (true, _) => "",
-        (false, false) => ", but only what was surely not applied",
+        (false, false) => ", but repeats no request that may have been applied",
         (false, true) => {
-            ", but only what was surely not applied, or an HTTP request that may be made twice"
+            ", but repeats a request that may have been applied only if its HTTP method or headers allow that"
         }
     })
 }
@@ -226,7 +226,7 @@ mod tests {
             "waits 1s, growing by a factor of 1.5 up to 64s, and up to 1s more, at most 64s, \
              beginning with 2s after throttling, added to the wait that the server asks for, and at most 5s \
              longer if the server asks for it; retries {409, ABORTED}, conflicts and failures \
-             of the connection, but only what was surely not applied; gives up after 8 attempts, or when the next wait would end \
+             of the connection, but repeats no request that may have been applied; gives up after 8 attempts, or when the next wait would end \
              after 300s, or when the server asks for more than 30s, or when its budget of 500 \
              tokens allows no more"
         );
@@ -302,13 +302,13 @@ mod tests {
             (
                 1,
                 none.idempotent(false),
-                "retries failures of the connection, but only what was surely not applied",
+                "retries failures of the connection, but repeats no request that may have been applied",
             ),
             (
                 1,
                 none.idempotent_by_method(),
-                "retries failures of the connection, but only what was surely not applied, or an HTTP request \
-                 that may be made twice",
+                "retries failures of the connection, but repeats a request that may have been applied only if its HTTP \
+                 method or headers allow that",
             ),
             (
                 1,
