@@ -70,7 +70,7 @@ async fn run(options: &Options) -> Result<(), Error> {
     }
     let url = scrape::serve(scrape::install()?, options.listen).await?;
     say(&format!("metrics: curl {url}\n\n"))?;
-    let mut service = Service::new()?;
+    let mut service = Service::start()?;
     // Takes the events of the whole program from now on, from `INFO` up. Their times count from here.
     tracing_subscriber::fmt()
         .event_format(format().with_timer(time::uptime()))

@@ -81,15 +81,17 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Is down until it enters a phase.
-    pub(crate) fn new() -> io::Result<Self> {
+    /// In the first phase.
+    pub(crate) fn start() -> io::Result<Self> {
         let port = socket((Ipv4Addr::LOCALHOST, 0).into())?;
-        Ok(Service {
+        let mut service = Service {
             address: port.local_addr()?,
             _port: port,
             odds: watch::Sender::default(),
             process: None,
-        })
+        };
+        service.enter(&PHASES[0])?;
+        Ok(service)
     }
 
     pub(crate) fn url(&self) -> String {
@@ -103,14 +105,14 @@ impl Service {
         };
         self.odds.send_replace(odds);
         if self.process.is_none() {
-            self.process = Some(self.start()?);
+            self.process = Some(self.boot()?);
         }
         Ok(())
     }
 
     /// In a runtime of its own, so that it ends as a process does: its connections are cut, and new ones
     /// are refused.
-    fn start(&self) -> io::Result<DropGuard> {
+    fn boot(&self) -> io::Result<DropGuard> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         // The listener belongs to the runtime in which it is made.
         let listener = {
