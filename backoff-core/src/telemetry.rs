@@ -215,7 +215,7 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!   `DEBUG`.** In this outage, 182 of 253 errors were such calls: while the budget is empty, the log is
 //!   quieter than before. Set an alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
 //! - **A call that still waits is not counted in any metric of calls.** While the service throttles,
-//!   more than half of the calls wait for its `Retry-After`, and all calls that end succeed.
+//!   about half of the calls wait for its `Retry-After`, and nearly all calls that end succeed.
 //!   `retry.attempt.duration`, which is recorded at once, and `retry.budget.level` show that something
 //!   is wrong.
 //! - The log lines of one call share only the operation. If calls run at the same time, put a span of
