@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use examples::terminal::say;
+use examples::terminal::{ended, say};
 
 use crate::client::Pace;
 
@@ -122,13 +122,7 @@ impl Misbehaviour {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Result<(), Error> {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use examples::drawing::{Area, BAND, Drawn, FAINT, GRID, INK, adapting, fill, line, text};
-use plotters::prelude::*;
+use examples::drawing::{Area, BAND, Drawn, FAINT, GRID, INK, Picture, fill, line, page, text};
 use plotters::style::text_anchor::HPos;
 
 use crate::marks::{SMALL, WAIT, colour, end_mark, half, legend, shape, words};
@@ -29,11 +28,7 @@ const ROWS: &str = "A row is a writer. A bar through several rows is one call fo
 const SCALE: &str = "Time runs to the right, by its square root.";
 
 /// Draws all ways under one title; gives the text of the SVG.
-pub(crate) fn draw(
-    ways: &[Runs],
-    title: &str,
-    circumstances: &str,
-) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+pub(crate) fn draw(ways: &[Runs], title: &str, circumstances: &str) -> Picture {
     let stories = || ways.iter().map(Runs::drawn);
     let writers = stories().map(Story::writers).max().unwrap_or(0) as i32;
     let row = row_height(writers);
@@ -41,16 +36,12 @@ pub(crate) fn draw(
     let height = HEAD + panel * ways.len() as i32;
     let scale = Scale::up_to(last_moment(stories()), row);
 
-    let mut svg = String::new();
-    {
-        let page =
-            SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area();
-        page.fill(&WHITE)?;
-        text(&page, title, (24, 28), 26, INK, HPos::Left)?;
-        text(&page, circumstances, (24, 62), SMALL, FAINT, HPos::Left)?;
+    page((WIDTH, height), |page| {
+        text(page, title, (24, 28), 26, INK, HPos::Left)?;
+        text(page, circumstances, (24, 62), SMALL, FAINT, HPos::Left)?;
         let rows = format!("{ROWS} {SCALE}");
-        text(&page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
-        legend(&page, stories())?;
+        text(page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
+        legend(page, stories())?;
         for (way, runs) in ways.iter().enumerate() {
             let top = HEAD + panel * way as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
@@ -61,9 +52,8 @@ pub(crate) fn draw(
             }
             .draw(way + 1, runs)?;
         }
-        page.present()?;
-    }
-    Ok(adapting(&svg))
+        Ok(())
+    })
 }
 
 /// Few writers get high rows; many share about a third of a screen, down to two pixels each.
@@ -123,13 +113,13 @@ impl Scale {
     }
 }
 
-struct Panel<'a> {
-    area: Area<'a>,
+struct Panel<'a, 'svg> {
+    area: Area<'svg>,
     row: i32,
     scale: &'a Scale,
 }
 
-impl Panel<'_> {
+impl Panel<'_, '_> {
     fn draw(&self, number: usize, runs: &Runs) -> Drawn {
         let story = runs.drawn();
         let headline = format!("{number} · {}", story.title);

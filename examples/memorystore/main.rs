@@ -14,7 +14,7 @@ use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, codes, memorystore};
 use clap::{Parser, ValueEnum};
-use examples::terminal::say;
+use examples::terminal::{ended, say};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
@@ -124,13 +124,7 @@ async fn awaited(client: &Client<'_>, pace: f64, begun: &Operation) -> Result<()
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(&Options::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()).await)
 }
 
 async fn run(options: &Options) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use examples::drawing::Drawn;
 use examples::table::table;
-use examples::terminal::{save, say};
+use examples::terminal::{ended, save, say};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -53,13 +53,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Drawn {

@@ -8,8 +8,8 @@ use backoff_core::{
 };
 use examples::axis::{Axis, Range, Scale};
 use examples::drawing::{
-    Area, Drawn, FAINT, GRID, INK, LEADER, PAGE, PALE_SKY, SHADE, SKY, SMALL, VERMILLION, adapting,
-    fill, line, text,
+    Area, Drawn, FAINT, GRID, INK, LEADER, PAGE, PALE_SKY, Picture, SHADE, SKY, SMALL, VERMILLION,
+    fill, line, picture, text,
 };
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
@@ -33,19 +33,11 @@ pub(crate) fn draw(
     policy: &Policy,
     planned: &[PlannedWait],
     means: &[Duration],
-) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let mut svg = String::new();
-    {
-        let size = (WIDTH as u32, HEIGHT as u32);
-        let page = SVGBackend::with_string(&mut svg, size).into_drawing_area();
-        page.fill(&WHITE)?;
-        let title = format!("What {name} waits");
-        text(&page, &title, (20, 28), 24, INK, HPos::Left)?;
-        legend(&page)?;
-        Picture::new(&page, planned).draw(policy, means)?;
-        page.present()?;
-    }
-    Ok(adapting(&svg))
+) -> Picture {
+    picture(HEIGHT, &format!("What {name} waits"), &[], |page| {
+        legend(page)?;
+        Waits::new(page, planned).draw(policy, means)
+    })
 }
 
 fn legend(page: &Area) -> Drawn {
@@ -74,7 +66,7 @@ fn unit(longest: Duration) -> (&'static str, f64) {
 }
 
 /// The retries side by side over an axis of waits.
-struct Picture<'a, 'svg> {
+struct Waits<'a, 'svg> {
     page: &'a Area<'svg>,
     planned: &'a [PlannedWait],
     name: &'static str,
@@ -84,7 +76,7 @@ struct Picture<'a, 'svg> {
     step: i32,
 }
 
-impl<'a, 'svg> Picture<'a, 'svg> {
+impl<'a, 'svg> Waits<'a, 'svg> {
     fn new(page: &'a Area<'svg>, planned: &'a [PlannedWait]) -> Self {
         let greatest = || planned.iter().map(|planned| planned.greatest);
         let (name, in_a_second) = unit(greatest().max().unwrap_or_default());

@@ -48,7 +48,7 @@ use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
-use examples::terminal::say;
+use examples::terminal::{ended, say};
 use examples::{axis, chart, stats};
 
 use crate::results::Findings;
@@ -170,13 +170,7 @@ fn ascending(numbers: &[u32]) -> Vec<u32> {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), Error> {
