@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backoff_core::Policy;
 use redis_1 as redis;
@@ -171,20 +171,18 @@ async fn run(folder: &Path, arguments: &[&str]) -> io::Result<(Child, u16)> {
         let port = free_port()?;
         let mut process = begin(port, folder, arguments)?;
         let itself = format!("process_id:{}\r\n", process.id());
-        let begun = Instant::now();
+        let mut asking = SOON.when_any(|_: &io::Error| true).resuming();
         while process.try_wait()?.is_none() {
-            if begun.elapsed() > Duration::from_secs(120) {
-                let _ = process.kill();
-                return Err(io::Error::other(
-                    "redis-server does not answer within two minutes",
-                ));
-            }
             // Another server may answer.
             let info = ask(port, "INFO server").await;
             if info.is_ok_and(|info| info.contains(&itself)) {
                 return Ok((process, port));
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            let silent = io::Error::other("redis-server does not answer within two minutes");
+            if let Err(error) = asking.failed(silent).await {
+                process.kill()?;
+                return Err(error);
+            }
         }
     }
     Err(io::Error::other("redis-server ends as soon as it starts"))

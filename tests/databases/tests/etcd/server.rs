@@ -1,7 +1,7 @@
 //! Starts an etcd on free ports and in a new folder. The etcd ends when its value is dropped.
 
 use std::{
-    io::{self, ErrorKind},
+    io,
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -28,11 +28,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts an etcd, and returns when it answers. Returns `None` if etcd is not installed.
+    /// Starts an etcd, and returns when it answers.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be made or if etcd does not start.
-    pub(crate) async fn start() -> io::Result<Option<Self>> {
+    /// Returns an error if the folder cannot be made, or if etcd is not installed or does not start.
+    pub(crate) async fn start() -> io::Result<Self> {
         let number = STARTED.fetch_add(1, Relaxed);
         let name = format!("backoff-etcd-{}-{number}", std::process::id());
         // Another process may take a port before etcd does, which then ends.
@@ -40,21 +40,13 @@ impl Server {
             let folder = std::env::temp_dir().join(&name);
             std::fs::create_dir_all(&folder)?;
             let [url, peers] = free_urls()?;
-            let process = match begin(&name, &folder, &url, &peers) {
-                Ok(process) => process,
-                Err(error) => {
-                    std::fs::remove_dir_all(&folder)?;
-                    let is_missing = error.kind() == ErrorKind::NotFound;
-                    return if is_missing { Ok(None) } else { Err(error) };
-                }
-            };
             let mut server = Server {
-                process,
+                process: begin(&name, &folder, &url, &peers)?,
                 folder,
                 url,
             };
             if server.is_up(&name).await? {
-                return Ok(Some(server));
+                return Ok(server);
             }
         }
         Err(io::Error::other("etcd ends as soon as it starts"))
