@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use backoff_cloud::emulator::Emulator;
-use examples::stats::Mean;
+use examples::stats::{Mean, ascending};
 use examples::table::table;
 use examples::terminal::say;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -77,14 +77,6 @@ pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<String,
     let curves = measure(&tasks, runs, pace).await?;
     say(&format!("\n{}", in_words(&curves)))?;
     curves::draw(&curves, &circumstances)
-}
-
-/// Each number once.
-fn ascending(tasks: &[u16]) -> Vec<u16> {
-    let mut tasks = tasks.to_vec();
-    tasks.sort_unstable();
-    tasks.dedup();
-    tasks
 }
 
 async fn measure(tasks: &[u16], runs: u16, pace: Pace) -> Result<Vec<Curve>, Error> {
@@ -250,10 +242,5 @@ mod tests {
         ] {
             assert_eq!(batches(writers, runs).collect::<Vec<_>>(), expected);
         }
-    }
-
-    #[test]
-    fn sizes_are_sorted_and_told_once() {
-        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
     }
 }

@@ -48,6 +48,7 @@ use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
+use examples::stats::ascending;
 use examples::terminal::{ended, say};
 use examples::{axis, chart, stats};
 
@@ -161,14 +162,6 @@ impl Scenario {
     }
 }
 
-/// Each number once.
-fn ascending(numbers: &[u32]) -> Vec<u32> {
-    let mut numbers = numbers.to_vec();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
-}
-
 fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
@@ -234,10 +227,5 @@ mod tests {
             let options = ["simulation"].into_iter().chain(wrong.split_whitespace());
             assert!(Options::try_parse_from(options).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn numbers_are_sorted_and_told_once() {
-        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
     }
 }

@@ -70,9 +70,22 @@ pub fn percentile(values: &[u64], share: f64) -> Option<u64> {
     values.get(rank.saturating_sub(1)).copied()
 }
 
+/// Each number once, from the least to the greatest.
+pub fn ascending<N: Copy + Ord>(numbers: &[N]) -> Vec<N> {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_sorted_and_told_once() {
+        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
+    }
 
     #[test]
     fn a_mean_knows_its_error() {
