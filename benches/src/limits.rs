@@ -34,6 +34,8 @@ pub(crate) const LIMITS: &[Limit] = if cfg!(feature = "tracing") {
     WITH_LOG
 } else if cfg!(feature = "rate") {
     WITH_RATE
+} else if cfg!(feature = "metrics") {
+    WITH_METRICS
 } else {
     PLAIN
 };

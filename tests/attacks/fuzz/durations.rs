@@ -1,36 +1,7 @@
-//! Durations in text.
+//! Durations of up to four parts, which are added.
 
-use crate::samples::texts;
-use backoff_core::PolicySettings;
 use bolero::TypeGenerator;
 use std::time::Duration;
-
-const CORPUS: &str = include_str!("../corpus/durations.txt");
-
-#[test]
-fn a_text_is_a_duration_or_a_sentence() {
-    bolero::check!()
-        .with_generator(texts(CORPUS))
-        .for_each(|text: &String| {
-            let read = macros::duration(text);
-            // The library's configuration reads the same grammar, and has limits of its own.
-            let settings: Result<PolicySettings, _> =
-                serde_json::from_value(serde_json::json!({ "retry_after_slack": text }));
-            match &read {
-                Ok(duration) => {
-                    assert!(settings.is_ok(), "{duration:?}: {settings:?}");
-                    // humantime knows months and years too, which are refused here.
-                    if let Ok(other) = humantime::parse_duration(text) {
-                        assert_eq!(*duration, other);
-                    }
-                }
-                Err(message) => {
-                    assert!(settings.is_err());
-                    assert!(message.len() > 10, "{message}");
-                }
-            }
-        });
-}
 
 #[derive(Clone, Debug, TypeGenerator)]
 struct Part {
@@ -75,6 +46,6 @@ fn parts_are_added() {
             let sum = sum.filter(|_| !text.is_empty());
             let expected = sum
                 .map(|it| Duration::new((it / 1_000_000_000) as u64, (it % 1_000_000_000) as u32));
-            assert_eq!(macros::duration(&text).ok(), expected, "{text}");
+            assert_eq!(corpus::durations::parse(&text).ok(), expected, "{text}");
         });
 }

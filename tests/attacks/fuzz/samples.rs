@@ -80,13 +80,13 @@ impl Recipe {
     }
 }
 
-/// Bytes that are like the lines of `corpus`.
-pub(crate) fn bytes(corpus: &'static str) -> impl ValueGenerator<Output = Vec<u8>> {
-    let samples: Vec<_> = corpus.lines().collect();
+/// Bytes that are like the lines of `samples`.
+pub(crate) fn bytes(samples: &'static str) -> impl ValueGenerator<Output = Vec<u8>> {
+    let samples: Vec<_> = samples.lines().collect();
     produce::<Recipe>().map_gen(move |recipe: Recipe| recipe.cook(&samples))
 }
 
-/// Texts that are like the lines of `corpus`.
-pub(crate) fn texts(corpus: &'static str) -> impl ValueGenerator<Output = String> {
-    bytes(corpus).map_gen(|bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned())
+/// Texts that are like the lines of `samples`.
+pub(crate) fn texts(samples: &'static str) -> impl ValueGenerator<Output = String> {
+    bytes(samples).map_gen(|bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned())
 }
