@@ -860,6 +860,7 @@ where
             };
             if begins {
                 recalled(settings, this.signal.as_mut());
+                state.rests_until_now::<O::Error, _, _>(&context, &mut settings.watch, runtime);
                 settings.around.begins(&context, state.failures());
                 let entered = settings.around.enter();
                 let attempt = operation.begin(&run);

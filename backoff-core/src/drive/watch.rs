@@ -29,10 +29,23 @@ pub trait Watch<E> {
         let _ = failure;
     }
 
-    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
+    /// An attempt begins when so much time of the call has passed.
     #[inline]
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
-        let _ = (attempt_failure, is_conflict, next);
+    fn rested(&mut self, elapsed: Duration) {
+        let _ = elapsed;
+    }
+
+    /// An attempt failed, or the call ended between two attempts. `next` is the next step, and `elapsed` the time
+    /// of the call that has passed.
+    #[inline]
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    ) {
+        let _ = (attempt_failure, is_conflict, next, elapsed);
     }
 
     /// The loop continues after this error. Only a report keeps the error.
@@ -57,8 +70,10 @@ impl<E> Watch<E> for &mut CallInfo {
 /// [`Retrying::reported`](super::future::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<E> {
-    /// In nanoseconds.
+    /// The time in which no attempt ran, in nanoseconds.
     slept: u64,
+    /// When the last attempt ended, in nanoseconds since the start; zero before the first one.
+    rests_since: u64,
     /// The server's hint with the last failure, in nanoseconds; zero is none.
     hint: u64,
     conflicts: u32,
@@ -70,6 +85,7 @@ impl<E> Measured<E> {
     pub(crate) const fn new() -> Self {
         Measured {
             slept: 0,
+            rests_since: 0,
             hint: 0,
             conflicts: 0,
             reason: None,
@@ -122,11 +138,25 @@ impl<E> Watch<E> for Measured<E> {
         };
     }
 
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+    fn rested(&mut self, elapsed: Duration) {
+        let rested = nanos(elapsed).saturating_sub(self.rests_since);
+        self.slept = self.slept.saturating_add(rested);
+    }
+
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    ) {
+        match attempt_failure.is_of_an_attempt() {
+            true => self.rests_since = nanos(elapsed()),
+            false => Watch::<E>::rested(self, elapsed()),
+        }
         if !attempt_failure.stage().is_cut() {
             self.last = None;
         }
-        self.slept = self.slept.saturating_add(next.delay());
         self.conflicts = self.conflicts.saturating_add(is_conflict.into());
         self.reason = next.reason();
     }
