@@ -152,7 +152,7 @@ impl<'t> Trial<'t> {
         }
     }
 
-    pub(super) fn run(&'t self, form: &Form) -> Came {
+    pub(crate) fn run(&'t self, form: &Form) -> Came {
         let ended = if self.setting.panics.is_some() {
             let panics = catch_unwind(AssertUnwindSafe(|| (form.run)(self)));
             assert!(panics.is_err(), "{}: the hook did not panic", form.name);
