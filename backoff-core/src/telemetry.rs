@@ -41,17 +41,37 @@
 //! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `code`, `error` |
 //! | a value is not the awaited one yet, and is asked for again after a wait | `DEBUG`; `TRACE` or nothing, if `log_waits` says so | `attempt`, `delay`, `source` |
 //! | a call succeeded after retries | `INFO` | `attempts` |
-//! | a call was given up after retries | `WARN` | `attempts`, `reason`, `code`, `error` |
-//! | the first attempt failed, and was not retried | `DEBUG` | `attempts`, `reason`, `code`, `error` |
-//! | the same, but the attempt may have been applied | `WARN` | the same |
-//! | the same, but the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
-//! | the same, but the server asks not to be called again | `WARN` | the same |
-//! | the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
-//! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
+//! | the first attempt failed, and its failure is the operation's own answer: an error that the policy does not retry, such as a 404 | `DEBUG` | `attempts`, `reason` (`permanent`), `code`, `error` |
+//! | a call failed in any other way | `WARN` | `attempts`, `reason`, `code`, `error` |
+//! | the same, and the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
+//! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
+//! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
 //!
-//! `delay`, `elapsed`, `retry_after` and `late` are seconds, to the microsecond. `source` is a
+//! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
+//! are used up, a deadline, a timeout, the budget, the rate or a signal ended the call, the attempt may have been
+//! applied, or the server asks for a long wait or for no further call: each of these is a warning, at the first
+//! attempt too, and also if no attempt was made (`attempts=0`). So is every failure after a retry: a call that was
+//! logged as waiting has an end in the log. There are these borders:
+//!
+//! - A policy with [`max_attempts(1)`](crate::Policy::max_attempts) warns of each failure that more attempts would
+//!   have retried (`reason="attempts"`): a program whose configuration switches retries off still logs an outage.
+//!   Under `testing::off` the reason is `switched_off`.
+//! - A failure that `when` or `when_any` does not retry is the operation's own answer.
+//! - A call inside an attempt of another call warns by itself. If it ends with a [`RetryError`](crate::RetryError),
+//!   the outer call does not retry this error, and logs it at `DEBUG`.
+//! - Many callers of [combined changes](crate::many) share one event for each wait and for the end of their group. A
+//!   caller that ends alone, because its own deadline, attempts or signal end or its change fails, has an event of its
+//!   own.
+//! - A call that its caller drops, for example in `tokio::select!`, writes no further event, also if it was logged as
+//!   waiting.
+//!
+//! `delay`, `elapsed`, `retry_after` and `late` are numbers: seconds, rounded to 0.0001 s. They are numbers and not
+//! texts, so that a subscriber that writes JSON or sends OpenTelemetry can compare and add them; and they are
+//! rounded, because a subscriber that writes lines would write a smaller number as `6.7e-5`. `delay` is how long the
+//! call intends to wait. If the next attempt waits for its turn at a [`Rate`](crate::Rate), `delay` is how long that
+//! is expected to take, together with the wait before. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
 //! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left
@@ -97,7 +117,7 @@
 //! |---|---|---|---|---|
 //! | `retry.call.duration` | histogram | s | when a call ends | `retry.outcome`, `retry.stop_reason`, `error.type` |
 //! | `retry.call.retries` | histogram | {retry} | when a call ends that was retried | `retry.outcome` |
-//! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
+//! | `retry.call.delay` | histogram | s | the waits of such a call together; each as long as it lasted, and the time in the queue of a rate, also before the first attempt | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
 //! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back the tokens of a wait | `retry.budget` alone |
 //! | `retry.rate.limit` | gauge | {call}/s | of a [`Rate`](crate::Rate) that has a [name](crate::Rate::name), when a call joins or leaves its queue or ends: the calls a second that go; `+Inf` while no call waits for its turn | `retry.rate` alone |
@@ -114,7 +134,8 @@
 //! | `error.type` | of an attempt or a call that failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature, each call reads the clock before its first attempt and after each attempt. In an
-//! annotated function, the duration of an attempt after a wait starts at the planned end of the wait. A
+//! annotated function, and for combined changes, a wait without a rate ends as planned: an attempt begins then, and
+//! a timer that wakes late makes it longer. A
 //! call that is dropped records nothing more, except for the
 //! level of a budget that gets its tokens back. Combined changes
 //! ([`many::Combining`](crate::many::Combining)) are one call: the call of their resource. If all
