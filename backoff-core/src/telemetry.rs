@@ -193,48 +193,48 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! The example `cargo run -p examples --features metrics --example outage`, in the repository, calls a
 //! service that throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8
-//! s and is healthy again after 6 s. These are ten of the 169 lines of its log, from `INFO` up. Numbers
+//! s and is healthy again after 6 s. These are ten of the 334 lines of its log, from `INFO` up. Numbers
 //! are cut to milliseconds, and `…` marks an omission:
 //!
 //! ```text
-//! 2.034s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=1.096 source="retry_after" elapsed=0.001 code=429 error=HTTP 429
-//! 2.434s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.057 source="backoff" elapsed=0.001 code=503 error=HTTP 503
-//! 2.494s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.061
-//! 3.132s  INFO backoff: attempt failed, waiting before the next … attempt=2 delay=0.106 source="backoff" elapsed=1.099 code=503 error=HTTP 503
-//! 3.244s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.031 code=503 error=HTTP 503
-//! 3.432s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.280 error=the attempt was cut after 250ms
-//! 4.224s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.162 error=error sending request for url (…): client error (SendRequest): connection closed before message completed
-//! 4.273s  WARN backoff: gave up … attempts=3 reason="budget" elapsed=2.261 error=error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
-//! 6.030s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.098
-//! 9.473s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.084 source="backoff" elapsed=0.001 code=503 error=HTTP 503
+//! 2.036s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=1.047 source="retry_after" elapsed=0.001 code=429 error=HTTP 429
+//! 2.432s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.097 source="backoff" elapsed=0.001 code=503 error=HTTP 503
+//! 2.533s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.101
+//! 3.096s  INFO backoff: attempt failed, waiting before the next … attempt=2 delay=0.077 source="backoff" elapsed=1.060 code=503 error=HTTP 503
+//! 3.242s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.001 code=503 error=HTTP 503
+//! 3.444s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=0.313 error=the attempt was cut after 250ms
+//! 4.222s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.010 error=error sending request for url (…): client error (SendRequest): connection closed before message completed
+//! 4.302s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.001 error=error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
+//! 6.056s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.275
+//! 9.516s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.075 source="backoff" elapsed=0.001 code=503 error=HTTP 503
 //! ```
 //!
 //! These lines are from the page that Prometheus reads, at the end of the run:
 //!
 //! ```text
 //! retry_budget_level{retry_budget="billing"} 500
-//! retry_attempt_duration_seconds_count{retry_operation="invoices.get",retry_policy="billing"} 869
+//! retry_attempt_duration_seconds_count{retry_operation="invoices.get",retry_policy="billing"} 868
 //! retry_attempt_duration_seconds_count{…,error_type="429"} 41
-//! retry_attempt_duration_seconds_count{…,error_type="503"} 160
-//! retry_attempt_duration_seconds_count{…,error_type="timeout"} 46
-//! retry_attempt_duration_seconds_count{…,error_type="not_sent"} 61
-//! retry_attempt_duration_seconds_count{…,error_type="maybe_sent"} 12
-//! retry_call_duration_seconds_count{…,retry_outcome="successful_without_retry"} 844
-//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="0.1"} 12
-//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="2"} 25
-//! retry_call_duration_seconds_count{…,retry_outcome="successful_with_retry"} 25
+//! retry_attempt_duration_seconds_count{…,error_type="503"} 157
+//! retry_attempt_duration_seconds_count{…,error_type="timeout"} 43
+//! retry_attempt_duration_seconds_count{…,error_type="not_sent"} 62
+//! retry_attempt_duration_seconds_count{…,error_type="maybe_sent"} 13
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_without_retry"} 850
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="0.1"} 4
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="2"} 18
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_with_retry"} 18
 //! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="permanent",error_type="404"} 3
-//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="budget",error_type="503"} 83
-//! retry_call_duration_seconds_count{…,retry_outcome="failed_with_retry",retry_stop_reason="budget",error_type="503"} 26
-//! retry_call_retries_sum{…,retry_outcome="failed_with_retry"} 63
-//! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 54
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="budget",error_type="503"} 82
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_with_retry",retry_stop_reason="budget",error_type="503"} 32
+//! retry_call_retries_sum{…,retry_outcome="failed_with_retry"} 65
+//! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 56
 //! ```
 //!
 //! Notes on these numbers:
 //!
-//! - **A call that is given up after its first attempt because the budget is empty is logged at
-//!   `DEBUG`.** In this outage, 176 of 233 errors were such calls: while the budget is empty, the log is
-//!   quieter than before. Set an alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
+//! - **Every error has a line.** The callers got 234 errors: 231 are a `WARN` each, 175 of them after the first
+//!   attempt because the budget was empty, and three are a 404, which is `DEBUG`. A filter that counts lines by
+//!   `reason` shows the same as `retry_stop_reason`.
 //! - **A call that still waits is not counted in any metric of calls.** While the service throttles,
 //!   about half of the calls wait for its `Retry-After`, and nearly all calls that end succeed.
 //!   `retry.attempt.duration`, which is recorded at once, and `retry.budget.level` show that something
