@@ -303,16 +303,12 @@ impl CallState {
         self.retry.succeeded_under(policy, None);
     }
 
-    /// An attempt begins: a report counts the time in which no attempt ran.
-    #[inline]
-    pub(super) fn rests_until_now<E, M, C>(&self, context: &Context<'_>, watch: &mut M, clock: &C)
-    where
-        M: Watch<E>,
-        C: Clock,
-    {
-        if M::MEASURES && (self.failures() > 0 || context.rate().is_some()) {
-            watch.rested(self.retry.elapsed(|| clock.now()));
-        }
+    /// An attempt begins after a wait: a report counts the wait. A function of its own, so that the path of a success
+    /// keeps the registers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn has_rested<E, M: Watch<E>, C: Clock>(&self, watch: &mut M, clock: &C) {
+        watch.rested(self.retry.elapsed(|| clock.now()));
     }
 
     /// An attempt succeeded. After retries, this reports the success to hooks and logs.

@@ -70,10 +70,9 @@ impl<E> Watch<E> for &mut CallInfo {
 /// [`Retrying::reported`](super::future::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<E> {
-    /// The time in which no attempt ran, in nanoseconds.
-    slept: u64,
-    /// When the last attempt ended, in nanoseconds since the start; zero before the first one.
-    rests_since: u64,
+    /// The time in which no attempt ran, in nanoseconds. While the call waits, the time at which the wait began is
+    /// subtracted, so that one field does for both.
+    slept: i64,
     /// The server's hint with the last failure, in nanoseconds; zero is none.
     hint: u64,
     conflicts: u32,
@@ -85,7 +84,6 @@ impl<E> Measured<E> {
     pub(crate) const fn new() -> Self {
         Measured {
             slept: 0,
-            rests_since: 0,
             hint: 0,
             conflicts: 0,
             reason: None,
@@ -120,7 +118,7 @@ impl<E> Measured<E> {
     /// The counts.
     pub(crate) fn measures(&self) -> Measures {
         Measures {
-            slept: Duration::from_nanos(self.slept),
+            slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
             conflicts: self.conflicts,
             ..Measures::default()
         }
@@ -139,8 +137,9 @@ impl<E> Watch<E> for Measured<E> {
     }
 
     fn rested(&mut self, elapsed: Duration) {
-        let rested = nanos(elapsed).saturating_sub(self.rests_since);
-        self.slept = self.slept.saturating_add(rested);
+        // A clock may go back.
+        let slept = self.slept.wrapping_add(nanos(elapsed).cast_signed());
+        self.slept = slept.max(0);
     }
 
     fn measure(
@@ -150,9 +149,10 @@ impl<E> Watch<E> for Measured<E> {
         next: Next,
         elapsed: impl FnOnce() -> Duration,
     ) {
-        match attempt_failure.is_of_an_attempt() {
-            true => self.rests_since = nanos(elapsed()),
-            false => Watch::<E>::rested(self, elapsed()),
+        if !attempt_failure.is_of_an_attempt() {
+            Watch::<E>::rested(self, elapsed());
+        } else if next.is_wait() {
+            self.slept = self.slept.wrapping_sub(nanos(elapsed()).cast_signed());
         }
         if !attempt_failure.stage().is_cut() {
             self.last = None;
