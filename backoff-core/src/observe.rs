@@ -3,12 +3,14 @@
 #[cfg(feature = "tracing")]
 use crate::drive::attempt_failure::ErrorType;
 use crate::rate::RateChange;
+#[cfg(feature = "tracing")]
+use crate::runtime::nanos;
 use crate::{
     facts::fault::{Fault, FaultKind},
     policy::log_level::LogLevel,
     report::StopReason,
     state::Wait,
-    text::Loggable,
+    text::{Loggable, Rounded},
 };
 use core::{fmt, time::Duration};
 
@@ -32,7 +34,8 @@ pub enum Event<'a, E> {
         attempt: u32,
         /// The failure.
         failure: Failure<'a, E>,
-        /// The wait and its origin.
+        /// The wait and its origin. If the next attempt waits for its turn at a [rate](crate::Policy), `delay` is
+        /// how long that is expected to take, together with the wait before.
         wait: Wait,
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
@@ -252,7 +255,8 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                     Some(FaultKind::Pending) => "not yet",
                     _ => "failed",
                 };
-                write!(f, "attempt {attempt} {ended}, next in {:.1?}: ", wait.delay)?;
+                let wait = Rounded(wait.delay);
+                write!(f, "attempt {attempt} {ended}, next in {wait}: ")?;
                 failure.fmt(f)
             }
             Event::GaveUp {
@@ -344,8 +348,15 @@ pub(crate) enum Happened {
         level: LogLevel,
         is_poll: bool,
     },
-    /// The end of a call, and for how long the last attempt ran on after the deadline.
-    GaveUp(StopReason, Option<Duration>),
+    /// The end of a call that failed.
+    GaveUp {
+        reason: StopReason,
+        /// Whether the operation ended the last attempt. If not, a timer or a signal cut the attempt, or the call
+        /// ended between two attempts or before the first one.
+        by_itself: bool,
+        /// For how long the last attempt ran on after the deadline.
+        late: Option<Duration>,
+    },
     Succeeded,
     /// The rate with this name has changed.
     Rate(RateChange, Option<&'static str>),
@@ -402,10 +413,19 @@ impl fmt::Display for Code<'_> {
     }
 }
 
-/// Seconds, rounded to whole microseconds; more digits would be noise.
+/// Seconds, rounded to a tenth of a millisecond, and at most 584 years: formatted with `{:?}`, as by the usual
+/// subscriber, a number that is smaller or greater has an exponent.
 #[cfg(feature = "tracing")]
 fn seconds(duration: Duration) -> f64 {
-    duration.as_micros() as f64 / 1e6
+    (nanos(duration).saturating_add(50_000) / 100_000) as f64 / 1e4
+}
+
+/// Whether the failure that ended a call is the operation's own answer, for example a 404. If not, something kept
+/// the call from being retried, or from having an attempt at all, and the log warns. A call that was logged as
+/// waiting gets a warning too.
+#[cfg(feature = "tracing")]
+fn is_own_answer(reason: StopReason, attempts: u32, by_itself: bool) -> bool {
+    reason == StopReason::Permanent && attempts == 1 && by_itself
 }
 
 #[cfg(feature = "tracing")]
@@ -456,7 +476,10 @@ fn logged(record: Record<'_>) {
         Happened::Rate(change, rate) => {
             tracing::debug!(target: "backoff", operation, host, rate, "{change}")
         }
-        Happened::GaveUp(StopReason::NothingKnown, _) => tracing::warn!(
+        Happened::GaveUp {
+            reason: StopReason::NothingKnown,
+            ..
+        } => tracing::warn!(
             target: "backoff",
             operation,
             host,
@@ -468,7 +491,12 @@ fn logged(record: Record<'_>) {
             "not retried, because nothing is known about the error: derive or implement `Fault` for \
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
-        Happened::GaveUp(reason, late) => {
+        Happened::GaveUp {
+            reason,
+            by_itself,
+            late,
+        } => {
+            let is_answer = is_own_answer(reason, attempt, by_itself);
             let text = match reason {
                 StopReason::MaybeApplied => {
                     "not repeated, because the attempt may have been applied"
@@ -479,7 +507,8 @@ fn logged(record: Record<'_>) {
                 StopReason::StoppedByServer => {
                     "not repeated, because the server asks not to be called again"
                 }
-                _ if attempt <= 1 => "failed, not retried",
+                _ if is_answer => "failed, not retried",
+                _ if attempt == 0 => "gave up before the first attempt",
                 _ => "gave up",
             };
             let too_late = match late {
@@ -488,14 +517,8 @@ fn logged(record: Record<'_>) {
                 }
                 None => "",
             };
-            // Somebody waits, or nobody knows whether the attempt was applied.
-            let is_loud = late.is_some()
-                || matches!(
-                    reason,
-                    StopReason::MaybeApplied | StopReason::RetryAfter | StopReason::StoppedByServer
-                );
-            // Any other first failure can be an ordinary answer, for example a 404.
-            let level = match attempt <= 1 && !is_loud {
+            // An attempt that runs on after the deadline makes its caller wait, whatever its answer is.
+            let level = match is_answer && late.is_none() {
                 true => LogLevel::Debug,
                 false => LogLevel::Warn,
             };
@@ -575,7 +598,7 @@ mod tests {
         assert!(
             polls
                 .to_string()
-                .starts_with("attempt 2 not yet, next in 1.0s: ")
+                .starts_with("attempt 2 not yet, next in 1s: ")
         );
         let said = gave_up(1, &"gone", StopReason::Permanent);
         assert_eq!(said, "gave up after 1 attempt (permanent): gone");

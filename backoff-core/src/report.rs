@@ -2,7 +2,7 @@
 
 use crate::{
     facts::fault::{Fault, FaultKind},
-    text::Loggable,
+    text::{Loggable, Rounded},
 };
 use core::{error::Error, fmt, time::Duration};
 
@@ -142,7 +142,8 @@ pub struct Report {
     pub attempts: u32,
     /// The time from before the first attempt to after the last attempt.
     pub elapsed: Duration,
-    /// The sum of the planned waits between attempts.
+    /// The part of `elapsed` in which no attempt ran: the waits between attempts as long as they lasted, and
+    /// the time in the queue of a rate, also before the first attempt.
     pub slept: Duration,
 }
 
@@ -159,12 +160,12 @@ impl fmt::Display for Report {
     }
 }
 
-/// "in 4.2s, of which 3.0s waiting", or "in 4.2s, without a wait".
+/// "in 4.25s, of which 3s waiting", or "in 4.25s, without a wait".
 fn write_times(f: &mut fmt::Formatter<'_>, elapsed: Duration, slept: Duration) -> fmt::Result {
-    if slept.is_zero() {
-        write!(f, "in {elapsed:.1?}, without a wait")
-    } else {
-        write!(f, "in {elapsed:.1?}, of which {slept:.1?} waiting")
+    write!(f, "in {}, ", Rounded(elapsed))?;
+    match slept.is_zero() {
+        true => f.write_str("without a wait"),
+        false => write!(f, "of which {} waiting", Rounded(slept)),
     }
 }
 
@@ -227,7 +228,7 @@ pub struct UpdateReport {
     pub conflicts: u32,
     /// The time from before the first read to after the last step.
     pub elapsed: Duration,
-    /// The sum of the planned waits.
+    /// The part of `elapsed` in which no attempt ran, as in [`Report::slept`].
     pub slept: Duration,
 }
 
@@ -245,7 +246,7 @@ impl UpdateReport {
     }
 }
 
-/// "3 attempts (3 reads, 2 writes, 1 conflict) in 4.2s, of which 3.0s waiting".
+/// "3 attempts (3 reads, 2 writes, 1 conflict) in 4.25s, of which 3s waiting".
 impl fmt::Display for UpdateReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |n: u32| if n == 1 { "" } else { "s" };
@@ -423,7 +424,7 @@ mod tests {
     #[test]
     fn says_what_was_tried_and_why_it_stopped() {
         let error = error();
-        let said = "gave up after 3 attempts in 4.2s, of which 3.0s waiting: all attempts are used \
+        let said = "gave up after 3 attempts in 4.25s, of which 3s waiting: all attempts are used \
                     up: the attempt was cut after 1s";
         assert_eq!(error.to_string(), said);
         assert!(error.source().is_some_and(|source| source.is::<TimedOut>()));
@@ -432,7 +433,7 @@ mod tests {
             elapsed: Duration::from_millis(20),
             slept: Duration::ZERO,
         };
-        assert_eq!(report.to_string(), "1 attempt in 20.0ms, without a wait");
+        assert_eq!(report.to_string(), "1 attempt in 20ms, without a wait");
         // For a retry around it.
         assert_eq!(Policy::exponential().judge(&error), Verdict::Permanent);
     }

@@ -41,17 +41,37 @@
 //! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `code`, `error` |
 //! | a value is not the awaited one yet, and is asked for again after a wait | `DEBUG`; `TRACE` or nothing, if `log_waits` says so | `attempt`, `delay`, `source` |
 //! | a call succeeded after retries | `INFO` | `attempts` |
-//! | a call was given up after retries | `WARN` | `attempts`, `reason`, `code`, `error` |
-//! | the first attempt failed, and was not retried | `DEBUG` | `attempts`, `reason`, `code`, `error` |
-//! | the same, but the attempt may have been applied | `WARN` | the same |
-//! | the same, but the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
-//! | the same, but the server asks not to be called again | `WARN` | the same |
-//! | the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does) | `WARN` | the same, and `late` |
-//! | nothing is known about the error, so it was not retried | `WARN` | `attempts`, `reason`, `error_type`, `error` |
+//! | the first attempt failed, and its failure is the operation's own answer: an error that the policy does not retry, such as a 404 | `DEBUG` | `attempts`, `reason` (`permanent`), `code`, `error` |
+//! | a call failed in any other way | `WARN` | `attempts`, `reason`, `code`, `error` |
+//! | the same, and the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
+//! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
+//! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
 //!
-//! `delay`, `elapsed`, `retry_after` and `late` are seconds, to the microsecond. `source` is a
+//! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
+//! are used up, a deadline, a timeout, the budget, the rate or a signal ended the call, the attempt may have been
+//! applied, or the server asks for a long wait or for no further call: each of these is a warning, at the first
+//! attempt too, and also if no attempt was made (`attempts=0`). So is every failure after a retry: a call that was
+//! logged as waiting has an end in the log. There are these borders:
+//!
+//! - A policy with [`max_attempts(1)`](crate::Policy::max_attempts) warns of each failure that more attempts would
+//!   have retried (`reason="attempts"`): a program whose configuration switches retries off still logs an outage.
+//!   Under `testing::off` the reason is `switched_off`.
+//! - A failure that `when` or `when_any` does not retry is the operation's own answer.
+//! - A call inside an attempt of another call warns by itself. If it ends with a [`RetryError`](crate::RetryError),
+//!   the outer call does not retry this error, and logs it at `DEBUG`.
+//! - Many callers of [combined changes](crate::many) share one event for each wait and for the end of their group. A
+//!   caller that ends alone, because its own deadline, attempts or signal end or its change fails, has an event of its
+//!   own.
+//! - A call that its caller drops, for example in `tokio::select!`, writes no further event, also if it was logged as
+//!   waiting.
+//!
+//! `delay`, `elapsed`, `retry_after` and `late` are numbers: seconds, rounded to 0.0001 s. They are numbers and not
+//! texts, so that a subscriber that writes JSON or sends OpenTelemetry can compare and add them; and they are
+//! rounded, because a subscriber that writes lines would write a smaller number as `6.7e-5`. `delay` is how long the
+//! call intends to wait. If the next attempt waits for its turn at a [`Rate`](crate::Rate), `delay` is how long that
+//! is expected to take, together with the wait before. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
 //! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left
@@ -97,7 +117,7 @@
 //! |---|---|---|---|---|
 //! | `retry.call.duration` | histogram | s | when a call ends | `retry.outcome`, `retry.stop_reason`, `error.type` |
 //! | `retry.call.retries` | histogram | {retry} | when a call ends that was retried | `retry.outcome` |
-//! | `retry.call.delay` | histogram | s | the waits of such a call together; of a wait that a signal ends, the part before the signal | `retry.outcome` |
+//! | `retry.call.delay` | histogram | s | the waits of such a call together; each as long as it lasted, and the time in the queue of a rate, also before the first attempt | `retry.outcome` |
 //! | `retry.attempt.duration` | histogram | s | when an attempt ends | `error.type` |
 //! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back the tokens of a wait | `retry.budget` alone |
 //! | `retry.rate.limit` | gauge | {call}/s | of a [`Rate`](crate::Rate) that has a [name](crate::Rate::name), when a call joins or leaves its queue or ends: the calls a second that go; `+Inf` while no call waits for its turn | `retry.rate` alone |
@@ -114,7 +134,8 @@
 //! | `error.type` | of an attempt or a call that failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
 //! With this feature, each call reads the clock before its first attempt and after each attempt. In an
-//! annotated function, the duration of an attempt after a wait starts at the planned end of the wait. A
+//! annotated function, and for combined changes, a wait without a rate ends as planned: an attempt begins then, and
+//! a timer that wakes late makes it longer. A
 //! call that is dropped records nothing more, except for the
 //! level of a budget that gets its tokens back. Combined changes
 //! ([`many::Combining`](crate::many::Combining)) are one call: the call of their resource. If all
@@ -172,48 +193,48 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! The example `cargo run -p examples --features metrics --example outage`, in the repository, calls a
 //! service that throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8
-//! s and is healthy again after 6 s. These are ten of the 169 lines of its log, from `INFO` up. Numbers
+//! s and is healthy again after 6 s. These are ten of the 334 lines of its log, from `INFO` up. Numbers
 //! are cut to milliseconds, and `…` marks an omission:
 //!
 //! ```text
-//! 2.034s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=1.096 source="retry_after" elapsed=0.001 code=429 error=HTTP 429
-//! 2.434s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.057 source="backoff" elapsed=0.001 code=503 error=HTTP 503
-//! 2.494s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.061
-//! 3.132s  INFO backoff: attempt failed, waiting before the next … attempt=2 delay=0.106 source="backoff" elapsed=1.099 code=503 error=HTTP 503
-//! 3.244s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.031 code=503 error=HTTP 503
-//! 3.432s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.280 error=the attempt was cut after 250ms
-//! 4.224s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=1.162 error=error sending request for url (…): client error (SendRequest): connection closed before message completed
-//! 4.273s  WARN backoff: gave up … attempts=3 reason="budget" elapsed=2.261 error=error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
-//! 6.030s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.098
-//! 9.473s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.084 source="backoff" elapsed=0.001 code=503 error=HTTP 503
+//! 2.036s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=1.047 source="retry_after" elapsed=0.001 code=429 error=HTTP 429
+//! 2.432s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.097 source="backoff" elapsed=0.001 code=503 error=HTTP 503
+//! 2.533s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.101
+//! 3.096s  INFO backoff: attempt failed, waiting before the next … attempt=2 delay=0.077 source="backoff" elapsed=1.060 code=503 error=HTTP 503
+//! 3.242s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.001 code=503 error=HTTP 503
+//! 3.444s  WARN backoff: gave up … attempts=2 reason="budget" elapsed=0.313 error=the attempt was cut after 250ms
+//! 4.222s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.010 error=error sending request for url (…): client error (SendRequest): connection closed before message completed
+//! 4.302s  WARN backoff: gave up … attempts=1 reason="budget" elapsed=0.001 error=error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
+//! 6.056s  INFO backoff: succeeded after retries … attempts=2 elapsed=0.275
+//! 9.516s  INFO backoff: attempt failed, waiting before the next … attempt=1 delay=0.075 source="backoff" elapsed=0.001 code=503 error=HTTP 503
 //! ```
 //!
 //! These lines are from the page that Prometheus reads, at the end of the run:
 //!
 //! ```text
 //! retry_budget_level{retry_budget="billing"} 500
-//! retry_attempt_duration_seconds_count{retry_operation="invoices.get",retry_policy="billing"} 869
+//! retry_attempt_duration_seconds_count{retry_operation="invoices.get",retry_policy="billing"} 868
 //! retry_attempt_duration_seconds_count{…,error_type="429"} 41
-//! retry_attempt_duration_seconds_count{…,error_type="503"} 160
-//! retry_attempt_duration_seconds_count{…,error_type="timeout"} 46
-//! retry_attempt_duration_seconds_count{…,error_type="not_sent"} 61
-//! retry_attempt_duration_seconds_count{…,error_type="maybe_sent"} 12
-//! retry_call_duration_seconds_count{…,retry_outcome="successful_without_retry"} 844
-//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="0.1"} 12
-//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="2"} 25
-//! retry_call_duration_seconds_count{…,retry_outcome="successful_with_retry"} 25
+//! retry_attempt_duration_seconds_count{…,error_type="503"} 157
+//! retry_attempt_duration_seconds_count{…,error_type="timeout"} 43
+//! retry_attempt_duration_seconds_count{…,error_type="not_sent"} 62
+//! retry_attempt_duration_seconds_count{…,error_type="maybe_sent"} 13
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_without_retry"} 850
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="0.1"} 4
+//! retry_call_duration_seconds_bucket{…,retry_outcome="successful_with_retry",le="2"} 18
+//! retry_call_duration_seconds_count{…,retry_outcome="successful_with_retry"} 18
 //! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="permanent",error_type="404"} 3
-//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="budget",error_type="503"} 83
-//! retry_call_duration_seconds_count{…,retry_outcome="failed_with_retry",retry_stop_reason="budget",error_type="503"} 26
-//! retry_call_retries_sum{…,retry_outcome="failed_with_retry"} 63
-//! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 54
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_without_retry",retry_stop_reason="budget",error_type="503"} 82
+//! retry_call_duration_seconds_count{…,retry_outcome="failed_with_retry",retry_stop_reason="budget",error_type="503"} 32
+//! retry_call_retries_sum{…,retry_outcome="failed_with_retry"} 65
+//! retry_call_retries_count{…,retry_outcome="failed_with_retry"} 56
 //! ```
 //!
 //! Notes on these numbers:
 //!
-//! - **A call that is given up after its first attempt because the budget is empty is logged at
-//!   `DEBUG`.** In this outage, 176 of 233 errors were such calls: while the budget is empty, the log is
-//!   quieter than before. Set an alert on `retry_stop_reason="budget"`, or log `backoff=debug`.
+//! - **Every error has a line.** The callers got 234 errors: 231 are a `WARN` each, 175 of them after the first
+//!   attempt because the budget was empty, and three are a 404, which is `DEBUG`. A filter that counts lines by
+//!   `reason` shows the same as `retry_stop_reason`.
 //! - **A call that still waits is not counted in any metric of calls.** While the service throttles,
 //!   about half of the calls wait for its `Retry-After`, and nearly all calls that end succeed.
 //!   `retry.attempt.duration`, which is recorded at once, and `retry.budget.level` show that something

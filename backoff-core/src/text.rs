@@ -1,7 +1,27 @@
-//! Makes text from other sources safe for logs: one line, limited length, and without the secrets in
-//! URLs.
+//! Text for logs and messages: text from other sources is made safe (one line, limited length, and without
+//! the secrets in URLs), and durations are rounded.
 
-use core::fmt::{self, Write};
+use core::{
+    fmt::{self, Write},
+    time::Duration,
+};
+
+/// Displays a duration with at most four digits that count, or in whole seconds from 1000 s on: `455.3ms`,
+/// `4.25s`, `86401s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rounded(pub Duration);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SECOND: u128 = 1_000_000_000;
+        let nanos = self.0.as_nanos();
+        let digits = nanos.checked_ilog10().map_or(1, |log| log + 1);
+        let step = 10_u128.pow(digits.saturating_sub(4)).min(SECOND);
+        let rounded = (nanos + step / 2) / step * step;
+        let seconds = u64::try_from(rounded / SECOND).unwrap_or(u64::MAX);
+        write!(f, "{:?}", Duration::new(seconds, (rounded % SECOND) as u32))
+    }
+}
 
 /// The number of characters shown of a text. The rest is replaced with `…`.
 const LONGEST: usize = 500;
@@ -155,6 +175,24 @@ mod tests {
     }
 
     #[test]
+    fn a_duration_has_four_digits_that_count() {
+        for (nanos, expected) in [
+            (0, "0ns"),
+            (67_125, "67.13µs"),
+            (455_288_704, "455.3ms"),
+            (917_200_000, "917.2ms"),
+            (999_960_000, "1s"),
+            (4_250_000_000, "4.25s"),
+            (59_999_600_000, "60s"),
+            (86_400_600_000_000, "86401s"),
+        ] {
+            assert_eq!(Rounded(Duration::from_nanos(nanos)).to_string(), expected);
+        }
+        let longest = Rounded(Duration::MAX).to_string();
+        assert!(longest.starts_with("18446744073709551615"), "{longest}");
+    }
+
+    #[test]
     fn text_stays_on_one_line_and_moves_no_cursor() {
         for (text, expected) in [
             (
@@ -229,6 +267,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_rounded_duration_is_near(seconds in 0..u64::MAX, nanos in 0..1_000_000_000_u32) {
+            let exact = Duration::new(seconds, nanos);
+            let shown = Rounded(exact).to_string();
+            prop_assert!(shown.chars().filter(char::is_ascii_digit).count() <= 20, "{shown}");
+            let whole = format!("{}s", exact.as_secs() + u64::from(nanos >= 500_000_000));
+            prop_assert!(seconds < 1_000 || shown == whole, "{shown}");
+        }
+
         #[test]
         fn no_secret_and_nothing_long_is_written(
             before in "\\PC{0,520}",

@@ -74,7 +74,7 @@ const PLAIN: &[Limit] = &[
     limit("other loops", FUNCTION, "not inlined, in place", 110.0), // goal: 85
     limit("other loops", FUNCTION, "not inlined, moved", 153.0),    // goal: 130
     limit("other loops", "ours", ".version", 313.0),                // goal: 200
-    limit("other loops", "ours", "reported", 486.0),                // goal: 300
+    limit("other loops", "ours", "reported", 489.0),                // goal: 300
     // Goal: 1,200. Tokio's timers count milliseconds: 1,656 on an idle machine, 1,662.5 on a busy one.
     limit("other loops", "ours", "timeout, one Pending", 1_680.0),
     limit("other loops", "ours", "layer, success", 852.0),
@@ -136,7 +136,7 @@ const WITH_RATE: &[Limit] = &[
     limit("blocking", FUNCTION, "const policy", 30.0),
     limit("other loops", "ours", "update", 127.0), // 116
     limit("other loops", "ours", ".version", 322.0), // 313
-    limit("other loops", "ours", "reported", 490.0), // 486
+    limit("other loops", "ours", "reported", 495.0), // 489
     limit("other loops", "ours", "layer, success", 899.0), // 852
     limit("other loops", "ours", "layer, a retry", 1_179.0), // 1,115
     // At most 160 more than without a rate: each eighth success reads the clock and takes a lock.

@@ -108,8 +108,8 @@ async fn run(options: &Options) -> Result<(), Error> {
     say(&format!("\n{}\n\n", shown.join("\n")))?;
     save(&options.out, &picture::draw(&scrapes)?)?;
     say(&format!(
-        "Log:     {}\nPage:    {}\n{} callers got a value and {} an error. An error after retries is in the \
-         log as WARN;\nan error of the first attempt is an event of DEBUG, which this log has not.\n",
+        "Log:     {}\nPage:    {}\n{} callers got a value and {} an error. Each error is in the \
+         log as WARN,\nexcept the 404s, which are events of DEBUG.\n",
         log_file.display(),
         page_file.display(),
         seen.values,

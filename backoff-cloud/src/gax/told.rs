@@ -243,8 +243,7 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
         let error = client.call(&[Status(503)]).await.unwrap_err();
         assert_eq!(error.http_status_code(), Some(503));
     });
-    // As for any call with one attempt.
-    assert_eq!(told.levels(), [INFO, DEBUG]);
+    assert_eq!(told.levels(), [INFO, WARN]);
     assert!(told.events[1].1.contains("reason=\"budget\""), "{told:?}");
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
     assert_eq!(told.values("retry.call.duration"), ["[2.0]"]);

@@ -139,7 +139,7 @@
 //! |---|---|
 //! | gauge `retry.budget.level` falls | many calls of the service fail |
 //! | histogram `retry.call.duration` with `retry.stop_reason="budget"` | calls end because the budget is empty: a good alert |
-//! | log event with `reason="budget"` | the same. A call that ends so after its first attempt is logged at `DEBUG` |
+//! | log event with `reason="budget"` | the same, at `WARN`, also after the first attempt |
 //! | histogram `retry.attempt.duration` by `error.type` | how the attempts fail, also while the calls still wait |
 //!
 //! The example draws an outage as Prometheus sees it, and [Telemetry](super::telemetry_and_shutdown)

@@ -153,8 +153,8 @@
 //! ```
 //!
 //! ```text
-//! INFO backoff: attempt failed, waiting before the next operation="…" attempt=1 delay=0.162617 source="backoff" elapsed=0.000421 error=HTTP 503
-//! INFO backoff: succeeded after retries operation="…" attempts=2 elapsed=0.164702
+//! INFO backoff: attempt failed, waiting before the next operation="…" attempt=1 delay=0.1626 source="backoff" elapsed=0.0004 code=503 error=HTTP 503
+//! INFO backoff: succeeded after retries operation="…" attempts=2 elapsed=0.1647
 //! ```
 //!
 //! # Next steps

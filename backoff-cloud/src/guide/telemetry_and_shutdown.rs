@@ -18,7 +18,9 @@
 //! ```
 //!
 //! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
-//! `RUST_LOG=info`. The waits are logged at `INFO`.
+//! `RUST_LOG=info`. The waits are logged at `INFO`, and what ends a call with a failure at `WARN`: attempts that are
+//! used up, a deadline, a timeout, an empty budget, a turn that comes too late, a signal. Only an answer that no policy
+//! retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
 //!
 //! With metrics-exporter-prometheus, call `set_enable_unit_suffix(true)` and `set_buckets(..)` of its builder before
 //! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
@@ -26,9 +28,9 @@
 //!
 //! | you want to | write |
 //! |---|---|
-//! | see each wait, and each call that was given up after a retry | the feature `tracing`, and a subscriber |
+//! | see each wait, and each call that something kept from being retried | the feature `tracing`, and a subscriber |
 //! | hide the waits, and see what was given up | `RUST_LOG=info,backoff=warn` |
-//! | see also calls that failed at once | `RUST_LOG=info,backoff=debug` |
+//! | see also failures that are answers, such as a 404 | `RUST_LOG=info,backoff=debug` |
 //! | make the waits of one policy quieter | [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) |
 //! | tell the policies of a program apart in metrics | [`.name("billing")`](crate::Policy::name) |
 //! | give an operation a name that does not change with the code | [`.operation("invoices.get")`](crate::Retrying::operation), in the attribute `operation = "invoices.get"` |

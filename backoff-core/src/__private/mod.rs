@@ -16,7 +16,7 @@ pub use crate::{
     judge::Stage,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, nanos},
-    text::Loggable,
+    text::{Loggable, Rounded},
 };
 pub use core::{option::Option, pin::pin, result::Result, time::Duration};
 

@@ -80,7 +80,6 @@ impl<'a> AttemptFailure<'a> {
     }
 
     /// Whether an attempt ended. If not, the call ended between two attempts.
-    #[cfg(any(feature = "metrics", feature = "tracing"))]
     pub(super) fn is_of_an_attempt(&self) -> bool {
         self.stage != Stage::Late
     }

@@ -437,6 +437,9 @@ where
             runtime: &self.runtime,
         };
         let in_flight = context.rate().map(InFlight);
+        if M::MEASURES && (state.failures() > 0 || context.rate().is_some()) {
+            state.has_rested::<O::Error, _, _>(&mut settings.watch, &self.runtime);
+        }
         settings.around.begins(&context, state.failures());
         let entered = settings.around.enter();
         let attempt = settings.around.around(operation.begin(&run));

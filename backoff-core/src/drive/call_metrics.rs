@@ -12,7 +12,7 @@ pub(super) struct CallMetrics {
     /// When the running attempt began, in nanoseconds of the call's clock; [`UNKNOWN`] if the beginning is
     /// unknown.
     began: u64,
-    /// The sum of the intended waits, in nanoseconds; [`UNKNOWN`] if the first waits are unknown.
+    /// The time in which no attempt ran, in nanoseconds; [`UNKNOWN`] if the first waits are unknown.
     waited: u64,
 }
 
@@ -76,6 +76,7 @@ impl CallMetrics {
 
     /// An attempt begins.
     pub(super) fn begins(&mut self, now: Duration) {
+        self.ends_waiting(now);
         self.began = nanos(now);
     }
 
@@ -96,11 +97,12 @@ impl CallMetrics {
         self.began = nanos(now).saturating_add(delay);
     }
 
-    /// The call ended between two attempts: the rest of the wait does not take place.
+    /// The call waits no longer: for its next attempt, or for its turn at its rate. The wait was longer or
+    /// shorter than intended.
     pub(super) fn ends_waiting(&mut self, now: Duration) {
         if self.began != UNKNOWN && self.waited != UNKNOWN {
-            let remains = self.began.saturating_sub(nanos(now));
-            self.waited = self.waited.saturating_sub(remains);
+            let waited = self.waited.saturating_add(nanos(now));
+            self.waited = waited.saturating_sub(self.began);
         }
     }
 

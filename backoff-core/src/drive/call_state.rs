@@ -9,7 +9,7 @@ use super::{
     call_info::CallInfo,
     context::Context,
     handler::Handler,
-    watch::Measured,
+    watch::{Measured, Watch},
     write_outcome::{FailureContext, WriteOutcome},
 };
 use crate::rate::{Rate, Reply};
@@ -20,7 +20,7 @@ use crate::{
     observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
-    runtime::{Clock, Random},
+    runtime::{Clock, Random, nanos},
     state::{Attempt, Decision, Next, Overrides, RetryState, Wait, WaitSource},
 };
 
@@ -303,6 +303,14 @@ impl CallState {
         self.retry.succeeded_under(policy, None);
     }
 
+    /// An attempt begins after a wait: a report counts the wait. A function of its own, so that the path of a success
+    /// keeps the registers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn has_rested<E, M: Watch<E>, C: Clock>(&self, watch: &mut M, clock: &C) {
+        watch.rested(self.retry.elapsed(|| clock.now()));
+    }
+
     /// An attempt succeeded. After retries, this reports the success to hooks and logs.
     #[inline]
     pub(crate) fn succeeded<E, H, R>(&self, context: &Context<'_>, settings: &mut H, runtime: &R)
@@ -512,14 +520,24 @@ impl CallState {
         if H::WANTS_RULINGS {
             settings.judged(attempt_failure.stage(), ruling, failure.fault());
         }
-        settings.measure(attempt_failure, ruling.is_conflict(), next);
-        // The time since the start; without a start, the time since the first failure.
-        let elapsed = match is_heard::<E, H>() {
-            true => self.retry.elapsed_from_now_on(runtime.now()),
-            false => None,
-        };
-        let ended = Some((attempt_failure.stage(), ruling));
-        self.tell(next, context, settings, failure, ended, elapsed);
+        let retry = self.retry;
+        settings.measure(attempt_failure, ruling.is_conflict(), next, || {
+            retry.elapsed(|| runtime.now())
+        });
+        if is_heard::<E, H>() {
+            let now = runtime.now();
+            // The time since the start; without a start, the time since the first failure.
+            let elapsed = self.retry.elapsed_from_now_on(now);
+            // The call is not in the queue yet.
+            let told = match rate {
+                Some(rate) if next.is_wait() => {
+                    next.lasting(nanos(rate.turn_after(next.wait(), now)))
+                }
+                _ => next,
+            };
+            let ended = Some((attempt_failure.stage(), ruling));
+            self.tell(told, context, settings, failure, ended, elapsed);
+        }
         next
     }
 
@@ -598,9 +616,13 @@ impl CallState {
             let mut state = *self;
             state.record_failure(runtime.now(), context, next, attempt_failure);
         }
-        settings.measure(attempt_failure, false, next);
-        let elapsed = is_heard::<E, H>().then(|| self.retry.measured(|| runtime.now()));
-        self.tell(next, context, settings, failure, None, elapsed.flatten());
+        settings.measure(attempt_failure, false, next, || {
+            self.retry.elapsed(|| runtime.now())
+        });
+        if is_heard::<E, H>() {
+            let elapsed = self.retry.measured(|| runtime.now());
+            self.tell(next, context, settings, failure, None, elapsed);
+        }
     }
 
     /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
@@ -650,9 +672,6 @@ impl CallState {
         ended: Option<(Stage, Ruling)>,
         elapsed: Option<Duration>,
     ) {
-        if !is_heard::<E, H>() {
-            return;
-        }
         let (operation, attempt) = (context.operation(), self.retry.failures());
         let decision = match Decision::from(next) {
             Decision::Wait(wait) => Decision::Wait(Wait {
@@ -672,10 +691,14 @@ impl CallState {
                     level: context.policy.log_waits,
                     is_poll: ended.is_some_and(|(_, ruling)| ruling.is_pending()),
                 },
-                (Decision::Stop(reason), Some((stage, _))) if !stage.is_cut() => {
-                    Happened::GaveUp(reason, context.late(elapsed))
+                (Decision::Stop(reason), ended) => {
+                    let by_itself = ended.is_some_and(|(stage, _)| !stage.is_cut());
+                    Happened::GaveUp {
+                        reason,
+                        by_itself,
+                        late: context.late(elapsed).filter(|_| by_itself),
+                    }
                 }
-                (Decision::Stop(reason), _) => Happened::GaveUp(reason, None),
             },
             error_type: core::any::type_name::<E>(),
             fault: failure.fault(),

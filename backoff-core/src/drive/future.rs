@@ -770,7 +770,7 @@ where
         let (operation, settings, runtime) = (this.operation, this.settings, &*this.runtime);
         let error = loop {
             let context = settings.context(plan, operation);
-            let mut goes = false;
+            let (mut goes, mut rests) = (false, false);
             let begins = match this.phase.as_mut().project() {
                 PhaseProjection::Running { .. } => false,
                 PhaseProjection::New => {
@@ -789,6 +789,7 @@ where
                     true
                 }
                 PhaseProjection::Waiting { wait } => {
+                    rests = true;
                     if S::IS_ONE
                         && this.signal.as_mut().has_come(cx)
                         && let Some(ended) = stopped_waiting(
@@ -860,6 +861,9 @@ where
             };
             if begins {
                 recalled(settings, this.signal.as_mut());
+                if M::MEASURES && rests {
+                    state.has_rested::<O::Error, _, _>(&mut settings.watch, runtime);
+                }
                 settings.around.begins(&context, state.failures());
                 let entered = settings.around.enter();
                 let attempt = operation.begin(&run);

@@ -9,6 +9,7 @@ use crate::{
     runtime::{Clock, Random},
     state::{Next, Overrides, RetryState},
 };
+use core::time::Duration;
 
 /// The settings of a call, as the state of the call sees them, for errors of the type `E`.
 pub trait Handler<E> {
@@ -36,8 +37,14 @@ pub trait Handler<E> {
     /// As [`Watch::judged`](super::watch::Watch::judged).
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>);
 
-    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next);
+    /// As [`Watch::measure`](super::watch::Watch::measure).
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    );
 
     /// An attempt succeeded.
     fn succeeded(&mut self);

@@ -295,6 +295,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         {
             return Err(self.ended(waiting, failed.error, stopped));
         }
+        self.guard.state = waiting;
         self.guard.state.begins(&self.runtime);
         Ok(())
     }
@@ -321,6 +322,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
         if self.guard.state.is_late(&self.context(), runtime) {
             return Err(self.ended(waiting, error, late));
         }
+        self.guard.state = waiting;
         self.guard.state.begins(&self.runtime);
         Ok(())
     }

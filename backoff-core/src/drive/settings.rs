@@ -24,6 +24,7 @@ use crate::{
     runtime::{Clock, Random},
     state::{Next, Overrides, RetryState},
 };
+use core::time::Duration;
 
 /// The settings of a call, apart from its plan, its runtime and its signal.
 #[derive(Clone, Copy, Debug, Default)]
@@ -172,10 +173,17 @@ where
     }
 
     #[inline]
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    ) {
         self.around.ended(Some(attempt_failure));
         self.watch.ended(Some(attempt_failure));
-        self.watch.measure(attempt_failure, is_conflict, next);
+        self.watch
+            .measure(attempt_failure, is_conflict, next, elapsed);
     }
 
     #[inline]

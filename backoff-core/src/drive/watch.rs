@@ -29,10 +29,23 @@ pub trait Watch<E> {
         let _ = failure;
     }
 
-    /// An attempt failed, or the call ended between two attempts. `next` is the next step.
+    /// An attempt begins when so much time of the call has passed.
     #[inline]
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
-        let _ = (attempt_failure, is_conflict, next);
+    fn rested(&mut self, elapsed: Duration) {
+        let _ = elapsed;
+    }
+
+    /// An attempt failed, or the call ended between two attempts. `next` is the next step, and `elapsed` the time
+    /// of the call that has passed.
+    #[inline]
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    ) {
+        let _ = (attempt_failure, is_conflict, next, elapsed);
     }
 
     /// The loop continues after this error. Only a report keeps the error.
@@ -57,8 +70,9 @@ impl<E> Watch<E> for &mut CallInfo {
 /// [`Retrying::reported`](super::future::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<E> {
-    /// In nanoseconds.
-    slept: u64,
+    /// The time in which no attempt ran, in nanoseconds. While the call waits, the time at which the wait began is
+    /// subtracted, so that one field does for both.
+    slept: i64,
     /// The server's hint with the last failure, in nanoseconds; zero is none.
     hint: u64,
     conflicts: u32,
@@ -104,7 +118,7 @@ impl<E> Measured<E> {
     /// The counts.
     pub(crate) fn measures(&self) -> Measures {
         Measures {
-            slept: Duration::from_nanos(self.slept),
+            slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
             conflicts: self.conflicts,
             ..Measures::default()
         }
@@ -122,11 +136,27 @@ impl<E> Watch<E> for Measured<E> {
         };
     }
 
-    fn measure(&mut self, attempt_failure: AttemptFailure<'_>, is_conflict: bool, next: Next) {
+    fn rested(&mut self, elapsed: Duration) {
+        // A clock may go back.
+        let slept = self.slept.wrapping_add(nanos(elapsed).cast_signed());
+        self.slept = slept.max(0);
+    }
+
+    fn measure(
+        &mut self,
+        attempt_failure: AttemptFailure<'_>,
+        is_conflict: bool,
+        next: Next,
+        elapsed: impl FnOnce() -> Duration,
+    ) {
+        if !attempt_failure.is_of_an_attempt() {
+            Watch::<E>::rested(self, elapsed());
+        } else if next.is_wait() {
+            self.slept = self.slept.wrapping_sub(nanos(elapsed()).cast_signed());
+        }
         if !attempt_failure.stage().is_cut() {
             self.last = None;
         }
-        self.slept = self.slept.saturating_add(next.delay());
         self.conflicts = self.conflicts.saturating_add(is_conflict.into());
         self.reason = next.reason();
     }

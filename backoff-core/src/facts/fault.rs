@@ -1,6 +1,6 @@
 //! The facts about a failed attempt. The policy judges the facts.
 
-use crate::facts::grpc::GrpcCode;
+use crate::{facts::grpc::GrpcCode, text::Rounded};
 use core::{fmt, time::Duration};
 
 /// The facts that an error states about the failed attempt.
@@ -321,9 +321,10 @@ impl TimedOut {
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let after = Rounded(self.after);
         match self.was_in_queue() {
-            true => write!(f, "the call waited {:?} for its turn", self.after),
-            false => write!(f, "the attempt was cut after {:?}", self.after),
+            true => write!(f, "the call waited {after} for its turn"),
+            false => write!(f, "the attempt was cut after {after}"),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     delay::{growth::Growth, jitter::Spread},
     facts::codes::Codes,
     policy::{NEVER, Policy},
+    text::Rounded,
 };
 use core::{fmt, time::Duration};
 
@@ -48,8 +49,8 @@ impl fmt::Display for Explanation<'_> {
     }
 }
 
-fn shown(nanos: u64) -> Duration {
-    Duration::from_nanos(nanos)
+fn shown(nanos: u64) -> Rounded {
+    Rounded(Duration::from_nanos(nanos))
 }
 
 fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,48 +59,48 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if policy.jitter == Spread::Decorrelated {
         write!(
             f,
-            "waits between {base:?} and three times the wait before, {base:?} at first, "
+            "waits between {base} and three times the wait before, {base} at first, "
         )?;
-        write!(f, "up to {cap:?}")?;
+        write!(f, "up to {cap}")?;
     } else {
         match policy.growth {
-            Growth::Constant => write!(f, "waits {base:?}")?,
+            Growth::Constant => write!(f, "waits {base}")?,
             Growth::Linear(step) => {
                 write!(
                     f,
-                    "waits {base:?}, then {:?} longer each time up to {cap:?}",
+                    "waits {base}, then {} longer each time up to {cap}",
                     shown(step)
                 )?;
             }
-            Growth::Exponential(2.0) => write!(f, "waits {base:?}, doubling up to {cap:?}")?,
+            Growth::Exponential(2.0) => write!(f, "waits {base}, doubling up to {cap}")?,
             Growth::Exponential(factor) => {
                 write!(
                     f,
-                    "waits {base:?}, growing by a factor of {factor} up to {cap:?}"
+                    "waits {base}, growing by a factor of {factor} up to {cap}"
                 )?;
             }
             Growth::Fibonacci => {
                 write!(
                     f,
-                    "waits {base:?}, growing like the Fibonacci numbers up to {cap:?}"
+                    "waits {base}, growing like the Fibonacci numbers up to {cap}"
                 )?;
             }
             Growth::Slots => {
                 write!(
                     f,
-                    "waits 1, 3, 7, … up to 1023 slots of {base:?}, up to {cap:?}"
+                    "waits 1, 3, 7, … up to 1023 slots of {base}, up to {cap}"
                 )?;
             }
-            Growth::Custom(_) => write!(f, "waits as a custom function says, up to {cap:?}")?,
+            Growth::Custom(_) => write!(f, "waits as a custom function says, up to {cap}")?,
         }
     }
     match policy.jitter {
         Spread::None | Spread::Decorrelated => {}
         Spread::Full => f.write_str(", each drawn from zero up to that")?,
         Spread::Equal => f.write_str(", each drawn between half and all of that")?,
-        Spread::Additive(most) => write!(f, ", and up to {:?} more, at most {cap:?}", shown(most))?,
+        Spread::Additive(most) => write!(f, ", and up to {} more, at most {cap}", shown(most))?,
         Spread::AdditiveWithin(most) => {
-            write!(f, ", and up to {:?} more, within the maximum", shown(most))?;
+            write!(f, ", and up to {} more, within the maximum", shown(most))?;
         }
         Spread::Proportional(share) => {
             // To a thousandth of a percent, without the digits that `f64` adds.
@@ -109,31 +110,28 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Spread::Slots => {
             write!(
                 f,
-                ", each drawn from zero up to that in whole slots of {base:?}"
+                ", each drawn from zero up to that in whole slots of {base}"
             )?;
         }
         Spread::WholeSeconds(unit) => {
             let unit = shown(unit);
             write!(
                 f,
-                ", each drawn from zero up to that in whole units of {unit:?}"
+                ", each drawn from zero up to that in whole units of {unit}"
             )?;
         }
     }
     let has_rate = policy.shared_rate().is_some();
     if !has_rate && policy.throttled_base != NEVER && !matches!(policy.growth, Growth::Custom(_)) {
         let base = shown(policy.throttled_base).min(cap);
-        write!(f, ", beginning with {base:?} after throttling")?;
+        write!(f, ", beginning with {base} after throttling")?;
     }
     if policy.spread_retry_after {
         f.write_str(", added to the wait that the server asks for")?;
     }
     if policy.retry_after_slack != NEVER {
         let slack = shown(policy.retry_after_slack);
-        write!(
-            f,
-            ", and at most {slack:?} longer if the server asks for it"
-        )?;
+        write!(f, ", and at most {slack} longer if the server asks for it")?;
     }
     if has_rate {
         f.write_str(
@@ -174,7 +172,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if policy.deadline != NEVER {
         let or = if attempts == u32::MAX { "" } else { ", or " };
         let deadline = shown(policy.deadline);
-        write!(f, "{or}when the next wait would end after {deadline:?}")?;
+        write!(f, "{or}when the next wait would end after {deadline}")?;
         if let Some(calls) = policy.calls_in_time() {
             let s = if calls == 1 { "" } else { "s" };
             write!(f, " ({calls} call{s}, if each fails at once)")?;
@@ -183,7 +181,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let longest = policy.longest_hint(policy.deadline);
     if longest != NEVER && attempts > 1 {
         let longest = shown(longest);
-        write!(f, ", or when the server asks for more than {longest:?}")?;
+        write!(f, ", or when the server asks for more than {longest}")?;
     }
     if let Some(budget) = policy.budget {
         write!(

@@ -38,8 +38,8 @@ pub enum WaitSource {
     /// The client, which opens no connection before the wait is over: a pause of `Reconnect`. Only an
     /// event has this value.
     Pause,
-    /// The queue of the call's [`Rate`](crate::Policy), after throttling without a longer hint: the wait is
-    /// zero, and the attempt begins when its turn comes.
+    /// The queue of the call's [`Rate`](crate::Policy), after throttling without a longer hint: the attempt begins
+    /// when its turn comes. In an event, the wait is how long that is expected to take; in a decision it is zero.
     Rate,
 }
 
@@ -132,10 +132,9 @@ impl Next {
         !matches!(self.kind, Kind::Stop(_))
     }
 
-    /// The same decision, without a wait.
-    #[cfg(feature = "testing")]
-    pub(crate) const fn at_once(self) -> Self {
-        Next { delay: 0, ..self }
+    /// The same decision with another length of the wait.
+    pub(crate) const fn lasting(self, delay: u64) -> Self {
+        Next { delay, ..self }
     }
 
     /// The reason to stop, if the decision is to stop.

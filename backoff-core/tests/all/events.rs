@@ -114,7 +114,7 @@ fn an_event_tells_itself() {
     let [waits, ended] = &told[..] else {
         panic!("{told:?}");
     };
-    assert!(waits.starts_with("attempt 1 failed, next in 1.0s: "));
+    assert!(waits.starts_with("attempt 1 failed, next in 1s: "));
     assert!(ended.starts_with("gave up after 2 attempts"));
 }
 

@@ -22,6 +22,14 @@ mod forms;
 mod judges;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod limits;
+#[cfg(all(
+    feature = "macros",
+    feature = "rate",
+    feature = "testing",
+    feature = "tokio",
+    feature = "tracing"
+))]
+mod logs;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod maybe_applied;
 #[cfg(all(

@@ -69,7 +69,8 @@ fn recorded<T>(work: impl Future<Output = T>) -> (T, Recorded) {
 }
 
 fn recorded_by(form: &Form, setting: &Setting, script: &[Step]) -> Recorded {
-    recorded_with_operations(|| form.run(setting, script)).1
+    let trial = form.trial(setting, script);
+    recorded_with_operations(|| trial.run(form)).1
 }
 
 /// What is recorded of one call of the policy.
@@ -133,7 +134,7 @@ fn every_form_tells_the_same_story() {
         ended: Some((reason, error)),
         ..Story::default()
     };
-    let rows: [(&str, Setting, &[Step], Story<'_>); 11] = [
+    let rows: &[(&str, Setting, &[Step], Story<'_>)] = &[
         (
             "it succeeds after retries",
             call(POLICY),
@@ -199,6 +200,19 @@ fn every_form_tells_the_same_story() {
                 ..Story::default()
             },
         ),
+        #[cfg(feature = "rate")]
+        (
+            "it stands in the queue of a rate, before the first attempt too",
+            call(POLICY).rate(SECOND),
+            &[fails(TestError::status(429)), gives(200)],
+            Story {
+                succeeded: &[0.0],
+                failed: ("429", &[0.0]),
+                retried: Some((1.0, 2.25)),
+                took: 2.25,
+                ended: None,
+            },
+        ),
         // Where its error says so, a call that is too late for an attempt is a timeout.
         (
             "its timer wakes too late",
@@ -219,7 +233,7 @@ fn every_form_tells_the_same_story() {
             without_retry(("503", &[0.0]), 61.0, "deadline", "503"),
         ),
     ];
-    for (name, setting, script, story) in rows {
+    for &(name, setting, script, story) in rows {
         let can = |form: &&Form| form.cannot(&setting, script).is_none();
         let mut forms = forms().filter(can).peekable();
         assert!(forms.peek().is_some(), "{name}");

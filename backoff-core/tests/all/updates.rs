@@ -116,7 +116,7 @@ fn a_conflict_for_ever_ends_with_the_attempts_or_the_deadline() {
     let gave_up = update(&store, &five, Recognised, true).unwrap_err();
     assert_eq!(
         gave_up.report.to_string(),
-        "5 attempts (5 reads, 5 writes, 5 conflicts) in 15.0s, of which 15.0s waiting"
+        "5 attempts (5 reads, 5 writes, 5 conflicts) in 15s, of which 15s waiting"
     );
 }
 

@@ -91,7 +91,7 @@ fn the_operation_is_the_services() {
 fn assert_given_up<T, E>(call: impl Future<Output = Result<T, E>>, server: &Server, reason: &str) {
     let told = told(async { assert!(call.await.is_err(), "{reason}") });
     assert_eq!(server.seen(), 1, "{reason}");
-    assert_eq!(told.levels(), [Level::INFO, Level::DEBUG], "{told:?}");
+    assert_eq!(told.levels(), [Level::INFO, Level::WARN], "{told:?}");
     let end = &told.events[1].1;
     assert!(end.contains(&format!("reason=\"{reason}\"")), "{end}");
     assert_eq!(told.values("retry.call.duration").len(), 1, "{told:?}");

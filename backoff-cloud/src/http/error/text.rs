@@ -1,7 +1,7 @@
 //! The text of an error and its source.
 
 use super::{ApiError, Cut, Kind, NotJson, Reply};
-use backoff_core::__private::Loggable;
+use backoff_core::__private::{Loggable, Rounded};
 use serde_json::error::Category;
 use std::{error::Error, fmt};
 
@@ -55,14 +55,16 @@ impl fmt::Display for Kind {
             ),
             Kind::NoHead(time) => write!(
                 f,
-                "no reply arrived within {time:?}, the limit of `http::Limits`; to wait longer, pass \
-                 `http::Limits::new().head_timeout(time)` to `.limits(..)` of the request"
+                "no reply arrived within {}, the limit of `http::Limits`; to wait longer, pass \
+                 `http::Limits::new().head_timeout(time)` to `.limits(..)` of the request",
+                Rounded(*time)
             ),
             Kind::Stalled(time) => write!(
                 f,
-                "the body of the reply stopped: no byte arrived within {time:?}, the limit of \
+                "the body of the reply stopped: no byte arrived within {}, the limit of \
                  `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
-                 `.limits(..)` of the request, or call its `json` or `success`"
+                 `.limits(..)` of the request, or call its `json` or `success`",
+                Rounded(*time)
             ),
             Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
             Kind::Other(error) => with_causes(f, &**error),
@@ -98,7 +100,7 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cut::Lost(error) => with_causes(f, error),
-            Cut::Stalled(time) => write!(f, "it did not end within {time:?}"),
+            Cut::Stalled(time) => write!(f, "it did not end within {}", Rounded(*time)),
             Cut::TooLong(limit) => write!(f, "it is longer than {limit} bytes"),
         }
     }

@@ -41,6 +41,19 @@ pub(super) struct Counts {
     pub(super) writes: u32,
     pub(super) conflicts: u32,
     pub(super) slept: Duration,
+    /// Since when it waits for its next attempt, if it does.
+    pub(super) rests_since: Option<Duration>,
+    /// The log has the end of the group, which is the end of this call.
+    pub(super) ends_with_group: bool,
+}
+
+impl Counts {
+    /// The wait for the next attempt is over.
+    pub(super) fn rested(&mut self, now: Duration) {
+        if let Some(since) = self.rests_since.take() {
+            self.slept = self.slept.saturating_add(now.saturating_sub(since));
+        }
+    }
 }
 
 /// The outcome and the counts that a caller gets at the end.

@@ -70,6 +70,9 @@ pub(super) async fn drive<K, V, W, E, R>(
         let Some(mark) = queue.read_begins() else {
             break;
         };
+        if let Some(now) = driver.now() {
+            queue.rested(now);
+        }
         let wait = match driver.attempt(&key, mark).await {
             Ok(()) => None,
             Err((error, failed)) => driver.failed(error, failed),
@@ -201,6 +204,9 @@ where
         state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
         let queued = state.enters(rate, false, None, context, runtime);
         if let Some(mut queued) = queued {
+            if self.queue.is_timed() {
+                self.queue.rests(runtime.now());
+            }
             let stands = poll_fn(|cx| state.turn_at(rate, &mut queued, runtime, cx));
             let _ = stands.await;
         }

@@ -8,8 +8,9 @@ use super::{
     rules::{Rules, Shared},
 };
 use crate::{
-    drive::stopping::Once,
+    drive::{context::Context as CallContext, stopping::Once},
     facts::fault::Fault,
+    observe::{self, Happened, Record},
     policy::NO_ATTEMPTS,
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
@@ -155,8 +156,8 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     }
 
     /// Also returns a report: the attempts that this change took part in, most of them shared with other
-    /// callers. `slept` counts the whole of each wait after a failure of such an attempt, even if a
-    /// deadline ends the wait early. A wait that was already running when the change came is not counted.
+    /// callers. `slept` counts the waits after a failure of such an attempt, as long as they lasted, and the
+    /// time in the queue of a rate. A wait that was already running when the change came is not counted.
     pub fn reported(mut self) -> UpdatingReported<K, V, W, E, R> {
         self.is_measured = true;
         UpdatingReported { updating: self }
@@ -230,9 +231,37 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         }
     }
 
+    /// Logs the end of a call that failed alone: the end of a group is one event for all of its callers.
+    fn tell(&self, error: &CombineError<E>)
+    where
+        E: Fault,
+    {
+        if self.counts.ends_with_group {
+            return;
+        }
+        let rules = &self.shared.rules;
+        let context = CallContext::of(&rules.policy, rules.operation);
+        observe::log(|| Record {
+            operation: context.operation(),
+            host: None,
+            attempt: self.counts.attempts,
+            elapsed: self
+                .limits
+                .is_timed()
+                .then(|| self.limits.elapsed(rules.runtime.now())),
+            happened: Happened::GaveUp {
+                reason: error.reason(),
+                by_itself: matches!(error, CombineError::Own { .. }),
+                late: None,
+            },
+            error_type: core::any::type_name::<E>(),
+            fault: Some(error),
+        });
+    }
+
     fn report(&self) -> UpdateReport {
-        let counts = self.counts;
-        let now = self.shared.rules.runtime.now();
+        let (mut counts, now) = (self.counts, self.shared.rules.runtime.now());
+        counts.rested(now);
         let measures = Measures {
             attempts: counts.attempts,
             conflicts: counts.conflicts,
@@ -257,6 +286,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if let Err(error) = this.enter(cx) {
+            this.tell(&error);
             return Poll::Ready(Err(error));
         }
         let Some(ticket) = &this.ticket else {
@@ -311,7 +341,10 @@ where
                 Ok(Updated::Unchanged(Arc::unwrap_or_clone(value)))
             }
             Outcome::Done(Updated::Written(reply)) => Ok(Updated::Written(reply)),
-            Outcome::Failed(error) => Err(error),
+            Outcome::Failed(error) => {
+                this.tell(&error);
+                Err(error)
+            }
             Outcome::Panicked(panic) => resume_unwind(panic),
         })
     }

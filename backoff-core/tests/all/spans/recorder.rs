@@ -1,4 +1,4 @@
-//! A subscriber that records the life of spans.
+//! A subscriber that records the life of spans, and the log of this library.
 
 use crate::common::forms::assert_is_name;
 use std::{
@@ -21,6 +21,8 @@ struct Recorder(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     lines: Vec<String>,
+    /// The events of this library.
+    logged: Vec<String>,
     /// The path of each span, and how many handles to it there are.
     spans: HashMap<u64, (String, u32)>,
     entered: Vec<u64>,
@@ -88,12 +90,14 @@ impl Subscriber for Recorder {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        if event.metadata().target() == "backoff" {
-            return;
-        }
         let mut state = self.0.lock().unwrap();
         let mut fields = Fields::default();
         event.record(&mut fields);
+        if event.metadata().target() == "backoff" {
+            let line = format!("{}{}", event.metadata().level(), fields.shown);
+            state.logged.push(line);
+            return;
+        }
         let line = format!("{}:{}", state.path(state.entered.last()), fields.shown);
         state.lines.push(line);
     }
@@ -136,12 +140,7 @@ pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
         .start_paused(true)
         .build()
         .unwrap();
-    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
-    // thread. A thread of another test has none, and the event would be off for all. So there are others.
-    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
-    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Recorder::default())));
-    let recorder = Recorder::default();
-    with_default(recorder.clone(), || {
+    let state = listening(|| {
         runtime.block_on(async {
             // A call that has ended keeps nothing open, also while its future is kept.
             let mut work = std::pin::pin!(work);
@@ -149,5 +148,20 @@ pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
             info!("ended");
         });
     });
-    std::mem::take(&mut recorder.0.lock().unwrap().lines)
+    state.lines
+}
+
+/// What this library logs while `work` runs: the level, the text and the fields of each event.
+pub(crate) fn logged(work: impl FnOnce()) -> Vec<String> {
+    listening(work).logged
+}
+
+fn listening(work: impl FnOnce()) -> State {
+    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
+    // thread. A thread of another test has none, and the event would be off for all. So there are others.
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(Recorder::default())));
+    let recorder = Recorder::default();
+    with_default(recorder.clone(), work);
+    std::mem::take(&mut recorder.0.lock().unwrap())
 }

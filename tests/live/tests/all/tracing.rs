@@ -178,7 +178,7 @@ fn what_a_call_says() {
     let exhausted: &[&str] = &["reason=\"attempts\""];
     let [debug, warn] = [&[Level::DEBUG][..], &[Level::WARN]];
     let gone: Said<'_> = (debug, &[(0, permanent)]);
-    let failed: Said<'_> = (debug, &[(0, exhausted)]);
+    let failed: Said<'_> = (warn, &[(0, exhausted)]);
     let warned: Said<'_> = (warn, &[(0, unknown)]);
     let (busy, missing) = (Some(503), Some(404));
     let rows: [(_, Policy, usize, Option<u16>, Said<'_>); 5] = [
@@ -279,7 +279,7 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
             (&[info, warn], &[(0, &["code=503"]), (1, &["code=503"])]),
         ),
         (once, status(404), none, (&[debug], &[(0, &["code=404"])])),
-        (once, both, none, (&[debug], &[(0, &["code=UNAVAILABLE"])])),
+        (once, both, none, (&[warn], &[(0, &["code=UNAVAILABLE"])])),
         (
             twice,
             serialization,
@@ -473,7 +473,7 @@ fn a_rate_says_when_it_closes_opens_and_switches_off() {
     let closed: &[_] = &["calls wait for the rate of the service", "rate=\"mail\""];
     let said: &[(_, &[_])] = &[
         (0, closed),
-        (1, &["source=\"rate\"", "delay=0"]),
+        (1, &["source=\"rate\"", "delay=0.0588"]),
         (2, &["calls go at ", " a second"]),
         (3, &["succeeded after retries"]),
         (4, &["calls no longer wait"]),

@@ -75,6 +75,24 @@ impl<V, W, E> KeyQueue<V, W, E> {
         self.with(|state| places.retain(|place| state.waiting.contains_key(place)));
     }
 
+    /// The next attempt waits for its turn from now on.
+    pub(crate) fn rests(&self, now: Duration) {
+        self.with(|state| {
+            for caller in state.waiting.values_mut() {
+                caller.counts.rests_since.get_or_insert(now);
+            }
+        });
+    }
+
+    /// The next attempt begins now.
+    pub(crate) fn rested(&self, now: Duration) {
+        self.with(|state| {
+            for caller in state.waiting.values_mut() {
+                caller.counts.rested(now);
+            }
+        });
+    }
+
     /// Whether any waiting caller needs the time.
     pub(crate) fn is_timed(&self) -> bool {
         self.with(|state| {
@@ -229,14 +247,14 @@ impl<V, W, E> KeyQueue<V, W, E> {
         })
     }
 
-    /// After a step that failed with `error`: callers who make no further attempt get their outcome. `next`
+    /// After a step that failed with `error`: callers who make no further attempt get their outcome. `together`
     /// is the next step of all callers together. Returns whether a caller continues.
     pub(crate) fn decided(
         &self,
         policy: &Policy,
         failed: FailedStep,
         error: &Arc<E>,
-        next: Next,
+        together: Next,
         now: Duration,
     ) -> bool {
         let (mut wakers, mut continues) = (Vec::new(), false);
@@ -246,9 +264,10 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     return None;
                 }
                 let ruling = failed.ruling_for(caller);
-                let next = caller.limits.decide(policy, ruling, next, now);
+                let next = caller.limits.decide(policy, ruling, together, now);
                 caller.is_taken = false;
                 if let Some(reason) = next.reason() {
+                    caller.counts.ends_with_group = !together.is_wait();
                     return Some(CombineError::Shared {
                         error: Arc::clone(error),
                         reason,
@@ -256,7 +275,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
                     });
                 }
                 continues = true;
-                caller.counts.slept = caller.counts.slept.saturating_add(next.wait());
+                caller.counts.rests_since = Some(now);
                 if caller.has_signal {
                     wakers.extend(caller.waker.take());
                 }

@@ -1,7 +1,7 @@
 //! The log events that a subscriber of `tracing` sees.
 
 use super::{story::*, *};
-use crate::report::StopReason::Permanent;
+use crate::report::StopReason::{Attempts, Permanent};
 use tracing::{
     Event, Metadata, Subscriber,
     span::{Attributes, Id, Record},
@@ -40,6 +40,47 @@ fn listen() {
         // A test on another thread may have met an event just before, when nobody listened yet.
         tracing::callsite::rebuild_interest_cache();
     });
+}
+
+#[test]
+fn whoever_leaves_a_group_with_an_error_is_an_event() {
+    listen();
+    let too_many = adds(3).error(CombineError::Full);
+    let stale = TestError::CONFLICT;
+    for (story, events) in [
+        (
+            story("a deadline and a signal, while a read hangs")
+                .server(|| Server::failing([Fate::Hang], []))
+                .callers([
+                    adds(1).out_of_time(false).deadline(100).until(100),
+                    adds(2).stopped(false).stops(200).until(200),
+                ])
+                .ends([], 1, 0),
+            2,
+        ),
+        (
+            story("no room")
+                .combined(|combined| combined.at_most(2))
+                .callers([adds(1), adds(2), too_many])
+                .ends([1, 2], 1, 1),
+            1,
+        ),
+        // The others wait: an event for all of them. The end of the first caller is one for the caller alone.
+        (
+            slowly("its own attempts")
+                .server(|| Server::failing([], [STALE]))
+                .callers([
+                    adds(1).attempts(1).fails(stale, Attempts, false).until(10),
+                    adds(2),
+                ])
+                .ends([2], 2, 2),
+            3,
+        ),
+    ] {
+        EVENTS.set(0);
+        run([story]);
+        assert_eq!(EVENTS.get(), events * FORMS.len() as u32);
+    }
 }
 
 #[test]

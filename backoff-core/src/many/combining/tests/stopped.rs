@@ -10,7 +10,7 @@ fn a_signal_ends_the_waiting_of_its_caller() {
     run([
         slowly("in a wait, of its caller alone")
             .server(|| Server::failing([BUSY], []))
-            .callers([now([1, 0, 0, 1_000]).stops(100), appends(2).until(1_015)])
+            .callers([now([1, 0, 0, 95]).stops(100), appends(2).until(1_015)])
             .ends([2], 2, 1),
         story("in a read that hangs")
             .server(|| Server::failing([Fate::Hang], []))

@@ -101,6 +101,8 @@ pub(crate) struct Came {
     pub(crate) result: Option<Result<Reply, TestError>>,
     pub(crate) reason: Option<StopReason>,
     pub(crate) told: Option<Told>,
+    /// How long attempts ran.
+    pub(crate) ran: Duration,
     pub(crate) end: Duration,
     pub(crate) waits: Vec<Duration>,
     pub(crate) events: Vec<Said>,
@@ -184,12 +186,7 @@ impl Came {
         if !matches!(self.result, Some(Ok(_))) {
             assert_eq!(told.reason, self.reason, "{name}");
         }
-        let waits = self.events.iter().map(|said| match said {
-            Said::Waiting { wait, .. } => *wait,
-            _ => Duration::ZERO,
-        });
-        let waits: Duration = waits.sum();
-        assert_eq!(told.slept, waits, "{name}: {self:?}");
+        assert_eq!(told.slept, told.elapsed - self.ran, "{name}: {self:?}");
         if let Some([reads, writes, conflicts]) = told.steps {
             let (made, others) = (self.begun.len() as u32, self.other_steps);
             let expected = match form.kind {

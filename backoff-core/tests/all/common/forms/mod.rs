@@ -406,7 +406,12 @@ impl Form {
 
     /// Runs the script. Its last step is repeated for ever.
     pub(crate) fn run(&self, setting: &Setting, script: &[Step]) -> Came {
-        Trial::new(self, setting, script).run(self)
+        self.trial(setting, script).run(self)
+    }
+
+    /// The same before it runs: to close a rate takes calls.
+    pub(crate) fn trial<'t>(&self, setting: &'t Setting, script: &'t [Step]) -> Trial<'t> {
+        Trial::new(self, setting, script)
     }
 }
 

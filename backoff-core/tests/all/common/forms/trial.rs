@@ -57,22 +57,27 @@ pub(crate) struct Trial<'t> {
     log: RefCell<Log>,
     /// How many attempts are running.
     running: Cell<u32>,
+    /// How long attempts ran.
+    ran: Cell<Duration>,
     signals: Cell<u32>,
 }
 
-/// Counts an attempt as running until it ends or is dropped.
-struct Running<'t>(&'t Cell<u32>);
+/// Counts an attempt as running until it ends or is dropped, and its time.
+struct Running<'t>(&'t Trial<'t>, Duration);
 
 impl<'t> Running<'t> {
-    fn new(running: &'t Cell<u32>) -> Self {
-        assert_eq!(running.replace(1), 0, "one attempt at a time");
-        Running(running)
+    fn new(trial: &'t Trial<'t>) -> Self {
+        assert_eq!(trial.running.replace(1), 0, "one attempt at a time");
+        Running(trial, trial.time.elapsed())
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.set(0);
+        let Running(trial, since) = self;
+        trial.running.set(0);
+        let ran = trial.time.elapsed() - *since;
+        trial.ran.set(trial.ran.get() + ran);
     }
 }
 
@@ -142,11 +147,12 @@ impl<'t> Trial<'t> {
             script,
             log: RefCell::default(),
             running: Cell::new(0),
+            ran: Cell::default(),
             signals: Cell::new(0),
         }
     }
 
-    pub(super) fn run(&'t self, form: &Form) -> Came {
+    pub(crate) fn run(&'t self, form: &Form) -> Came {
         let ended = if self.setting.panics.is_some() {
             let panics = catch_unwind(AssertUnwindSafe(|| (form.run)(self)));
             assert!(panics.is_err(), "{}: the hook did not panic", form.name);
@@ -182,6 +188,7 @@ impl<'t> Trial<'t> {
             result: ended.as_ref().map(|ended| ended.result),
             reason,
             told: ended.and_then(|ended| ended.told),
+            ran: self.ran.get(),
             end: self.time.elapsed(),
             waits: self.time.waits(),
             events: log.events,
@@ -213,7 +220,7 @@ impl<'t> Trial<'t> {
     /// Plays the next step of the script.
     pub(crate) async fn attempt(&self) -> Result<Reply, TestError> {
         let step = self.begin();
-        let _running = Running::new(&self.running);
+        let _running = Running::new(self);
         self.time.pass(step.blocks);
         if !step.takes.is_zero() {
             self.time.after(step.takes).await;
@@ -227,7 +234,7 @@ impl<'t> Trial<'t> {
 
     pub(crate) fn attempt_blocking(&self) -> Result<Reply, TestError> {
         let step = self.begin();
-        let _running = Running::new(&self.running);
+        let _running = Running::new(self);
         self.time.pass(step.blocks + step.takes);
         match step.ends {
             Ends::Well(reply) => Ok(reply),
