@@ -219,8 +219,8 @@ where
             return;
         };
         let version = (versions.read)(value);
-        let last = self.last.as_deref().unwrap_or(&*version);
-        let is_same = (versions.compare)(last, &*version);
+        let last = self.last.as_deref();
+        let is_same = last.is_some_and(|last| (versions.compare)(last, &*version));
         self.pace.read(self.rules.runtime.now(), is_same);
         if !is_same && let Some(error) = self.maybe_applied.take() {
             self.queue.overtaken(&error);
