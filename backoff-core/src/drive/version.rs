@@ -88,7 +88,7 @@ impl<const N: usize> Version for [u8; N] {
 }
 
 /// The memory of an update that compares versions: a write that may have been applied, and the pace of
-/// the writers. Made by [`Retrying::version`] and [`Blocking::version`].
+/// the writer. Made by [`Retrying::version`] and [`Blocking::version`].
 #[derive(Clone, Copy)]
 pub struct Versioned<F, K, E> {
     version: F,
