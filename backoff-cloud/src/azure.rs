@@ -37,7 +37,8 @@
 //! - [`READ_MODIFY_WRITE`] has full jitter, because such retries compete with each other, and 10 attempts.
 //!   The documentation names neither.
 //! - The policies wait for the longer one of the server's hint and the backoff. Azure's own clients wait
-//!   for the hint alone.
+//!   for the hint alone. If the hint is longer, [`READ_MODIFY_WRITE`] adds the backoff to it, so that writers
+//!   who are told the same time do not come back together.
 //!
 //! # What is retried
 //!
@@ -111,6 +112,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .max_attempts(10)
     .also_on(codes![412])
     .retry_conflicts(true)
+    .spread_retry_after(true)
     .name("azure::READ_MODIFY_WRITE");
 
 /// The kind of an Azure error by its code: throttled, transient, or `None` for any other code, so that the

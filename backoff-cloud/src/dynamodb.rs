@@ -24,7 +24,8 @@
 //!
 //! [`READ_MODIFY_WRITE`] has 10 attempts, because 4 are few when many writers change one item. The waits of
 //! 9 conflicts take up to 12.8 s together. The documentation names no number. Conflicts take no tokens
-//! from the budget.
+//! from the budget. A hint and the backoff are added, so that writers who are told the same time do not come
+//! back together; the SDKs wait for the longer one of both.
 //!
 //! # What is retried
 //!
@@ -81,6 +82,7 @@ pub const REQUEST: Policy = aws::STANDARD
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .max_attempts(10)
     .retry_conflicts(true)
+    .spread_retry_after(true)
     .name("dynamodb::READ_MODIFY_WRITE");
 
 /// The kind of a DynamoDB error by its code. It is [`aws::kind`], which says that

@@ -24,7 +24,8 @@
 //! # Our choices
 //!
 //! - 409 `ConditionalRequestConflict` is retried, as S3's page says. The lists of AWS' SDKs do not have this code.
-//! - The ten attempts of [`READ_MODIFY_WRITE`].
+//! - The ten attempts of [`READ_MODIFY_WRITE`], and the sum of a hint and the backoff, so that writers who are
+//!   told the same time do not come back together.
 //!
 //! # What is retried
 //!
@@ -90,6 +91,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .max_attempts(10)
     .also_on(codes![412])
     .retry_conflicts(true)
+    .spread_retry_after(true)
     .name("s3::READ_MODIFY_WRITE");
 
 /// Sends a request by [`REQUEST`], and finds an error inside the 200 of a `PUT` or a `POST`. Such a `POST` is

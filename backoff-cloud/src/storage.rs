@@ -28,8 +28,8 @@
 //!
 //! - The deadline of 300 s. The page asks for an end of the retries and names none; 300 s is the example
 //!   in IAM's documentation.
-//! - The full jitter of [`READ_MODIFY_WRITE`], because such retries compete with each other:
-//!   [`iam`](crate::iam#our-choices) has the figures.
+//! - The full jitter of [`READ_MODIFY_WRITE`], and the sum of a hint and the backoff, because such retries
+//!   compete with each other: [`iam`](crate::iam#our-choices) has the figures.
 //! - [`NOT_IDEMPOTENT`] retries a request that the service did not apply. Google's own clients never retry
 //!   such a request unless the caller asks for it.
 //!
@@ -139,4 +139,5 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![412])
     .retry_conflicts(true)
+    .spread_retry_after(true)
     .name("storage::READ_MODIFY_WRITE");

@@ -124,10 +124,16 @@ impl Ruling {
         matches!(self.ruled, Ruled::Retry(FaultKind::Pending))
     }
 
-    /// Whether this stage is a write of an update, and the write was refused because another writer was
-    /// faster.
-    pub(crate) const fn is_lost_race(self, stage: Stage) -> bool {
-        self.is_conflict() && matches!(stage, Stage::Write | Stage::Conflict)
+    /// The kind of a failure at this stage of an update: a conflict only if the write was refused, because
+    /// another writer was faster.
+    pub(crate) const fn kind_at(self, stage: Stage) -> FaultKind {
+        match (self.ruled, stage) {
+            (Ruled::Retry(FaultKind::Conflict), Stage::Write | Stage::Conflict) => {
+                FaultKind::Conflict
+            }
+            (Ruled::Retry(FaultKind::Throttled), _) => FaultKind::Throttled,
+            _ => FaultKind::Transient,
+        }
     }
 
     /// Whether an attempt that failed at this stage may have been applied. The facts of the failure decide;

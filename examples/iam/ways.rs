@@ -115,7 +115,7 @@ pub(crate) async fn documented(
     client.set_iam_policy(resource, &policy).await
 }
 
-/// The three steps one by one. The version of the policy tells how busy the resource is.
+/// The three steps one by one. Because of the version, the waits after conflicts follow a pace.
 pub(crate) async fn paced(
     client: &Client,
     resource: &str,

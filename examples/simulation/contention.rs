@@ -1,4 +1,4 @@
-//! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and three of
+//! The five strategies of the AWS Architecture Blog's "Exponential Backoff And Jitter", and two of
 //! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. A test compares the means with published ones.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::measured::{Measured, measure};
 use crate::results::{Cell, Findings, Results};
 use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
-use crate::strategies::{COMBINED, COMPARED, CONTENTION, FULL, Strategy};
+use crate::strategies::{COMBINED, CONTENTION, FULL, PACED, Strategy};
 
 /// A mean hop of the published simulation, and its standard deviation.
 pub(crate) const HOP: Duration = Duration::from_millis(10);
@@ -115,11 +115,11 @@ fn headline(results: &Results, clients: &[u32], measure: &str) -> String {
             _ => format!("{:.1} s", mean / 1e3),
         })
     };
-    match (of(&FULL), of(&COMPARED), of(&COMBINED)) {
+    match (of(&FULL), of(&PACED), of(&COMBINED)) {
         (Some(full), Some(paced), Some(combined)) => {
             let costs = if measure == CALLS { " calls" } else { "" };
             format!(
-                "{crowd} clients: {full}{costs} with full jitter, {paced} at the pace of etags, \
+                "{crowd} clients: {full}{costs} with full jitter, {paced} at a pace, \
                  {combined} combined by tens"
             )
         }
@@ -148,7 +148,7 @@ fn remarks(fewest: &str) -> String {
          the write after it.\n         It is 1 for writers who write at random moments and, all together, \
          at a constant rate. Less is better.\n\
          combined by tens: each ten clients are one process, which combines their changes and keeps \
-         the pace of etags.\n"
+         a pace.\n"
     )
 }
 

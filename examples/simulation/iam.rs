@@ -24,7 +24,7 @@ const DRAWN: [&str; 5] = [
     "exponential",
     "Google's formula",
     "full",
-    "paced by etags",
+    "paced",
     "combined by tens",
 ];
 
@@ -127,7 +127,7 @@ pub(crate) fn findings(clients: &[u32], seeds: u64) -> Result<Findings, Error> {
         remarks: "Times to success are those of the clients that did not give up.\n\
                   \"none\" gives up after five attempts, as every policy that never waits.\n\
                   combined by tens: each ten clients are one process, which combines their changes \
-                  and keeps the pace of etags.\n"
+                  and keeps a pace.\n"
             .to_owned(),
         csv: results.csv(),
         charts: vec![("iam", chart)],
@@ -148,11 +148,7 @@ fn headline(clients: &[u32], gave_up: &[Line]) -> String {
         let (_, mean) = gave_up[index].points.last()?;
         Some(format!("{:.0} %", mean.mean))
     };
-    let shares = [
-        share("Google's formula"),
-        share("full"),
-        share("paced by etags"),
-    ];
+    let shares = [share("Google's formula"), share("full"), share("paced")];
     match (clients.last(), shares) {
         (Some(clients), [Some(documented), Some(full), Some(paced)]) => format!(
             "Of {clients} clients {documented} give up with Google's formula, {full} with full \

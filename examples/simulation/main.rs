@@ -4,7 +4,7 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
-//! `contention --check` says whether the pace of a row is worth being the default, and `rate --check` whether a
+//! `contention --check` says whether a pace is worth being the default, and `rate --check` whether a
 //! `Rate` holds its limits.
 //!
 //! | scenario | what happens |
@@ -86,7 +86,7 @@ enum Scenario {
         /// How often each experiment is run, each time with other random numbers
         #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = seeds())]
         seeds: u64,
-        /// Compares the pace of a row with full jitter, for crowds of all sizes, and fails if it
+        /// Compares a pace with full jitter, for crowds of all sizes, and fails if it
         /// misses a limit
         #[arg(long, conflicts_with = "clients")]
         check: bool,

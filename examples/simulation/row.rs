@@ -16,13 +16,13 @@ use std::collections::BinaryHeap;
 use std::iter;
 use std::time::Duration;
 
-use backoff_cloud::delay::{Pace, Passed};
+use backoff_cloud::delay::Pace;
 use backoff_cloud::{Clock, Decision, Fault, GrpcCode, RetryState};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::{Normal, NormalError};
 
-use crate::strategies::{Strategy, Versions};
+use crate::strategies::Strategy;
 
 /// How long a call, or its reply, is on the way.
 #[derive(Clone, Copy)]
@@ -139,14 +139,9 @@ impl Writer {
         }
     }
 
-    fn has_read(&mut self, version: u32, versions: Versions, now: Now) {
-        let last = self.version.replace(version).unwrap_or(version);
-        let passed = match versions {
-            Versions::Counted => Passed::Writes((version - last).into()),
-            Versions::Compared if last == version => Passed::Same,
-            Versions::Compared => Passed::Changed,
-        };
-        self.pace.read(now.now(), passed);
+    fn has_read(&mut self, version: u32, now: Now) {
+        let last = self.version.replace(version);
+        self.pace.read(now.now(), last == Some(version));
     }
 
     /// What to do about a write that was stale.
@@ -154,7 +149,7 @@ impl Writer {
         let policy = &strategy.policy;
         let verdict = policy.judge(&Stale);
         let (clock, random) = (|| now.now(), || rng.next_u64());
-        if strategy.paced.is_none() {
+        if !strategy.is_paced {
             return self.retry.failed(policy, verdict, clock, random);
         }
         self.retry
@@ -191,8 +186,8 @@ pub(crate) fn run(crowd: &Crowd, strategy: &Strategy, rng: &mut SmallRng) -> Out
         let (sent, call) = match call {
             Call::Read => {
                 outcome.reads += 1;
-                if let Some(versions) = strategy.paced {
-                    one.has_read(current, versions, now);
+                if strategy.is_paced {
+                    one.has_read(current, now);
                 }
                 (replied, Call::Write { version: current })
             }

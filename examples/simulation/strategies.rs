@@ -10,42 +10,34 @@ use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
 pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
-    /// What a read tells of the writes of others, if the waits are those of a `Pace`.
-    pub(crate) paced: Option<Versions>,
+    /// The waits after conflicts are those of a `Pace`.
+    pub(crate) is_paced: bool,
     /// How many clients stand in one process, which combines their changes.
     pub(crate) together: u32,
-}
-
-/// What can be done with the version that a read tells.
-#[derive(Clone, Copy)]
-pub(crate) enum Versions {
-    /// It is a number that counts the writes.
-    Counted,
-    /// It can only be compared, as an etag.
-    Compared,
 }
 
 const fn strategy(name: &'static str, policy: Policy) -> Strategy {
     Strategy {
         name,
         policy,
-        paced: None,
+        is_paced: false,
         together: 1,
     }
 }
 
-const fn paced(name: &'static str, policy: Policy, versions: Versions) -> Strategy {
+const fn paced(policy: Policy) -> Strategy {
     Strategy {
-        paced: Some(versions),
-        ..strategy(name, policy)
+        is_paced: true,
+        ..strategy("paced", policy)
     }
 }
 
 /// Processes of ten clients each, which combine what their clients change, and keep a pace.
 const fn combined(policy: Policy) -> Strategy {
     Strategy {
+        name: "combined by tens",
         together: 10,
-        ..paced("combined by tens", policy, Versions::Compared)
+        ..paced(policy)
     }
 }
 
@@ -61,21 +53,19 @@ const ROW: Policy = Policy::exponential()
 
 /// What the others are compared with.
 pub(crate) const FULL: Strategy = strategy("full", ROW.jitter(Jitter::Full));
-/// At the pace of the row.
-pub(crate) const COUNTED: Strategy = paced("paced by numbers", ROW, Versions::Counted);
-pub(crate) const COMPARED: Strategy = paced("paced by etags", ROW, Versions::Compared);
+/// Each writer at its own pace.
+pub(crate) const PACED: Strategy = paced(ROW);
 pub(crate) const COMBINED: Strategy = combined(ROW);
 
 /// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and
-/// ours: waits at the pace of the row, and processes that combine.
+/// ours: waits at a pace, and processes that combine.
 pub(crate) const CONTENTION: &[Strategy] = &[
     strategy("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
     strategy("exponential", ROW.jitter(Jitter::None)),
     FULL,
     strategy("equal", ROW.jitter(Jitter::Equal)),
     strategy("decorrelated", ROW.base(BASE).jitter(Jitter::Decorrelated)),
-    COUNTED,
-    COMPARED,
+    PACED,
     COMBINED,
 ];
 
@@ -100,7 +90,7 @@ pub(crate) const IAM: &[Strategy] = &[
         "Google's, drawn within cap",
         ALLOW_POLICY.jitter(Jitter::AdditiveWithin(Duration::from_secs(1))),
     ),
-    paced("paced by etags", ALLOW_POLICY, Versions::Compared),
+    paced(ALLOW_POLICY),
     combined(ALLOW_POLICY),
 ];
 

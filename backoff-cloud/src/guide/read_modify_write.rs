@@ -143,8 +143,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `.version(..)` does a second thing: after a conflict the wait follows from how busy the value is, which
-//! is shorter than doubling. [Many writers](super::many_writers) has the figures. Give such a policy a
+//! `.version(..)` does a second thing: after a conflict the wait follows from how long an attempt takes,
+//! and does not double. [Many writers](super::many_writers) has the figures. Give such a policy a
 //! deadline rather than a small `max_attempts`.
 //!
 //! Some stores report a conflict as a value: etcd's `succeeded`, an `EXEC` of Redis that returns nothing.

@@ -137,7 +137,8 @@
 //!   deadline or the timeout, and five minutes where there is neither.
 //! - The limit holds for each wait. Only a deadline bounds their sum.
 //! - A hint that is the same for everybody undoes the jitter, and all clients come back together.
-//!   [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to the hint.
+//!   [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to the hint. The presets
+//!   `READ_MODIFY_WRITE` do so.
 //! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
 //!
 //! The picture shows a service that takes 50 calls a second and gets 500 at once. With the same

@@ -38,10 +38,13 @@
 //!   members arrives, with 429 all do.
 //! - [`AFTER_GRANT`] ends after 8 minutes, one more than the 7 minutes of the documentation. It has the
 //!   smaller one of the two documented maximums, so that a request notices a grant at most 32 s late.
-//! - After a conflict, [`add`], [`remove`] and [`Members`] wait at the [`Pace`](backoff_core::delay::Pace) of
-//!   the resource, which follows from its etag and from the duration of an attempt. After every other failure
-//!   they wait as [`READ_MODIFY_WRITE`] does. A failed read is repeated as a request of its own, after 16 s at
-//!   most (with a base of 1 s): failed reads do not lengthen the waits after failed writes, nor these the waits after failed reads.
+//! - [`READ_MODIFY_WRITE`] adds the backoff to a wait that the service asks for
+//!   ([`spread_retry_after`](Policy::spread_retry_after)). Else all writers who are told `Retry-After: 1` come
+//!   back together, and use up the quota together again.
+//! - After a conflict, [`add`], [`remove`] and [`Members`] wait at a [`Pace`](backoff_core::delay::Pace), which
+//!   follows from the number of conflicts and from the duration of an attempt. After every other failure
+//!   they wait as [`READ_MODIFY_WRITE`] does, and count three sorts of failures separately: throttled ones,
+//!   other failed reads since the last answered read, and other failed writes.
 //!
 #![doc = include_str!("../../doc/iam-contention.svg")]
 //!
@@ -245,10 +248,11 @@ pub const AFTER_GRANT: Policy = REQUEST
 ///
 /// The retried function must read the policy before it writes it, as in the example of [the module](self).
 ///
-/// Source: <https://cloud.google.com/iam/docs/retry-strategy>. Full jitter and 429 are
-/// [our choices](self#our-choices).
+/// Source: <https://cloud.google.com/iam/docs/retry-strategy>. Full jitter, 429 and the sum of a hint and the
+/// backoff are [our choices](self#our-choices).
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![429, Codes::ABORTED])
     .retry_conflicts(true)
+    .spread_retry_after(true)
     .name("iam::READ_MODIFY_WRITE");

@@ -124,6 +124,32 @@ fn a_hint_is_waited_within_the_limits_of_the_policy() {
         (azure::REQUEST, busy(7_500), vec![7_500; 3], attempts),
         (firestore, aborted(3_000), vec![3_000, 3_000, 4_000], None),
         (spanner, aborted(7_000), vec![7_000; 2], None),
+        // Writers who are told the same time do not come back together.
+        (
+            iam::READ_MODIFY_WRITE,
+            busy(1_500),
+            vec![2_500, 2_000],
+            None,
+        ),
+        (
+            storage::READ_MODIFY_WRITE,
+            busy(1_500),
+            vec![2_500, 2_000],
+            None,
+        ),
+        (
+            azure::READ_MODIFY_WRITE,
+            busy(1_500),
+            vec![2_300, 1_600],
+            None,
+        ),
+        (
+            dynamodb::READ_MODIFY_WRITE,
+            busy(1_500),
+            vec![2_500, 2_000],
+            None,
+        ),
+        (s3::READ_MODIFY_WRITE, busy(1_500), vec![2_500, 2_000], None),
         (spanner, aborted(thousand_years), vec![], too_long),
         // Up to 5 s longer than the own wait.
         (aws, failed(1_500), vec![1_500], attempts),

@@ -11,25 +11,12 @@ pub(crate) fn uniform(most: u64, random: u64) -> u64 {
     high + u64::from(low.overflowing_add(random).1)
 }
 
-/// The square root of a number from 0 to 15, to 29 binary places, because `core` has no square root for
-/// floats.
-pub(crate) fn root(number: f64) -> f64 {
-    const ONE: f64 = (1_u64 << 30) as f64;
-    ((number * ONE * ONE) as u64).isqrt() as f64 / ONE
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn the_root_squared_is_the_number(number in 0.0..15.0_f64) {
-            let squared = root(number) * root(number);
-            prop_assert!((squared - number).abs() < 1e-8 * (1.0 + number));
-        }
-
         #[test]
         fn a_draw_stays_within_its_ends(most: u64, random: u64) {
             let wide = ((u128::from(most) + 1) * u128::from(random)) >> 64;

@@ -36,7 +36,7 @@ pub use decorrelated::Decorrelated;
 pub use exponential::Exponential;
 pub use fibonacci::Fibonacci;
 pub use linear::Linear;
-pub use pace::{Pace, Passed};
+pub use pace::Pace;
 pub use slots::Slots;
 
 use crate::{facts::fault::FaultKind, runtime::Random};

@@ -24,7 +24,7 @@ use crate::rate::Rate;
 use crate::{
     budget::Budget,
     delay::Delay,
-    facts::fault::{Fault, TimedOut},
+    facts::fault::{Fault, FaultKind, TimedOut},
     judge::Stage,
     observe::{Event, Failure, Notify},
     rate::Queued,
@@ -902,7 +902,7 @@ where
                     let at = At {
                         policy,
                         clock: runtime,
-                        is_lost_race: false,
+                        kind: FaultKind::Transient,
                     };
                     operation.failed(&error, stage, at);
                     settings.rules.failed(stage);
@@ -1120,7 +1120,7 @@ where
     let at = At {
         policy,
         clock: runtime,
-        is_lost_race: said.is_some_and(|ruling| ruling.is_lost_race(stage)),
+        kind: said.map_or(FaultKind::Transient, |ruling| ruling.kind_at(stage)),
     };
     operation.failed(error, stage, at);
     settings.rules.failed(stage);

@@ -5,6 +5,7 @@ use super::{
     opaque::named_in_debug, write_outcome::WriteOutcome,
 };
 use crate::{
+    facts::fault::FaultKind,
     judge::Stage,
     policy::Policy,
     report::{Measures, Report},
@@ -91,9 +92,9 @@ impl<E> Failed<E> {
 pub struct At<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) clock: &'a dyn Clock,
-    /// The judge says that another writer has written first. Set only for an operation that is
-    /// [`JUDGED`](Operation::JUDGED).
-    pub(crate) is_lost_race: bool,
+    /// The kind of the failure, for an operation that is [`JUDGED`](Operation::JUDGED): a conflict only if
+    /// another writer has written first.
+    pub(crate) kind: FaultKind,
 }
 
 impl fmt::Debug for At<'_> {

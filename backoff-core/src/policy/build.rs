@@ -644,15 +644,11 @@ impl Policy {
     pub(crate) fn keep_pace(
         &self,
         pace: &mut Pace,
-        is_conflict: bool,
+        kind: FaultKind,
         now: impl FnOnce() -> Duration,
     ) {
-        match self.growth {
-            Growth::Exponential(_) if is_conflict => {
-                pace.conflict(now(), Duration::from_nanos(self.base));
-            }
-            Growth::Exponential(_) => pace.failed(),
-            _ => {}
+        if let Growth::Exponential(_) = self.growth {
+            pace.failed(kind, now);
         }
     }
 

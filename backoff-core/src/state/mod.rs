@@ -26,7 +26,7 @@ use crate::{
     budget::Budget,
     delay::{Delay, Pace},
     facts::fault::FaultKind,
-    judge::{Ruling, Verdict},
+    judge::{Ruling, Stage, Verdict},
     policy::{MOST_ATTEMPTS, NEVER, Policy},
 };
 use core::{fmt, time::Duration};
@@ -247,7 +247,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        policy.keep_pace(pace, ruling.is_conflict(), &now);
+        policy.keep_pace(pace, ruling.kind_at(Stage::Write), &now);
         let overrides = Overrides::paced(pace);
         self.decide(policy, ruling, Some(&overrides), now, random)
             .into()

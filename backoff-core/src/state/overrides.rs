@@ -26,10 +26,8 @@ pub struct Overrides<'b> {
     /// The number of conflicts whose wait was the pace's. These numbers are small, because a future holds the
     /// overrides.
     paced: u16,
-    /// The number of failed reads, which do not lengthen the waits after other failures.
-    failed_reads: u16,
-    /// After a failed read: which wait of the policy follows, counted from 1, whatever failed before.
-    wait_of_read: u8,
+    /// Which wait of the policy follows, counted from 1, whatever failed before; 0: the failures are counted.
+    turn: u16,
     /// The range of the wait after a conflict, in nanoseconds from 0; [`NEVER`]: the policy's own wait.
     conflict_range: u64,
     /// The operation cannot be repeated, because its input is used up.
@@ -50,8 +48,7 @@ impl<'b> Overrides<'b> {
         attempts: 0,
         uncounted: 0,
         paced: 0,
-        failed_reads: 0,
-        wait_of_read: 0,
+        turn: 0,
         conflict_range: NEVER,
         unrepeatable: false,
         budget: None,
@@ -66,14 +63,13 @@ impl<'b> Overrides<'b> {
         ..Self::PLAIN
     };
 
-    /// After a conflict, this pace gives the wait, up to the policy's cap. The pace also says which failures
-    /// do not lengthen the waits after other failures: conflicts, and failed reads.
+    /// After a conflict, this pace gives the wait, up to the policy's cap. After another failure the pace says
+    /// which wait of the policy follows.
     #[inline]
     pub(crate) fn paced(pace: &Pace) -> Self {
         Overrides {
             paced: pace.kept().try_into().unwrap_or(u16::MAX),
-            failed_reads: pace.failed_reads(),
-            wait_of_read: pace.wait_of_read(),
+            turn: pace.turn(),
             conflict_range: pace.range().map_or(NEVER, |range| range.min(NEVER - 1)),
             ..Self::PLAIN
         }
@@ -83,8 +79,7 @@ impl<'b> Overrides<'b> {
     pub(crate) const fn without_pace(&self) -> Self {
         Overrides {
             paced: 0,
-            failed_reads: 0,
-            wait_of_read: 0,
+            turn: 0,
             conflict_range: NEVER,
             ..*self
         }
@@ -251,14 +246,10 @@ impl<'b> Overrides<'b> {
     #[inline]
     pub(crate) fn turn(this: Option<&Self>, failures: u32) -> u32 {
         match this {
-            Some(Overrides {
-                wait_of_read: wait @ 1..,
-                ..
-            }) => u32::from(*wait) - 1,
-            Some(overrides) => failures
-                .saturating_sub(overrides.uncounted)
-                .saturating_sub(overrides.paced.into())
-                .saturating_sub(overrides.failed_reads.into()),
+            Some(overrides) => {
+                let turn = u32::from(overrides.turn).checked_sub(1);
+                turn.unwrap_or(failures).saturating_sub(overrides.uncounted)
+            }
             None => failures,
         }
     }

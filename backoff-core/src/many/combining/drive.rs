@@ -225,9 +225,9 @@ where
             return;
         };
         let version = (versions.read)(value);
-        let last = self.last.as_deref().unwrap_or(&*version);
-        let (passed, is_same) = (versions.compare)(last, &*version);
-        self.pace.read(self.rules.runtime.now(), passed);
+        let last = self.last.as_deref();
+        let is_same = last.is_some_and(|last| (versions.compare)(last, &*version));
+        self.pace.read(self.rules.runtime.now(), is_same);
         if !is_same && let Some(error) = self.maybe_applied.take() {
             self.queue.overtaken(&error);
         }
@@ -276,7 +276,7 @@ where
         let (policy, stage) = (context.policy, failed.stage);
         if self.rules.versions.is_some() {
             let now = || runtime.now();
-            policy.keep_pace(&mut self.pace, failed.ruling.is_lost_race(stage), now);
+            policy.keep_pace(&mut self.pace, failed.ruling.kind_at(stage), now);
         }
         let now = self.now().unwrap_or_default();
         let is_paced = self.pace.range().is_some();

@@ -282,7 +282,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     }
 
     /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
-    /// conflict with another process, the wait then follows from how busy the resource is. After a write
+    /// conflict with another process, the wait then follows from how long an attempt takes. After a write
     /// that may have been applied, a change that returns nothing is written again, but only while the
     /// version is the one that the write named. Call this before the first change: the returned `Combining`
     /// does not combine its changes with those of the old one.

@@ -3,7 +3,6 @@
 use super::key_queue::KeyQueue;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
-    delay::Passed,
     drive::{rules::Conflict, version::Version},
     facts::fault::TimedOut,
     policy::Policy,
@@ -33,8 +32,8 @@ pub(super) type AnyVersion = Box<dyn Any + Send>;
 /// How the version of a value is read and compared.
 pub(super) struct Versions<V> {
     pub(super) read: Box<dyn Fn(&V) -> AnyVersion + Send + Sync>,
-    /// The writes between the first version and the second one, and whether both are the same.
-    pub(super) compare: fn(&(dyn Any + Send), &(dyn Any + Send)) -> (Passed, bool),
+    /// Whether both versions are the same.
+    pub(super) compare: fn(&(dyn Any + Send), &(dyn Any + Send)) -> bool,
 }
 
 impl<V> Versions<V> {
@@ -46,8 +45,8 @@ impl<V> Versions<V> {
         Versions {
             read: Box::new(move |value| Box::new(version(value))),
             compare: |earlier, later| match (earlier.downcast_ref(), later.downcast_ref::<T>()) {
-                (Some(earlier), Some(later)) => (later.passed(earlier), later.is_same(earlier)),
-                _ => (Passed::Changed, false),
+                (Some(earlier), Some(later)) => later.is_same(earlier),
+                _ => false,
             },
         }
     }

@@ -209,7 +209,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
         });
     }
 
-    /// A step failed: counts the failure. `is_paced`: the wait after it follows the pace of the resource.
+    /// A step failed: counts the failure. `is_paced`: a pace gives the wait after it.
     /// Returns the ruling and the time for the callers whom the failure concerns, if there are any.
     pub(crate) fn step_failed(
         &self,
