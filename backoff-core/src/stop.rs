@@ -79,21 +79,6 @@ impl Stop {
     }
 }
 
-#[cfg(feature = "rate")]
-impl Stop {
-    /// A waker that stops.
-    pub(crate) fn waker(&self) -> std::task::Waker {
-        self.0.clone().into()
-    }
-}
-
-#[cfg(feature = "rate")]
-impl std::task::Wake for Shared {
-    fn wake(self: Arc<Self>) {
-        Stop(self).stop();
-    }
-}
-
 impl fmt::Debug for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stop")

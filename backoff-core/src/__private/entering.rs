@@ -10,7 +10,7 @@ use crate::{
     },
     facts::fault::{Fault, TimedOut},
     observe::Failure,
-    rate::{Left, Queued, Rate},
+    rate::{Left, Queued},
     runtime::{BlockingSleep, Clock, Sleep},
 };
 #[cfg(not(feature = "rate"))]
@@ -27,7 +27,6 @@ use pin_project_lite::pin_project;
 
 /// A call in the queue of its rate. Ready when the attempt may begin, or when the time of the call is over.
 pub struct Entering<'a, C: Sleep> {
-    rate: &'a Rate,
     runtime: &'a C,
     state: &'a mut CallState,
     queued: Queued<C::Sleep>,
@@ -41,8 +40,7 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        this.state
-            .turn_at(this.rate, &mut this.queued, this.runtime, cx)
+        this.state.turn(&mut this.queued, this.runtime, cx)
     }
 }
 
@@ -112,13 +110,11 @@ pub fn enters<'a, C: Clock + Sleep>(
     context: &Context<'a>,
     runtime: &'a C,
     state: &'a mut CallState,
-    is_cut: bool,
     max_wait: Option<Duration>,
 ) -> Option<Entering<'a, C>> {
     let rate = context.rate()?;
-    let queued = state.enters(rate, is_cut, max_wait, *context, runtime)?;
+    let queued = state.enters(rate, max_wait, *context, runtime)?;
     Some(Entering {
-        rate,
         runtime,
         state,
         queued,
@@ -131,33 +127,37 @@ pub fn enters_first<'a, C: Clock + Sleep>(
     context: &Context<'a>,
     runtime: &'a C,
     state: &'a mut CallState,
-    is_cut: bool,
     max_wait: Option<Duration>,
 ) -> Option<Entering<'a, C>> {
     match state.failures() {
-        0 => enters(context, runtime, state, is_cut, max_wait),
+        0 => enters(context, runtime, state, max_wait),
         _ => None,
     }
 }
 
-/// Waits for the turn of a first attempt. If the signal comes before it, the attempt is not begun.
-pub async fn unless_cut_first<C, F>(
-    entering: Entering<'_, C>,
+/// Waits for the turn of a first attempt, or until the signal comes: then the attempt is made at once, or the call
+/// ends without an attempt.
+pub async fn turn_or_signal<C, F>(
+    entering: Option<Entering<'_, C>>,
     stop: Pin<&mut F>,
 ) -> Option<TimedOut>
 where
     C: Clock + Sleep,
     F: Future<Output = ()>,
 {
-    match enters_or_stops(entering, stop).await {
-        Some(Left::Over(late)) => Some(late),
-        _ => None,
+    let mut entering = entering?;
+    match enters_or_stops(&mut entering, stop).await? {
+        Left::Over(late) => Some(late),
+        Left::Stopped => {
+            entering.state.goes(None, entering.runtime);
+            None
+        }
     }
 }
 
 /// Waits for the turn of a retry, unless the signal comes or the turn comes too late.
 pub async fn enters_or_stops<C, F>(
-    mut entering: Entering<'_, C>,
+    entering: &mut Entering<'_, C>,
     mut stop: Pin<&mut F>,
 ) -> Option<Left>
 where
@@ -166,7 +166,7 @@ where
 {
     poll_fn(|cx| match stop.as_mut().poll(cx) {
         Poll::Ready(()) => Poll::Ready(Some(Left::Stopped)),
-        Poll::Pending => Pin::new(&mut entering)
+        Poll::Pending => Pin::new(&mut *entering)
             .poll(cx)
             .map(|late| late.map(Left::Over)),
     })
@@ -211,8 +211,7 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     if state.failures() > 0 {
         return None;
     }
-    let limit = max_wait.unwrap_or(Duration::MAX);
-    match state.enters_blocking(rate, limit, None, runtime) {
+    match state.enters_blocking(rate, max_wait, &|| false, context, runtime) {
         Err(Left::Over(late)) => Some(late),
         _ => None,
     }

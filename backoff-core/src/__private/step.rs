@@ -14,6 +14,7 @@ use crate::{
     facts::fault::Fault,
     judge::{Stage, is_success},
     observe::Failure,
+    rate::Reply,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::{Attempt, Next},
 };
@@ -86,7 +87,8 @@ where
     if next.is_none() {
         // Of a constant policy, the compiler knows this.
         if context.rate().is_some() {
-            state.replied_with::<R::Error, _, _>(refused, context, settings, runtime);
+            let reply = Reply::to(refused);
+            state.replied::<R::Error, _, _>(reply, context, settings, runtime);
         }
         state.succeeded::<R::Error, _, _>(context, settings, runtime);
     }
@@ -126,8 +128,8 @@ where
     let is_late = state.is_late(context, runtime);
     let turn = match context.rate() {
         Some(rate) if !is_late => {
-            let limit = state.longest_wait(true, max_wait, context, runtime);
-            state.enters_blocking(rate, limit, None, runtime)
+            let max_wait = max_wait.or(Some(Duration::MAX));
+            state.enters_blocking(rate, max_wait, &|| false, context, runtime)
         }
         _ => Ok(()),
     };

@@ -1,7 +1,6 @@
 //! The blocking loop.
 
 use super::{
-    admission::InFlight,
     around::Around,
     call_state::{CallEnd, CallState},
     consecutive::{ConsecutiveCount, NotYet},
@@ -124,21 +123,6 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
         }
     }
 
-    /// Waits for a turn of `rate` before each attempt, as [`Retrying::rate`](crate::Retrying::rate) does.
-    #[cfg(feature = "rate")]
-    pub fn rate<'r>(self, rate: &'r Rate) -> Blocking<Rated<'r, P>, O, K, R, S> {
-        Blocking {
-            plan: Rated {
-                plan: self.plan,
-                rate,
-            },
-            operation: self.operation,
-            settings: self.settings,
-            runtime: self.runtime,
-            signal: self.signal,
-        }
-    }
-
     /// Names the operation in hooks, logs, spans and metrics, as
     /// [`Retrying::operation`](crate::Retrying::operation) does.
     ///
@@ -187,6 +171,32 @@ impl<P, O, K, R, S> Blocking<P, O, K, R, S> {
 impl<P, O: Operation, J, N, D, X, L, C, M, R, S>
     Blocking<P, O, Settings<J, N, D, X, L, C, M>, R, S>
 {
+    /// Waits for a turn of `rate` before each attempt, as [`Retrying::rate`](crate::Retrying::rate) does. After a
+    /// failed attempt, a call whose turn does not come before the deadline returns the error of that attempt.
+    #[cfg(feature = "rate")]
+    pub fn rate<'r>(
+        self,
+        rate: &'r Rate,
+    ) -> Blocking<Rated<'r, P>, O, Settings<J, N, D, X, MaxWait<L>, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        let Blocking {
+            plan,
+            operation,
+            settings,
+            runtime,
+            signal,
+        } = self.max_wait(Duration::MAX);
+        Blocking {
+            plan: Rated { plan, rate },
+            operation,
+            settings,
+            runtime,
+            signal,
+        }
+    }
+
     /// Ends the call when it has waited so long for its turn at its rate, as
     /// [`Retrying::max_wait`](crate::Retrying::max_wait) does. After a failed attempt, the call returns the error
     /// of that attempt.
@@ -413,11 +423,17 @@ where
     fn enters(&mut self, state: &mut CallState) -> Option<O::Error> {
         let context = Self::context(&self.plan, &self.settings, &self.operation);
         let rate = context.rate()?;
-        let (settings, runtime) = (&mut self.settings, &self.runtime);
-        let limit = settings.limit.max_wait().unwrap_or(Duration::MAX);
-        let entered = state.enters_blocking(rate, limit, None, runtime);
-        let Err(Left::Over(late)) = entered else {
-            return None;
+        let (settings, signal, runtime) = (&mut self.settings, &self.signal, &self.runtime);
+        let (max_wait, stopped) = (settings.limit.max_wait(), || signal.has_come());
+        let entered = state.enters_blocking(rate, max_wait, &stopped, &context, runtime);
+        let late = match entered {
+            Ok(()) => return None,
+            // After the signal, the first attempt is made at once.
+            Err(Left::Stopped) => {
+                state.goes(None, runtime);
+                return None;
+            }
+            Err(Left::Over(late)) => late,
         };
         let error = L::error(late)?;
         let fault = settings.judge.fault(&error);
@@ -436,7 +452,6 @@ where
             state,
             runtime: &self.runtime,
         };
-        let in_flight = context.rate().map(InFlight);
         if M::MEASURES && (state.failures() > 0 || context.rate().is_some()) {
             state.has_rested::<O::Error, _, _>(&mut settings.watch, &self.runtime);
         }
@@ -454,9 +469,7 @@ where
             policy: context.policy,
             fault: X::fault,
         };
-        let outcome = outcome.and_then(|value| settings.rules.check(value, codes));
-        core::mem::forget(in_flight);
-        outcome
+        outcome.and_then(|value| settings.rules.check(value, codes))
     }
 
     /// After a failed attempt: waits, or returns the error of the call. A function of its own, so that the
@@ -525,10 +538,9 @@ where
             let (settings, signal) = (&mut self.settings, &self.signal);
             let entered = match context.rate() {
                 Some(rate) => {
-                    let max_wait = settings.limit.max_wait();
-                    let limit = state.longest_wait(true, max_wait, &context, runtime);
+                    let max_wait = settings.limit.max_wait().or(Some(Duration::MAX));
                     let stopped = || signal.has_come();
-                    state.enters_blocking(rate, limit, Some(&stopped), runtime)
+                    state.enters_blocking(rate, max_wait, &stopped, &context, runtime)
                 }
                 None => Ok(()),
             };

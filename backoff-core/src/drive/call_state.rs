@@ -12,7 +12,7 @@ use super::{
     watch::{Measured, Watch},
     write_outcome::{FailureContext, WriteOutcome},
 };
-use crate::rate::{Rate, Reply};
+use crate::rate::Reply;
 use crate::{
     budget::Budget,
     facts::fault::{Fault, HintSource},
@@ -272,20 +272,10 @@ impl CallState {
         self.retry.is_in_flight()
     }
 
-    /// Whether a dropped call gives something back.
+    /// Whether a budget has paid for a wait that no attempt has followed yet.
     #[inline]
-    pub(super) fn is_open(&self) -> bool {
-        self.retry.is_open()
-    }
-
-    /// The call is dropped: the budget gets back the tokens that it paid for a wait, and the rate no longer
-    /// counts the attempt that runs.
-    #[inline]
-    pub(super) fn dropped(&mut self, budget: Option<&Budget>, rate: Option<&Rate>) {
-        if let Some(rate) = rate {
-            self.left(rate);
-        }
-        self.cancelled(budget);
+    pub(super) fn is_held(&self) -> bool {
+        self.retry.is_held()
     }
 
     /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
@@ -496,12 +486,9 @@ impl CallState {
         };
         let overrides = match rate {
             Some(rate) => {
-                match Reply::of(ruling, failure.fault()) {
-                    Some(reply) if !attempt_failure.stage().is_cut() => {
-                        self.replied::<E, H, R>(reply, context, settings, runtime);
-                    }
-                    _ => self.left(rate),
-                }
+                let reply = Reply::of(ruling, failure.fault());
+                let reply = reply.filter(|_| !attempt_failure.stage().is_cut());
+                self.replied::<E, H, R>(reply, context, settings, runtime);
                 rated = Overrides::with_rate(overrides, rate);
                 Some(&rated)
             }
@@ -577,9 +564,6 @@ impl CallState {
     {
         let stage = attempt_failure.stage();
         let ruling = outcome.corrected(stage, stage.ruling(context.policy));
-        if let Some(rate) = context.rate() {
-            self.left(rate);
-        }
         self.retry.ended();
         let next = outcome.concluded(match ruling {
             Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),

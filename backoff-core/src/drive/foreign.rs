@@ -90,8 +90,8 @@ impl ForeignCall {
     pub async fn turn<R: Clock + Sleep>(&mut self, policy: &Policy, runtime: &R) {
         let context = Context::of(policy, "");
         let Some(rate) = context.rate() else { return };
-        if let Some(mut queued) = self.state.enters(rate, false, None, context, runtime) {
-            poll_fn(|cx| self.state.turn_at(rate, &mut queued, runtime, cx)).await;
+        if let Some(mut queued) = self.state.enters(rate, None, context, runtime) {
+            poll_fn(|cx| self.state.turn(&mut queued, runtime, cx)).await;
         }
     }
 
@@ -178,7 +178,7 @@ impl ForeignCall {
     {
         let (mut state, mut settings) = (self.state, self.settings());
         let context = Context::of(policy, operation);
-        state.replied::<E, _, _>(Reply::Admitted, &context, &mut settings, clock);
+        state.replied::<E, _, _>(Some(Reply::Admitted), &context, &mut settings, clock);
         state.succeeded::<E, _, _>(&context, &mut settings, clock);
     }
 
@@ -193,6 +193,6 @@ impl ForeignCall {
     /// The call is dropped: the policy's budget gets back the tokens that it paid for a wait, and the rate no longer
     /// counts the attempt that runs.
     pub fn cancelled(&mut self, policy: &Policy) {
-        self.state.dropped(policy.budget, policy.shared_rate());
+        self.state.cancelled(policy.budget);
     }
 }

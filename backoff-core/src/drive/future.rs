@@ -27,7 +27,7 @@ use crate::{
     facts::fault::{Fault, FaultKind, TimedOut},
     judge::Stage,
     observe::{Event, Failure, Notify},
-    rate::Queued,
+    rate::{Queued, Reply},
     report::{Reporting, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
     state::Next,
@@ -286,26 +286,6 @@ impl<P: Plan, O: Operation, K: AttemptTypes, R: Sleep, S> Retrying<P, O, K, R, S
         self.plan(|plan| Funded { plan, budget })
     }
 
-    /// Waits for a turn of `rate` before each attempt, instead of the policy's rate: for example for the limit
-    /// of one customer. The rate can have any lifetime.
-    ///
-    /// ```
-    /// use backoff_core::{Policy, Rate, TimedOut};
-    ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let of_this_customer = Rate::new();
-    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
-    /// assert_eq!(Policy::exponential().retry(get).rate(&of_this_customer).await, Ok(42));
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    #[cfg(feature = "rate")]
-    pub fn rate<'r>(self, rate: &'r Rate) -> Retrying<Rated<'r, P>, O, K, R, S> {
-        self.plan(|plan| Rated { plan, rate })
-    }
-
     /// Names the operation in hooks, log events, spans and metrics. Without this, the name follows from the
     /// kind of the call: [of a closure](crate::telemetry#the-name-of-an-operation) it is the path of the
     /// function that holds the closure.
@@ -392,6 +372,35 @@ where
         O::Error: From<TimedOut>,
     {
         self.with(|settings| settings.limit(|before| before.and(Limited::attempts(limit))))
+    }
+
+    /// Waits for a turn of `rate` before each attempt, instead of the policy's rate: for example for the limit
+    /// of one customer. The rate can have any lifetime. If the turn does not come before the deadline, the call ends
+    /// with an error that is made from [`TimedOut`], and the reason is
+    /// [`StopReason::Rate`](crate::StopReason::Rate).
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Rate, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let of_this_customer = Rate::new();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// assert_eq!(Policy::exponential().retry(get).rate(&of_this_customer).await, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "rate")]
+    pub fn rate<'r>(
+        self,
+        rate: &'r Rate,
+    ) -> Retrying<Rated<'r, P>, O, Settings<J, N, D, X, MaxWait<L>, C, M>, R, S>
+    where
+        O::Error: From<TimedOut>,
+    {
+        self.max_wait(Duration::MAX)
+            .plan(|plan| Rated { plan, rate })
     }
 
     /// Ends the call when it has waited so long for its turn in the queue of its [`Rate`](crate::Rate): for a
@@ -790,8 +799,8 @@ where
                 }
                 PhaseProjection::Waiting { wait } => {
                     rests = true;
-                    if S::IS_ONE
-                        && this.signal.as_mut().has_come(cx)
+                    let has_come = S::IS_ONE && this.signal.as_mut().has_come(cx);
+                    if has_come
                         && let Some(ended) = stopped_waiting(
                             operation,
                             settings,
@@ -822,8 +831,13 @@ where
                             }
                             state.rested(&context, runtime);
                         }
+                        // After the signal, the first attempt is made at once.
+                        WaitProjection::Queued { .. } if has_come => {
+                            state.goes(None, runtime);
+                            goes = true;
+                        }
                         WaitProjection::Queued { queued } => {
-                            let late = ready!(state.turn(context, queued, runtime, cx));
+                            let late = ready!(state.turn(queued, runtime, cx));
                             if let Some(error) = late.and_then(L::error) {
                                 recalled(settings, this.signal.as_mut());
                                 let fault = settings.judge.fault(&error);
@@ -848,7 +862,7 @@ where
                 && let Some(rate) = context.rate()
             {
                 let max_wait = settings.limit.max_wait();
-                let queued = state.enters(rate, L::CUTS, max_wait, context, runtime);
+                let queued = state.enters(rate, max_wait, context, runtime);
                 if let Some(queued) = queued {
                     waits_for_its_turn(this.phase.as_mut(), queued);
                     continue;
@@ -1082,7 +1096,7 @@ pub(super) fn replied<P, O, J, N, D, X, L, C, M, R>(
 {
     let context = settings.context(plan, operation);
     on_host!(context, operation);
-    state.replied_with(value, &context, settings, runtime);
+    state.replied(Reply::to(value), &context, settings, runtime);
 }
 
 /// Drops an attempt whose time is over.

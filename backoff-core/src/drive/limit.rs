@@ -28,7 +28,7 @@ pub trait Limit {
     /// These limits too; the shorter ones hold.
     fn and(self, limits: Limited) -> Self::Limited;
 
-    /// The longest wait for a turn, if it has a limit of its own.
+    /// The longest wait for a turn; `None` if no error can be made when this time is over.
     #[inline]
     fn max_wait(&self) -> Option<Duration> {
         None
@@ -140,6 +140,11 @@ impl Limit for Limited {
     const CUTS: bool = true;
     type Timer<S> = Timer<S>;
     type Limited = Limited;
+
+    #[inline]
+    fn max_wait(&self) -> Option<Duration> {
+        Some(Duration::MAX)
+    }
 
     fn and(self, limits: Limited) -> Limited {
         let whole = match (self.whole, limits.whole) {

@@ -69,15 +69,15 @@ impl<J> Judged<'_, J> {
         state.start(&context(), &ASYNC, false);
         loop {
             if let Some(rate) = policy.shared_rate()
-                && let Some(mut queued) = state.enters(rate, false, None, context(), &ASYNC)
+                && let Some(mut queued) = state.enters(rate, None, context(), &ASYNC)
             {
-                poll_fn(|cx| state.turn_at(rate, &mut queued, &ASYNC, cx)).await;
+                poll_fn(|cx| state.turn(&mut queued, &ASYNC, cx)).await;
             }
             // The error is dropped before the sleep, so that the future need not keep it.
             let wait = {
                 let error = match operation().await {
                     Ok(value) => {
-                        let admitted = Reply::Admitted;
+                        let admitted = Some(Reply::Admitted);
                         state.replied::<E, _, _>(admitted, &context(), &mut settings, &ASYNC);
                         state.succeeded::<E, _, _>(&context(), &mut settings, &ASYNC);
                         return Ok(value);

@@ -344,8 +344,7 @@ impl Pays for Borrowed<'_> {
 }
 
 /// The state of a call, and the plan that pays for its waits. If the guard is dropped during a wait,
-/// because the call is dropped or a hook panics, the budget gets its tokens back. If it is dropped during an
-/// attempt, the rate no longer counts the attempt.
+/// because the call is dropped or a hook panics, the budget gets its tokens back.
 #[derive(Debug)]
 pub struct Guard<P: Pays> {
     /// The plan.
@@ -384,9 +383,8 @@ impl<P: Pays> Guard<P> {
 impl<P: Pays> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.plan.may_pay() && self.state.is_open() {
-            let (budget, rate) = (self.plan.budget(), self.plan.rate());
-            self.state.dropped(budget, rate);
+        if self.plan.may_pay() && self.state.is_held() {
+            self.state.cancelled(self.plan.budget());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The queue: who waits, in the order of arrival, and whom to wake.
+//! The queue: who waits, in the order of arrival, whom to wake, and when each call asks by itself.
 
 use core::task::Waker;
 use std::collections::BTreeMap;
@@ -6,53 +6,51 @@ use std::collections::BTreeMap;
 /// The number of a call in the queue.
 pub(super) type Ticket = u64;
 
-/// The waiting calls.
+/// The waiting calls, and when each asks by itself, in nanoseconds.
+#[derive(Default)]
 pub(super) struct Line {
     next: Ticket,
-    waiting: BTreeMap<Ticket, Waker>,
+    waiting: BTreeMap<Ticket, (Waker, u64)>,
 }
 
 impl Line {
-    pub(super) const fn new() -> Self {
-        Line {
-            next: 0,
-            waiting: BTreeMap::new(),
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
     /// A call joins the end of the queue.
     pub(super) fn join(&mut self) -> Ticket {
-        let ticket = self.next;
         self.next += 1;
-        self.waiting.insert(ticket, Waker::noop().clone());
-        ticket
+        let call = (Waker::noop().clone(), u64::MAX);
+        self.waiting.insert(self.next, call);
+        self.next
     }
 
-    pub(super) fn is_first(&self, ticket: Ticket) -> bool {
-        self.waiting.first_key_value().map(|(first, _)| *first) == Some(ticket)
+    /// How many calls stand before this one, or more, if some have left.
+    pub(super) fn before(&self, ticket: Ticket) -> usize {
+        let first = self.waiting.keys().next().copied().unwrap_or(ticket);
+        (ticket.saturating_sub(first) as usize).min(self.waiting.len())
     }
 
-    /// The call is woken by this. Returns the waker before, because dropping a waker may drop another call of
-    /// the queue, which takes the lock.
-    pub(super) fn listens(&mut self, ticket: Ticket, waker: Waker) -> Option<Waker> {
-        self.waiting.insert(ticket, waker)
+    /// The call asks again at this time, or is woken by this. A call that was passed over takes its place again.
+    /// Returns the waker before, because dropping a waker may drop another call of the queue, which takes the lock.
+    pub(super) fn listens(&mut self, ticket: Ticket, waker: Waker, at: u64) -> Option<Waker> {
+        self.waiting.insert(ticket, (waker, at)).map(|it| it.0)
     }
 
-    /// The waker of the first call.
-    pub(super) fn first(&self) -> Option<Waker> {
-        self.waiting.values().next().cloned()
+    /// The first call, if its turn comes before it asks by itself.
+    pub(super) fn first(&mut self, turn: u64) -> Option<Waker> {
+        let (waker, at) = self.waiting.first_entry()?.into_mut();
+        (turn < core::mem::replace(at, turn.min(*at))).then(|| waker.clone())
+    }
+
+    /// The first call has not taken its slot, and leaves until it asks again.
+    pub(super) fn passes(&mut self) -> Option<Waker> {
+        self.waiting.pop_first().map(|(_, it)| it.0)
     }
 
     /// A call leaves. Returns its waker, as [`listens`](Self::listens) does.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<Waker> {
-        self.waiting.remove(&ticket)
+        self.waiting.remove(&ticket).map(|it| it.0)
     }
 }

@@ -1,32 +1,34 @@
 //! The rate that a service allows, found from its 429s and shared by all calls that meet the same limit.
 
+mod change;
 mod line;
 mod rules;
 #[cfg(feature = "metrics")]
 mod shown;
-mod standing;
+mod waiter;
 
 #[cfg(all(test, loom))]
 mod races;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use rules::RateChange;
+pub use change::RateChange;
 pub(crate) use rules::Reply;
-pub(crate) use standing::{Left, Queued, stand_blocking};
+pub(crate) use waiter::{Left, Queued, wait_blocking};
 
+use crate::runtime::nanos;
 use crate::sync::{Mutex, MutexGuard};
 use core::{
     fmt,
     sync::atomic::{
         AtomicU32,
-        Ordering::{Acquire, Relaxed, Release},
+        Ordering::{Acquire, Release},
     },
     task::Waker,
     time::Duration,
 };
 use line::{Line, Ticket};
-use rules::{AFTER_REPLY, Rules, SETTLE};
+use rules::{LATENESS, Rules, SETTLE};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
@@ -63,13 +65,8 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. All calls of a `Rate`
 /// need the same clock. The clients of Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
-    /// [`ON`], [`COUNTS`], and in the lowest byte the number of the last refusal that counted.
-    flag: AtomicU32,
-    /// How many attempts run.
-    in_flight: AtomicU32,
-    /// How many calls were admitted since the last one that took the lock.
-    admitted: AtomicU32,
     settle: f64,
+    pause: u64,
     name: Option<&'static str>,
     /// Made at the first reply.
     shared: OnceLock<Arc<Shared>>,
@@ -77,23 +74,19 @@ pub struct Rate {
 
 /// Calls wait for their turn.
 const ON: u32 = 1 << 8;
-/// An admitted call is only counted.
-const COUNTS: u32 = 1 << 9;
-/// Of the calls that are only counted, each eighth takes the lock and reads the clock.
-const LOCKS_EACH: u32 = 8;
 
-/// The parts behind the lock, which a waiting call refers to.
+/// The parts that a waiting call refers to.
 struct Shared {
+    /// For calls that have not asked for the lock: [`ON`], and in the lowest byte the number of the last refusal
+    /// that counted.
+    flag: AtomicU32,
     state: Mutex<State>,
-    #[cfg(feature = "metrics")]
     name: Option<&'static str>,
 }
 
 struct State {
     rules: Rules,
     line: Line,
-    /// When the first call in the queue asks again by itself, in nanoseconds.
-    first_asks: u64,
 }
 
 impl Shared {
@@ -101,76 +94,51 @@ impl Shared {
         // No code panics while it holds this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl State {
-    /// A call leaves the queue.
-    fn leaves(&mut self, ticket: Ticket) -> Option<Waker> {
-        if self.line.is_first(ticket) {
-            self.first_asks = AFTER_REPLY;
+    /// Changes the state under the lock. If the first call in the queue may go sooner then, wakes it.
+    fn change<T>(&self, clock: Option<Duration>, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        if let Some(clock) = clock {
+            state.rules.at(clock);
         }
-        self.line.leave(ticket)
-    }
-
-    /// After each change. Returns the first call in the queue, if its turn comes before it asks by itself.
-    fn changed(&mut self, in_flight: u32) -> Option<Waker> {
-        if self.line.is_empty() {
-            self.rules.emptied();
-            return None;
+        let value = change(&mut state);
+        let State { rules, line } = &mut *state;
+        rules.waits(line.len() > 0);
+        let woken = line.first(rules.turn());
+        let on = if rules.is_on() { ON } else { 0 };
+        self.flag.store(on | u32::from(rules.epoch()), Release);
+        let warning = rules.warning.take();
+        drop(state);
+        #[cfg(feature = "tracing")]
+        if let Some(text) = warning {
+            tracing::warn!(target: "backoff", rate = self.name, "{text}");
         }
-        self.rules.queued();
-        let turn = self.asks_at(in_flight);
-        if turn >= self.first_asks {
-            return None;
+        let _ = warning;
+        if let Some(waker) = woken {
+            waker.wake();
         }
-        self.first_asks = turn;
-        self.line.first()
+        value
     }
 
-    /// When the first call in the queue asks by itself: at its turn, or at the end of the rate, because the reply
-    /// that it waits for may never come.
-    fn asks_at(&self, in_flight: u32) -> u64 {
-        match self.rules.is_on() {
-            true => self.rules.turn(in_flight).min(self.rules.until()),
-            false => 0,
-        }
+    /// A call in the queue asks whether its attempt may begin. The first goes at its turn; a slot that nobody has
+    /// taken for a while is taken by the next call that asks. Returns the number of the last refusal, or how long
+    /// the call waits before it asks again, unless `waker` is woken before.
+    fn asks(&self, ticket: Ticket, clock: Duration, waker: &Waker) -> Result<u8, Duration> {
+        let waker = waker.clone();
+        let (asked, _dropped) = self.change(Some(clock), |State { rules, line }| {
+            let (before, turn, now) = (line.before(ticket), rules.turn(), rules.now());
+            let is_missed = !rules.is_on() || turn.saturating_add(LATENESS) <= now;
+            if turn <= now && (before == 0 || is_missed) {
+                let passed = (before > 0 && rules.is_on()).then(|| line.passes());
+                rules.goes(true);
+                return (Ok(rules.epoch()), [passed.flatten(), line.leave(ticket)]);
+            }
+            let at = rules.asks_at(before);
+            let wait = Duration::from_nanos(at.saturating_sub(now));
+            (Err(wait), [line.listens(ticket, waker, at), None])
+        });
+        asked
     }
-}
-
-/// The place of a call in the queue. The call leaves the queue when this is dropped.
-pub(crate) struct Place {
-    shared: Arc<Shared>,
-    ticket: Ticket,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let (_left, woken) = {
-            let mut state = self.shared.lock();
-            let left = state.leaves(self.ticket);
-            let woken = left.is_some().then(|| state.changed(0)).flatten();
-            (left, woken)
-        };
-        wake(woken);
-        #[cfg(feature = "metrics")]
-        self.shared.show();
-    }
-}
-
-fn wake(waker: Option<Waker>) {
-    if let Some(waker) = waker {
-        waker.wake();
-    }
-}
-
-/// The answer of the queue to a waiting call.
-enum Asked {
-    /// The attempt begins; this is the number of the last refusal.
-    Goes(u8),
-    /// The call is the first, and may ask again after this time.
-    After(Duration),
-    /// The call is woken when it may ask again.
-    NotYet,
 }
 
 impl Default for Rate {
@@ -184,10 +152,8 @@ impl Rate {
     #[must_use]
     pub const fn new() -> Self {
         Rate {
-            flag: AtomicU32::new(0),
-            in_flight: AtomicU32::new(0),
-            admitted: AtomicU32::new(0),
             settle: SETTLE,
+            pause: 0,
             name: None,
             shared: OnceLock::new(),
         }
@@ -214,6 +180,22 @@ impl Rate {
             "a rate settles within 10 ms to 5 minutes: write `Duration::from_secs(2)`"
         );
         self.settle = settle.as_nanos() as f64 / 1e9;
+        self
+    }
+
+    /// After a 429, no call goes for as long as the server asks, or for this time if the server names none: for a
+    /// service that blocks for a while whoever goes over its limit, and blocks longer who asks meanwhile. By
+    /// default, and with zero, single calls probe the service.
+    ///
+    /// ```
+    /// use backoff_core::Rate;
+    /// use std::time::Duration;
+    ///
+    /// static GITHUB: Rate = Rate::new().pause_after_refusal(Duration::from_secs(60));
+    /// ```
+    #[must_use]
+    pub const fn pause_after_refusal(mut self, pause: Duration) -> Self {
+        self.pause = nanos(pause);
         self
     }
 
@@ -247,147 +229,43 @@ impl Rate {
         shared.map_or(0, |shared| shared.lock().line.len())
     }
 
-    /// Whether calls wait for their turn.
+    /// Where no call is delayed: the number of the last refusal, for an attempt that begins.
     #[inline]
-    fn is_on(&self) -> bool {
-        self.flag.load(Acquire) & ON != 0
-    }
-
-    /// Begins an attempt, unless calls wait for their turn. Returns the number of the last refusal.
-    #[inline]
-    pub(crate) fn begins_if_off(&self) -> Option<u8> {
-        let flag = self.flag.load(Acquire);
-        if flag & ON != 0 {
-            return None;
-        }
-        self.in_flight.fetch_add(1, Relaxed);
-        Some(flag as u8)
+    fn begins_if_off(&self) -> Option<u8> {
+        let flag = self.shared.get().map_or(0, |it| it.flag.load(Acquire));
+        (flag & ON == 0).then_some(flag as u8)
     }
 
     fn shared(&self) -> &Arc<Shared> {
         self.shared.get_or_init(|| {
             Arc::new(Shared {
+                flag: AtomicU32::new(0),
                 state: Mutex::new(State {
-                    rules: Rules::new(self.settle),
-                    line: Line::new(),
-                    first_asks: AFTER_REPLY,
+                    rules: Rules::new(self.settle, self.pause),
+                    line: Line::default(),
                 }),
-                #[cfg(feature = "metrics")]
                 name: self.name,
             })
         })
     }
 
-    /// Changes the state under the lock. If the first call in the queue may go sooner then, wakes it.
-    fn change<T>(&self, shared: &Shared, change: impl FnOnce(&mut State) -> T) -> T {
-        let (value, woken) = {
-            let mut state = shared.lock();
-            state.rules.count(self.admitted.swap(0, Relaxed));
-            let value = change(&mut state);
-            let woken = state.changed(self.in_flight.load(Relaxed));
-            // For calls that have not asked for the lock.
-            let on = if state.rules.is_on() { ON } else { 0 };
-            let counts = if state.rules.only_counts() { COUNTS } else { 0 };
-            let flag = on | counts | u32::from(state.rules.epoch());
-            self.flag.store(flag, Release);
-            (value, woken)
-        };
-        wake(woken);
-        value
-    }
-
     /// How long from now a call would wait for its turn that joins the queue after this wait.
     pub(crate) fn turn_after(&self, wait: Duration, clock: Duration) -> Duration {
-        if !self.is_on() {
-            return wait;
+        match self.begins_if_off() {
+            Some(_) => wait,
+            None => self.shared().change(Some(clock), |State { rules, line }| {
+                rules.turn_behind(line.len(), wait)
+            }),
         }
-        self.change(self.shared(), |state| {
-            state.rules.at(clock);
-            state.rules.turn_behind(state.line.len(), wait)
-        })
-    }
-
-    /// Begins an attempt if nobody waits and the turn has come; otherwise the call joins the queue.
-    fn enters(&self, clock: Duration) -> Result<u8, Place> {
-        let shared = self.shared();
-        self.change(shared, |state| {
-            state.rules.at(clock);
-            if state.line.is_empty() && self.is_turn(state) {
-                return Ok(self.begins(state, false));
-            }
-            let ticket = state.line.join();
-            let shared = Arc::clone(shared);
-            Err(Place { shared, ticket })
-        })
-    }
-
-    /// Whether the turn of the first call has come.
-    fn is_turn(&self, state: &State) -> bool {
-        state.rules.turn(self.in_flight.load(Relaxed)) <= state.rules.now()
-    }
-
-    fn begins(&self, state: &mut State, is_queued: bool) -> u8 {
-        state.rules.goes(is_queued);
-        self.in_flight.fetch_add(1, Relaxed);
-        state.rules.epoch()
-    }
-
-    /// A call in the queue asks whether its attempt may begin. If not, `waker` is woken when the answer may
-    /// have changed.
-    fn asks(&self, place: &Place, clock: Duration, waker: &Waker) -> Asked {
-        let (ticket, waker) = (place.ticket, waker.clone());
-        let (asked, _dropped) = self.change(&place.shared, |state| {
-            state.rules.at(clock);
-            let is_first = state.line.is_first(ticket);
-            // While the rate is off, the order does not matter.
-            if (is_first || !state.rules.is_on()) && self.is_turn(state) {
-                let goes = Asked::Goes(self.begins(state, true));
-                return (goes, state.leaves(ticket));
-            }
-            let mut asked = Asked::NotYet;
-            if is_first {
-                state.first_asks = state.asks_at(self.in_flight.load(Relaxed));
-                let wait = state.first_asks.saturating_sub(state.rules.now());
-                asked = Asked::After(Duration::from_nanos(wait));
-            }
-            (asked, state.line.listens(ticket, waker))
-        });
-        asked
     }
 
     /// An attempt has ended with this reply. `epoch` is the number that it got at its beginning.
-    pub(crate) fn replied(
-        &self,
-        reply: Reply,
-        epoch: u8,
-        clock: impl FnOnce() -> Duration,
-    ) -> Option<RateChange> {
-        let in_flight = self.in_flight.fetch_sub(1, Relaxed) - 1;
-        if reply == Reply::Admitted && self.flag.load(Relaxed) & COUNTS != 0 {
-            let before = self.admitted.fetch_add(1, Relaxed);
-            if before % LOCKS_EACH != LOCKS_EACH - 1 {
-                return None;
-            }
-            self.admitted.fetch_sub(1, Relaxed);
-        }
+    pub(crate) fn replied(&self, reply: Reply, epoch: u8, clock: Duration) -> Option<RateChange> {
+        let shared = self.shared();
+        let change = shared.change(Some(clock), |state| state.rules.replied(reply, epoch));
         #[cfg(feature = "metrics")]
-        let was_on = self.is_on();
-        let change = self.change(self.shared(), |state| {
-            state.rules.at(clock());
-            state.rules.replied(reply, epoch, in_flight)
-        });
-        #[cfg(feature = "metrics")]
-        self.show_reply(reply, was_on || change.is_some());
+        shared.show_reply(reply, change.is_some());
         change
-    }
-
-    /// An attempt ended without a reply.
-    #[cold]
-    pub(crate) fn dropped(&self) {
-        self.in_flight.fetch_sub(1, Relaxed);
-        if self.is_on() {
-            self.change(self.shared(), |_| ());
-        }
     }
 }
 

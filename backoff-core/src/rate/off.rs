@@ -25,7 +25,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn begins_if_off(&self) -> Option<u8> {
+    pub(crate) const fn waiting(&self) -> usize {
         match *self {}
     }
 
@@ -33,16 +33,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied(
-        &self,
-        _reply: Reply,
-        _epoch: u8,
-        _clock: impl FnOnce() -> Duration,
-    ) -> Option<RateChange> {
-        match *self {}
-    }
-
-    pub(crate) fn dropped(&self) {
+    pub(crate) fn replied(&self, _: Reply, _epoch: u8, _clock: Duration) -> Option<RateChange> {
         match *self {}
     }
 }
@@ -51,16 +42,15 @@ impl Rate {
 pub(crate) struct Queued<S>(Rate, PhantomData<fn() -> S>);
 
 impl<S> Queued<S> {
-    pub(crate) fn enter(rate: &Rate, _clock: Duration, _limit: Duration) -> Result<u8, Self> {
+    pub(crate) fn enter(rate: &Rate, _: Duration, _: Duration, _: bool) -> Result<u8, Self> {
         match *rate {}
     }
 
     pub(crate) fn poll<R>(
         &mut self,
-        _rate: &Rate,
-        _runtime: &R,
-        _cx: &mut Context<'_>,
-    ) -> Poll<Result<u8, TimedOut>> {
+        _: &R,
+        _: &mut Context<'_>,
+    ) -> Poll<Result<Option<u8>, TimedOut>> {
         match self.0 {}
     }
 }
@@ -71,11 +61,12 @@ pub enum Left {
     Stopped,
 }
 
-pub(crate) fn stand_blocking<R>(
+pub(crate) fn wait_blocking<R>(
     rate: &Rate,
-    _runtime: &R,
-    _limit: Duration,
-    _stopped: Option<&dyn Fn() -> bool>,
-) -> Result<u8, Left> {
+    _: &R,
+    _: Duration,
+    _: bool,
+    _: &dyn Fn() -> bool,
+) -> Result<Option<u8>, Left> {
     match *rate {}
 }

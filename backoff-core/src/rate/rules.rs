@@ -4,11 +4,11 @@
 //! above it, as the window of TCP CUBIC does. While a service refuses every call, single calls probe it.
 
 #[cfg(all(test, not(loom)))]
-mod model;
-#[cfg(all(test, not(loom)))]
 mod schedules;
 
-use core::{fmt, time::Duration};
+use super::change::RateChange;
+use crate::runtime::nanos;
+use core::time::Duration;
 
 /// The factor of the rate at a refusal.
 const BETA: f64 = 0.85;
@@ -25,47 +25,31 @@ const SLOWER: f64 = 1.2;
 const UNDONE: f64 = 0.15;
 /// The slowest settling, in seconds.
 const SLOWEST: f64 = 300.0;
-/// From this number of refusals in a row, the time that the first of them named counts.
+/// From this number of refusals in a row, the time that a refusal named counts.
 const NAMED_COUNTS: u32 = 5;
-/// A timer that wakes late makes the next calls no later than this: their slots stay where they are.
-const LATENESS: u64 = 20_000_000;
+/// A slot that the first in the queue has not taken after this time is taken by the next call that asks. A call
+/// that takes its slot late by less than this does not move the slots after it.
+pub(super) const LATENESS: u64 = 20_000_000;
 /// If a clock goes back by less than this, two threads have read it at the same time.
-const OUT_OF_ORDER: u64 = 1_000_000_000;
-
-/// While off, the two counts last this number of nanoseconds.
-const LONG: u64 = 60_000_000_000;
-const SHORT: u64 = 1_000_000_000;
-
+const OUT_OF_ORDER: u64 = SECOND;
+/// While no call waits, a count of admitted calls lasts this long.
+const SECOND: u64 = 1_000_000_000;
+/// A call that waits longer is worth a warning.
+const LONG: u64 = 60 * SECOND;
 /// With fewer calls, no rate is computed.
 const FEW: f64 = 4.0;
 /// The shortest time over which the first rate is counted, in seconds: the replies to a burst come all at once.
 const LEAST: f64 = 0.05;
+/// A smaller share of the first rate means that others use the quota without a rate.
+const LEAST_SHARE: f64 = 0.1;
 
-/// The change of a rate, for an [`Event`](crate::Event) and the log.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum RateChange {
-    /// A reply was a 429. Calls wait, and one after the other probes whether the service takes calls.
-    Closed,
-    /// The service took a probe: calls go at a rate that starts from this number of calls a second.
-    #[non_exhaustive]
-    Opened {
-        /// The rate that the service admitted, in calls a second.
-        per_second: f64,
-    },
-    /// No call was refused for a long time. Calls no longer wait.
-    Off,
-}
-
-impl fmt::Display for RateChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RateChange::Closed => f.write_str("calls wait for the rate of the service"),
-            RateChange::Opened { per_second } => write!(f, "calls go at {per_second:.1} a second"),
-            RateChange::Off => f.write_str("calls no longer wait"),
-        }
-    }
-}
+/// The warnings: the first two are given once a closing, the last one once.
+const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls";
+pub(super) const UNQUEUED: &str = "attempts begin at their deadline without a turn, because no error can be made when \
+     the time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
+     key `rate`";
+const CROWDED: &str = "the service admits less than a tenth of the calls that it admitted before: every process that \
+     uses this quota needs a `Rate`";
 
 /// How an attempt ended, for its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,74 +60,28 @@ pub(crate) enum Reply {
     Refused { hint: u64 },
 }
 
-/// Counts the calls that were admitted since a time.
-#[derive(Clone, Copy, Debug)]
-struct Count {
-    calls: f64,
-    since: u64,
-}
-
-impl Count {
-    const NEW: Self = Count {
-        calls: 0.0,
-        since: 0,
-    };
-
-    /// A count that is empty, or older than `longest`, begins anew: no rate follows from it.
-    fn renew(&mut self, now: u64, longest: u64) {
-        if self.calls == 0.0 || now - self.since > longest {
-            *self = Count::from(now);
-        }
-    }
-
-    const fn from(now: u64) -> Self {
-        Count {
-            calls: 0.0,
-            since: now,
-        }
-    }
-
-    /// The rate of these calls and `more`, a second, over `least` seconds or more.
-    fn rate(&self, more: f64, least: f64, now: u64) -> f64 {
-        (self.calls + more) / seconds(now.saturating_sub(self.since)).max(least)
-    }
-}
-
 /// How calls go now.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Way {
     /// Each call goes at once.
+    #[default]
     Off,
     /// Single calls probe the service.
-    Closed {
-        since: u64,
-        /// The rate when the way closed.
-        rate: f64,
-        /// The time between two probes, in seconds.
-        gap: f64,
-        refusals: u32,
-        /// The end of the pause that the first refusal named.
-        named: Option<u64>,
-        /// The way was off before.
-        is_first: bool,
-    },
+    Closed,
     /// Calls go at a rate.
-    Open {
-        /// At most this number of calls is in flight at once, until a refusal.
-        window: Option<u32>,
-    },
+    Open,
 }
 
-/// The turn of a call that waits for a reply to another one.
-pub(super) const AFTER_REPLY: u64 = u64::MAX;
-
-/// The state of a rate. Times are nanoseconds of a clock that never goes back: see [`at`](Self::at), which comes before every other method.
-#[derive(Clone, Debug)]
+/// The state of a rate. Times are nanoseconds of a clock that never goes back: see [`at`](Self::at), which comes
+/// before every other method.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     way: Way,
-    settle: f64,
-    /// The rate is flat this number of seconds after a cut.
+    /// The rate is flat this number of seconds after a cut, and at least so many.
     flat_after: f64,
+    settle: f64,
+    /// A refusal without a hint stops all calls for this time.
+    pause: u64,
     /// When the next call may go.
     next: u64,
     /// The last refusal that counted, or the opening after it.
@@ -152,68 +90,54 @@ pub(super) struct Rules {
     epoch: u8,
     /// The rate that was admitted last.
     admitted: f64,
-    /// Since the last cycle; while off, at most a minute.
-    cycle: Count,
-    /// While off, at most a second.
-    recent: Count,
+    /// The admitted calls, and since when they are counted.
+    calls: f64,
+    since: u64,
     /// When the rate is switched off.
     until: u64,
-    /// Since when nobody waits.
-    idle: Option<u64>,
     /// The latest time, and the difference to the clock: if the clock goes back, the time continues from there.
     now: u64,
     behind: u64,
-    /// No reply has said yet that the rate is switched off.
-    is_news: bool,
+    /// Of the last closing: when it began, at which rate, the seconds between two probes, how many calls were
+    /// refused in a row, the earliest end of a pause that a refusal named, and whether the way was off before.
+    closed: u64,
+    rate: f64,
+    gap: f64,
+    refusals: u32,
+    named: u64,
+    is_first: bool,
+    /// The rate at the first closing, and since when some call has waited.
+    first_rate: f64,
+    waiting_since: Option<u64>,
+    /// The warnings that were given, and the one that has not been written yet.
+    warned: Vec<&'static str>,
+    pub(super) warning: Option<&'static str>,
 }
 
 impl Rules {
-    pub(super) const fn new(settle: f64) -> Self {
+    pub(super) fn new(settle: f64, pause: u64) -> Self {
         Rules {
-            way: Way::Off,
-            settle,
             flat_after: settle,
-            next: 0,
-            cut: 0,
-            epoch: 0,
-            admitted: 0.0,
-            cycle: Count::NEW,
-            recent: Count::NEW,
-            until: 0,
-            idle: None,
-            now: 0,
-            behind: 0,
-            is_news: false,
+            settle,
+            pause,
+            named: u64::MAX,
+            ..Rules::default()
         }
     }
 
-    /// The clock shows this time. Where the clock goes back, the time goes on evenly. Switches off when the time
-    /// has come.
+    /// The clock shows this time. Where the clock goes back, the time goes on evenly.
     pub(super) fn at(&mut self, clock: Duration) {
-        let now = crate::runtime::nanos(clock).saturating_add(self.behind);
+        let now = nanos(clock).saturating_add(self.behind);
         let back = self.now.saturating_sub(now);
         // Two threads that read the clock at the same time may come in the other order.
         if back > OUT_OF_ORDER {
             self.behind = self.behind.saturating_add(back);
         }
         self.now = now.max(self.now);
-        if self.is_on() && self.now >= self.until {
-            self.switch_off();
-        }
     }
 
-    fn switch_off(&mut self) {
-        *self = Rules {
-            epoch: self.epoch,
-            now: self.now,
-            behind: self.behind,
-            is_news: true,
-            ..Rules::new(self.settle)
-        };
-    }
-
-    pub(super) const fn is_on(&self) -> bool {
-        !matches!(self.way, Way::Off)
+    pub(super) fn is_on(&self) -> bool {
+        self.way != Way::Off && self.now < self.until
     }
 
     pub(super) const fn now(&self) -> u64 {
@@ -226,234 +150,212 @@ impl Rules {
 
     /// The rate of the calls that go now, a second; nothing while off.
     pub(super) fn per_second(&self) -> Option<f64> {
-        match self.way {
-            Way::Off => None,
-            Way::Closed { gap, .. } => Some(1.0 / gap),
-            Way::Open { .. } => Some(self.rate()),
-        }
+        let rate = match self.way {
+            Way::Closed => 1.0 / self.gap,
+            _ => self.open_rate(),
+        };
+        self.is_on().then_some(rate)
     }
 
-    /// The rate while open. Time in which nobody waited does not count.
-    fn rate(&self) -> f64 {
-        let age = seconds(self.idle.unwrap_or(self.now).saturating_sub(self.cut));
+    /// The rate while open.
+    fn open_rate(&self) -> f64 {
+        let age = seconds(self.now.saturating_sub(self.cut));
         let from_flat = (age - self.flat_after) / self.flat_after;
         self.admitted * (1.0 + (1.0 - BETA) * from_flat.powi(3))
     }
 
+    /// The rate of the counted calls and of so many more, over at least so many seconds.
+    fn counted(&self, more: f64, least: f64) -> f64 {
+        (self.calls + more) / seconds(self.now.saturating_sub(self.since)).max(least)
+    }
+
     /// How long from now a call waits for its turn that comes after this time behind this number of others.
     pub(super) fn turn_behind(&self, waiting: usize, after: Duration) -> Duration {
+        if !self.is_on() {
+            return after;
+        }
         let rate = match self.way {
-            Way::Off => return after,
-            Way::Closed { rate, .. } if self.admitted > 0.0 => rate.min(self.admitted),
-            Way::Closed { rate, .. } => rate,
-            Way::Open { .. } => self.rate(),
+            Way::Closed if self.admitted > 0.0 => self.rate.min(self.admitted),
+            Way::Closed => self.rate,
+            _ => self.open_rate(),
         };
         let first = Duration::from_nanos(self.next.saturating_sub(self.now)).max(after);
         let others = Duration::try_from_secs_f64(waiting as f64 / rate);
         first.saturating_add(others.unwrap_or(Duration::MAX))
     }
 
-    /// The time at which the first in the queue may go, or [`AFTER_REPLY`], while this number of calls is in
-    /// flight.
-    pub(super) fn turn(&self, in_flight: u32) -> u64 {
-        match self.way {
-            Way::Off => 0,
-            Way::Open {
-                window: Some(window),
-            } if in_flight >= window => AFTER_REPLY,
-            _ => self.next,
-        }
+    /// The time at which the first in the queue may go.
+    pub(super) fn turn(&self) -> u64 {
+        if self.is_on() { self.next } else { 0 }
     }
 
-    /// The first in the queue goes.
+    /// When a call asks by itself that stands behind this number of others: nobody later than the end of the rate.
+    pub(super) fn asks_at(&self, before: usize) -> u64 {
+        let turn = match before {
+            0 => self.turn(),
+            _ => {
+                let wait = nanos(self.turn_behind(before, Duration::ZERO));
+                self.now.saturating_add(wait).saturating_add(LATENESS)
+            }
+        };
+        turn.min(self.until)
+    }
+
+    /// A call takes the slot.
     pub(super) fn goes(&mut self, is_queued: bool) {
+        if !self.is_on() {
+            return;
+        }
+        // Time in which nobody wanted a slot does not count.
+        let unused = self.now.saturating_sub(self.next);
+        if self.way == Way::Open && unused > LATENESS {
+            self.cut = (self.cut + unused).min(self.now);
+            self.since = (self.since + unused).min(self.now);
+        }
         let step = match self.way {
-            Way::Off => return,
-            Way::Closed { gap, .. } => gap,
-            Way::Open { .. } => 1.0 / self.rate(),
+            Way::Closed => self.gap,
+            _ => 1.0 / self.open_rate(),
         };
         let late = if is_queued { LATENESS } else { 0 };
         let from = self.next.max(self.now.saturating_sub(late));
-        self.next = from.saturating_add(nanos(step));
+        self.next = from.saturating_add(from_seconds(step));
     }
 
-    /// Calls wait.
-    pub(super) fn queued(&mut self) {
-        self.leave_out_idle();
-        self.idle = None;
+    /// After each change: whether calls wait.
+    pub(super) fn waits(&mut self, is_waiting: bool) {
+        self.waiting_since = is_waiting.then(|| self.waiting_since.unwrap_or(self.now));
     }
 
-    /// The time in which nobody waited does not count.
-    fn leave_out_idle(&mut self) {
-        if let Some(since) = &mut self.idle {
-            let idle = self.now.saturating_sub(*since);
-            *since = self.now;
-            self.cut += idle;
-            self.cycle.since += idle;
+    /// Warns, unless this warning was given before.
+    pub(super) fn warns(&mut self, warning: &'static str) {
+        if !self.warned.contains(&warning) {
+            self.warned.push(warning);
+            self.warning = Some(warning);
         }
     }
 
-    /// When the rate is switched off, unless a call is refused before.
-    pub(super) const fn until(&self) -> u64 {
-        self.until
-    }
-
-    /// Nobody waits.
-    pub(super) fn emptied(&mut self) {
-        if self.is_on() {
-            self.idle.get_or_insert(self.now);
+    /// A call joins the queue behind this number of others, for at most this time.
+    pub(super) fn joins(&mut self, waiting: usize, limit: Duration) {
+        let turn = nanos(self.turn_behind(waiting, Duration::ZERO));
+        if turn > nanos(limit).min(LONG) {
+            self.warns(BLOCKED);
         }
     }
 
-    /// An attempt that began after the cut `epoch` has ended; this number of others is in flight.
-    pub(super) fn replied(
-        &mut self,
-        reply: Reply,
-        epoch: u8,
-        in_flight: u32,
-    ) -> Option<RateChange> {
-        let off = core::mem::take(&mut self.is_news).then_some(RateChange::Off);
+    /// An attempt that began after the cut `epoch` has ended.
+    pub(super) fn replied(&mut self, reply: Reply, epoch: u8) -> Option<RateChange> {
+        let ends = self.way != Way::Off && !self.is_on();
+        if ends {
+            *self = Rules {
+                epoch: self.epoch,
+                now: self.now,
+                behind: self.behind,
+                ..Rules::new(self.settle, self.pause)
+            };
+        }
+        if self.way == Way::Off && (self.calls == 0.0 || self.now - self.since > SECOND) {
+            (self.calls, self.since) = (0.0, self.now);
+        }
         let change = match reply {
-            Reply::Admitted => self.admits(epoch, in_flight),
+            Reply::Admitted => self.admits(epoch),
             // The call began at an older rate.
             Reply::Refused { .. } if epoch != self.epoch => None,
             Reply::Refused { hint } => self.refuses(hint),
         };
-        change.or(off)
+        change.or(ends.then_some(RateChange::Off))
     }
 
-    fn renew(&mut self) {
-        self.cycle.renew(self.now, LONG);
-        self.recent.renew(self.now, SHORT);
-    }
-
-    /// Whether an admitted call adds to the counts and changes nothing else.
-    pub(super) fn only_counts(&self) -> bool {
-        !self.is_on() && !self.is_news && self.cycle.calls > 0.0
-    }
-
-    /// So many calls were admitted while nothing else changed.
-    pub(super) fn count(&mut self, calls: u32) {
-        self.cycle.calls += f64::from(calls);
-        self.recent.calls += f64::from(calls);
+    fn cuts(&mut self, way: Way) {
+        self.way = way;
+        self.cut = self.now;
+        self.epoch = self.epoch.wrapping_add(1);
     }
 
     fn refuses(&mut self, hint: u64) -> Option<RateChange> {
         let now = self.now;
-        self.leave_out_idle();
-        if !self.is_on() {
-            self.renew();
+        let closes = self.way != Way::Closed;
+        if closes {
+            self.is_first = self.way == Way::Off;
+            if self.is_first {
+                self.rate = self.counted(1.0, LEAST);
+                self.first_rate = self.rate;
+            } else {
+                self.rate = self.open_rate();
+                self.flat_after = (self.flat_after * SLOWER).min(SLOWEST.max(self.settle));
+            }
+            (self.closed, self.refusals, self.named) = (now, 0, u64::MAX);
+            self.gap = (1.0 / (BETA * self.rate)).min(LONGEST_GAP);
+            self.warned.retain(|it| *it == CROWDED);
+        } else {
+            let gap = PROBE * seconds(now - self.closed);
+            self.gap = gap.max(self.gap).min(LONGEST_GAP);
         }
-        let named = (hint > 0).then(|| now.saturating_add(hint));
-        let (way, change) = match self.way {
-            Way::Closed {
-                since,
-                rate,
-                gap,
-                refusals,
-                named,
-                is_first,
-            } => {
-                let gap = (PROBE * seconds(now - since)).max(gap).min(LONGEST_GAP);
-                let way = Way::Closed {
-                    since,
-                    rate,
-                    gap,
-                    refusals: refusals.saturating_add(1),
-                    named,
-                    is_first,
-                };
-                (way, None)
-            }
-            before => {
-                let rate = match before {
-                    Way::Open { window: None } => self.rate(),
-                    Way::Open { .. } => self.rate().min(self.cycle.rate(1.0, 1e-3, now)),
-                    _ => (self.cycle.rate(1.0, LEAST, now)).max(self.recent.rate(1.0, LEAST, now)),
-                };
-                let is_first = before == Way::Off;
-                if !is_first {
-                    self.flat_after = (self.flat_after * SLOWER).min(SLOWEST.max(self.settle));
-                }
-                let way = Way::Closed {
-                    since: now,
-                    rate,
-                    gap: (1.0 / (BETA * rate)).min(LONGEST_GAP),
-                    refusals: 1,
-                    named,
-                    is_first,
-                };
-                (way, Some(RateChange::Closed))
-            }
+        self.cuts(Way::Closed);
+        self.refusals = self.refusals.saturating_add(1);
+        let named = if hint > 0 {
+            now.saturating_add(hint)
+        } else {
+            u64::MAX
         };
-        if self.way == Way::Off {
-            self.idle = Some(now);
+        self.named = self.named.min(named);
+        self.next = now.saturating_add(from_seconds(self.gap));
+        if self.refusals >= NAMED_COUNTS && (now..u64::MAX).contains(&self.named) {
+            self.next = self.next.max(now + (self.named - now) / 4).min(self.named);
         }
-        self.way = way;
-        self.cut = now;
-        self.epoch = self.epoch.wrapping_add(1);
-        if let Way::Closed {
-            gap,
-            refusals,
-            named,
-            ..
-        } = way
-        {
-            self.next = now.saturating_add(nanos(gap));
-            if let Some(named) = named.filter(|named| refusals >= NAMED_COUNTS && *named > now) {
-                self.next = self.next.max(now + (named - now) / 4).min(named);
-            }
+        if self.pause > 0 {
+            let pause = if hint > 0 { hint } else { self.pause };
+            self.next = self.next.max(now.saturating_add(pause));
         }
-        // From the next probe on, because the gap between two probes may be as long.
-        let quiet = nanos((30.0 * self.flat_after).max(60.0));
-        self.until = self.next.saturating_add(quiet);
-        change
+        // Not before those return who wait for their hints.
+        let returns = self.next.max(now.saturating_add(hint));
+        let quiet = from_seconds((30.0 * self.flat_after).max(60.0));
+        self.until = self.until.max(returns.saturating_add(quiet));
+        if (now - self.closed).max(self.next - now) > LONG {
+            self.warns(BLOCKED);
+        }
+        closes.then_some(RateChange::Closed)
     }
 
-    fn admits(&mut self, epoch: u8, in_flight: u32) -> Option<RateChange> {
-        let now = self.now;
-        if !self.is_on() {
-            self.renew();
-        }
-        self.count(1);
-        if !self.is_on() {
+    fn admits(&mut self, epoch: u8) -> Option<RateChange> {
+        self.calls += 1.0;
+        if self.way == Way::Off {
             return None;
         }
-        self.leave_out_idle();
         self.flat_after = (self.flat_after / SLOWER.powf(UNDONE)).max(self.settle);
-        match &mut self.way {
-            Way::Open {
-                window: Some(window),
-            } => *window = window.saturating_add(1),
-            Way::Closed { rate, is_first, .. } if epoch == self.epoch => {
-                let (rate, is_first) = (*rate, *is_first);
-                let admitted = self.cycle.rate(0.0, 1e-3, now).min(rate);
-                let is_few = self.cycle.calls < FEW && !is_first;
-                let (admitted, window) = if is_first {
-                    let recent = self.recent.rate(0.0, 1e-3, now).min(rate);
-                    (admitted.max(recent), Some(in_flight + 2))
-                } else if admitted >= rate / 2.0 {
-                    ((admitted + rate) / 2.0, None)
-                } else if is_few {
-                    (rate / 2.0, None)
-                } else {
-                    (admitted, None)
-                };
-                self.admitted = admitted.max(1.0 / LONGEST_GAP);
-                if !is_few {
-                    self.cycle = Count::from(now);
-                }
-                self.way = Way::Open { window };
-                self.cut = now;
-                self.epoch = self.epoch.wrapping_add(1);
-                let first = now.saturating_add(nanos(1.0 / self.rate()));
-                self.next = self.next.min(first);
-                let per_second = self.admitted;
-                return Some(RateChange::Opened { per_second });
-            }
-            _ => {}
+        if self.way == Way::Open || epoch != self.epoch {
+            self.looks_for_others();
+            return None;
         }
-        None
+        let admitted = self.counted(0.0, 1e-3).min(self.rate);
+        let is_few = self.calls < FEW && !self.is_first;
+        let admitted = if self.is_first {
+            admitted
+        } else if admitted >= self.rate / 2.0 {
+            (admitted + self.rate) / 2.0
+        } else if is_few {
+            self.rate / 2.0
+        } else {
+            admitted
+        };
+        self.admitted = admitted.max(1.0 / LONGEST_GAP);
+        if !is_few {
+            (self.calls, self.since) = (0.0, self.now);
+        }
+        self.cuts(Way::Open);
+        let first = self
+            .now
+            .saturating_add(from_seconds(1.0 / self.open_rate()));
+        self.next = self.next.min(first);
+        let per_second = self.admitted;
+        Some(RateChange::Opened { per_second })
+    }
+
+    /// Warns if calls have waited for a minute at a small share of the first rate.
+    fn looks_for_others(&mut self) {
+        let waited = self.now - self.waiting_since.unwrap_or(self.now);
+        if waited >= LONG && self.admitted < LEAST_SHARE * self.first_rate {
+            self.warns(CROWDED);
+        }
     }
 }
 
@@ -463,6 +365,6 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 /// Seconds as nanoseconds.
-fn nanos(seconds: f64) -> u64 {
+fn from_seconds(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }

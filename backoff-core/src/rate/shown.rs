@@ -1,11 +1,11 @@
 //! The metrics of a rate that has a name. [`telemetry`](crate::telemetry) lists them.
 
-use super::{Rate, Reply, Shared};
+use super::{Reply, Shared};
 use crate::telemetry;
 use core::time::Duration;
 use metrics::{counter, gauge, histogram};
 
-impl Rate {
+impl Shared {
     /// A call has left the queue for an attempt.
     pub(super) fn show_wait(&self, waited: Duration) {
         let Some(name) = self.name else { return };
@@ -26,15 +26,6 @@ impl Rate {
     }
 
     /// The calls a second, and how many calls wait.
-    pub(super) fn show(&self) {
-        if let Some(shared) = self.shared.get() {
-            shared.show();
-        }
-    }
-}
-
-impl Shared {
-    /// As [`Rate::show`].
     pub(super) fn show(&self) {
         let Some(name) = self.name else { return };
         telemetry::describe_once();

@@ -348,22 +348,19 @@ impl RetryState {
         self.packed.is_held()
     }
 
-    /// Whether something must be given back when the call is dropped.
-    #[inline]
-    pub(crate) fn is_open(&self) -> bool {
-        self.packed.is_open()
-    }
-
     /// Whether a rate counts an attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
         self.packed.is_in_flight()
     }
 
-    /// A rate counts the attempt that begins.
+    /// An attempt begins. A rate counts the attempt if there is a number.
     #[inline]
-    pub(crate) fn goes(&mut self, epoch: u8) {
-        self.packed.set_in_flight(epoch);
+    pub(crate) fn goes(&mut self, epoch: Option<u8>) {
+        match epoch {
+            Some(epoch) => self.packed.set_in_flight(epoch),
+            None => _ = self.lands(),
+        }
     }
 
     /// The attempt has ended. Returns its number, if a rate counts it.

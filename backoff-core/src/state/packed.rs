@@ -210,12 +210,6 @@ impl Packed {
         cfg!(feature = "rate") && self.rest[OPEN_BYTE] & IN_FLIGHT_BIT != 0
     }
 
-    /// Whether something must be given back when the call is dropped: a payment, or a running attempt.
-    #[inline]
-    pub(super) fn is_open(&self) -> bool {
-        self.is_held() || self.is_in_flight()
-    }
-
     /// A rate counts the attempt that begins after the refusal with this number.
     #[inline]
     pub(super) fn set_in_flight(&mut self, epoch: u8) {
@@ -298,11 +292,9 @@ mod tests {
             packed.set_previous(backoff, Form::Rated);
             packed.set_in_flight(other);
             packed.set_in_flight(epoch);
-            prop_assert!(packed.is_in_flight() && packed.is_held() && packed.is_open());
+            prop_assert!(packed.is_in_flight() && packed.is_held());
             packed.spend();
-            prop_assert!(packed.is_open());
             prop_assert_eq!((packed.land(), packed.land()), (Some(epoch), None));
-            prop_assert!(!packed.is_open());
             prop_assert_eq!((packed.failures(), packed.paid()), (failures, Paid::Throttled));
             prop_assert_eq!(packed.previous(Form::Rated), backoff);
         }

@@ -296,17 +296,20 @@ fn a_budget_with_a_name_shows_its_level() {
 fn a_rate_with_a_name_shows_itself() {
     use backoff_core::Rate;
     static RATE: Rate = Rate::new().name("quota");
-    let failures = std::cell::Cell::new(1);
+    let failures = std::cell::Cell::new(2_u32);
     let policy = POLICY.rate(&RATE);
-    let call = policy.retry(|| {
-        let is_last = failures.replace(0) == 0;
-        ready(if is_last {
-            Ok(())
-        } else {
-            Err(TestError::status(429))
+    let call = || {
+        policy.retry(|| {
+            let left = failures.get();
+            failures.set(left.saturating_sub(1));
+            ready(if left == 0 {
+                Ok(())
+            } else {
+                Err(TestError::status(429))
+            })
         })
-    });
-    let (_, recorded) = recorded(call.into_future());
+    };
+    let (_, recorded) = recorded(async { tokio::join!(call(), call()) });
     let of_the_rate = recorded.iter().filter(|(key, _)| key.contains(".rate."));
     let shown: Vec<_> = of_the_rate
         .map(|(key, values)| (key.as_str(), values[0]))
@@ -317,9 +320,10 @@ fn a_rate_with_a_name_shows_itself() {
         found.expect(metric).1
     };
     assert_eq!(shown.len(), 4);
-    assert_eq!((value("refused"), value("waiting")), (1.0, 0.0));
+    assert_eq!((value("refused"), value("waiting")), (2.0, 0.0));
     assert_eq!(value("delay"), 0.059);
-    assert_eq!(value("limit"), RATE.per_second().unwrap());
+    // As of the last call that left the queue.
+    assert_eq!(value("limit"), 0.85);
 }
 
 #[test]

@@ -1,7 +1,14 @@
 //! Calls that share a rate, against services that allow so many calls a second, in virtual time.
 
-use backoff_core::{Fault, Policy, Rate, TimedOut};
-use std::{cell::Cell, rc::Rc, time::Duration};
+use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, TimedOut};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Waker},
+    time::Duration,
+};
 use tokio::{
     task::LocalSet,
     time::{Instant, sleep},
@@ -116,7 +123,7 @@ async fn a_first_refusal_tells_of_no_rate() {
         let start = Instant::now();
         policy.retry(|| bucket.call(0)).await.unwrap();
         let took = start.elapsed();
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < Duration::from_millis(2_100), "{took:?}");
         sleep(Duration::from_secs(120)).await;
         policy.retry(|| bucket.call(0)).await.unwrap();
         assert_eq!(RATE.per_second(), None);
@@ -185,4 +192,232 @@ mod annotated {
         );
         assert_eq!(SHARED.waiting(), 0);
     }
+}
+
+/// Polls a call once and keeps it.
+fn kept<F: Future>(call: F) -> Pin<Box<F>> {
+    let mut call = Box::pin(call);
+    let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    call
+}
+
+/// A page of items is read by ten requests at a time, as `buffered` does; each item needs one more request under the
+/// same limit. While the program works on an item, it polls none of the ten.
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_kept_and_not_polled_hold_up_nobody() {
+    for work in [0, 1_500] {
+        let rate = Rate::new();
+        let policy = POLICY.rate(Box::leak(Box::new(rate)));
+        let bucket = Bucket::new(20.0);
+        let start = Instant::now();
+        let get = || policy.retry(|| bucket.call(0)).into_future();
+        let mut pages: VecDeque<_> = (0..10).map(|_| kept(get())).collect();
+        for item in 0..100 {
+            pages.pop_front().unwrap().await.unwrap();
+            get().await.unwrap();
+            sleep(Duration::from_millis(work)).await;
+            if item < 90 {
+                pages.push_back(kept(get()));
+            }
+        }
+        let took = start
+            .elapsed()
+            .saturating_sub(Duration::from_millis(100 * work));
+        assert!(took < Duration::from_secs(60), "{work}: {took:?}");
+    }
+}
+
+/// Another task's calls wait for no loop body that keeps calls in the queue.
+#[tokio::test(start_paused = true)]
+async fn a_loop_body_delays_no_other_task() {
+    static RATE: Rate = Rate::new();
+    let policy = POLICY.rate(&RATE);
+    let bucket = Bucket::new(10.0);
+    let get = || policy.retry(|| bucket.call(0)).into_future();
+    let keeps = async {
+        let mut calls: VecDeque<_> = (0..10).map(|_| kept(get())).collect();
+        for _ in 0..20 {
+            calls.pop_front().unwrap().await.unwrap();
+            sleep(Duration::from_millis(1_500)).await;
+            calls.push_back(kept(get()));
+        }
+    };
+    let other = async {
+        let mut longest = Duration::ZERO;
+        for _ in 0..40 {
+            let start = Instant::now();
+            policy.retry(|| bucket.call(1)).await.unwrap();
+            longest = longest.max(start.elapsed());
+        }
+        longest
+    };
+    let (_, longest) = tokio::join!(keeps, other);
+    assert!(longest < Duration::from_secs(3), "{longest:?}");
+}
+
+/// A hint that no call would wait for closes the queue for nobody else; an earlier one does for at most 75 s.
+#[tokio::test(start_paused = true)]
+async fn one_odd_hint_closes_the_queue_for_75_seconds_at_most() {
+    for hint in [86_400, 1_746_136_938, 300, 60] {
+        let rate: &'static Rate = Box::leak(Box::default());
+        let policy = Policy::exponential().max_attempts(1_000).rate(rate);
+        let hint = Duration::from_secs(hint);
+        let odd = || std::future::ready(Err::<u32, _>(Refused::Throttled(Some(hint))));
+        // Also where the policy does not repeat the call.
+        let once = policy.max_attempts(1);
+        for _ in 0..6 {
+            once.retry(odd).await.unwrap_err();
+        }
+        let start = Instant::now();
+        let bucket = Bucket::new(50.0);
+        policy.retry(|| bucket.call(0)).await.unwrap();
+        assert!(
+            start.elapsed() < Duration::from_secs(76),
+            "{hint:?}: {:?}",
+            start.elapsed()
+        );
+    }
+}
+
+/// The hint of a refusal that is not retried reaches the rate.
+#[tokio::test(start_paused = true)]
+async fn a_rate_hears_refusals_that_are_not_retried() {
+    static RATE: Rate = Rate::new().pause_after_refusal(Duration::from_secs(9));
+    let hint = Duration::from_secs(20);
+    let refused = || std::future::ready(Err::<u32, _>(Refused::Throttled(Some(hint))));
+    let policy = Policy::exponential().on(Codes::NONE).rate(&RATE);
+    policy.retry(refused).await.unwrap_err();
+    let start = Instant::now();
+    policy.retry(async || Ok::<_, Refused>(1)).await.unwrap();
+    assert_eq!(start.elapsed(), hint);
+}
+
+/// A connection that was lost says nothing about the limit: the rate stays closed.
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_is_not_counted_as_admitted() {
+    static RATE: Rate = Rate::new();
+    let policy = POLICY.max_attempts(3).jitter(Jitter::None).rate(&RATE);
+    let attempts = Cell::new(0);
+    let get = || {
+        attempts.set(attempts.get() + 1);
+        let lost = Refused::Late(TimedOut::new(Duration::ZERO));
+        std::future::ready(Err::<u32, _>(match attempts.get() {
+            1 => Refused::Throttled(None),
+            _ => lost,
+        }))
+    };
+    let changes = RefCell::new(Vec::new());
+    let call = policy.retry(get).notify(|event: &Event<'_, Refused>| {
+        if let Event::RateChanged { change, .. } = event {
+            changes.borrow_mut().push(*change);
+        }
+    });
+    call.await.unwrap_err();
+    assert_eq!(
+        (attempts.get(), &*changes.borrow()),
+        (3, &vec![RateChange::Closed])
+    );
+}
+
+/// While a service refuses every call, a lone call waits as its policy says.
+#[tokio::test(start_paused = true)]
+async fn a_lone_call_outlasts_a_refusal_of_a_minute() {
+    for refuses in [2, 10, 60] {
+        let rate: &'static Rate = Box::leak(Box::default());
+        let policy = Policy::exponential()
+            .max_attempts(8)
+            .jitter(Jitter::None)
+            .rate(rate);
+        let start = Instant::now();
+        let get = || {
+            let is_refused = start.elapsed() < Duration::from_secs(refuses);
+            std::future::ready(match is_refused {
+                true => Err(Refused::Throttled(None)),
+                false => Ok(0),
+            })
+        };
+        assert_eq!(policy.retry(get).await, Ok(0), "{refuses}");
+    }
+}
+
+/// Sixteen calls that each make a call of the same rate, and blocking calls on a thread that drives async calls.
+#[tokio::test(start_paused = true)]
+async fn nested_and_blocking_calls_do_not_stall() {
+    static RATE: Rate = Rate::new();
+    let policy = POLICY.rate(&RATE);
+    let bucket = Bucket::new(50.0);
+    bucket.tokens.set(0.0);
+    let start = Instant::now();
+    let nested = (0..16).map(|_| {
+        policy
+            .retry(async || {
+                bucket.call(0).await?;
+                policy.retry(|| bucket.call(0)).await
+            })
+            .into_future()
+    });
+    let mut nested: Vec<_> = nested.map(kept).collect();
+    for call in &mut nested {
+        call.await.unwrap();
+    }
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    // The kept call is the first in the queue, and this thread does not poll it.
+    let refused = || std::future::ready(Err::<u32, _>(Refused::Throttled(None)));
+    policy.max_attempts(1).retry(refused).await.unwrap_err();
+    let first = kept(policy.retry(|| bucket.call(0)).into_future());
+    let real = std::time::Instant::now();
+    policy.retry_blocking(|| Ok::<_, Refused>(1)).unwrap();
+    assert!(
+        real.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        real.elapsed()
+    );
+    first.await.unwrap();
+}
+
+/// 1,000 calls that can make no error, with one deadline, under 50 a second.
+#[tokio::test(start_paused = true)]
+async fn calls_without_an_error_begin_within_the_last_second() {
+    static RATE: Rate = Rate::new();
+    #[derive(Debug)]
+    struct NoError(Refused);
+    impl Fault for NoError {
+        fn inner(&self) -> Option<&dyn Fault> {
+            Some(&self.0)
+        }
+    }
+    let deadline = Duration::from_secs(10);
+    let policy = Policy::exponential().deadline(deadline).rate(&RATE);
+    let (bucket, begun) = (Bucket::new(50.0), Rc::new(RefCell::new(Vec::new())));
+    let start = Instant::now();
+    let calls = LocalSet::new();
+    for _ in 0..1_000 {
+        let (bucket, begun) = (bucket.clone(), begun.clone());
+        calls.spawn_local(async move {
+            let get = async || {
+                begun.borrow_mut().push(start.elapsed());
+                bucket.call(0).await.map_err(NoError)
+            };
+            let _ = policy.retry(get).await;
+            assert!(start.elapsed() <= deadline + Duration::from_millis(20));
+        });
+    }
+    calls.await;
+    let begun = begun.borrow();
+    let within = |from: u64, to: u64| {
+        let (from, to) = (Duration::from_millis(from), Duration::from_millis(to));
+        begun.iter().filter(|it| (from..to).contains(*it)).count()
+    };
+    let most = (0..10_000)
+        .step_by(100)
+        .map(|at| within(at + 1, at + 101))
+        .max();
+    println!(
+        "{} calls, {} in the last second, at most {most:?} in a tenth",
+        begun.len(),
+        within(9_000, 10_001)
+    );
+    // After the first burst, about a tenth of the calls begin in a tenth of a second.
+    assert!(most <= Some(120), "{most:?}");
 }

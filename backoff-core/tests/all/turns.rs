@@ -20,10 +20,10 @@ fn an_attempt_begins_at_its_turn() {
         row("the first one too", closed, &[gives(200)], "1; at 1: 200"),
         // The gap between two probes is a quarter of the time since the first refusal: 5 s, 6.25 s.
         row(
-            "after a refusal the queue alone says when",
+            "while nobody else waits, the wait of the policy holds",
             closed,
             &[fails(TOO_FAST), fails(TOO_FAST), gives(200)],
-            "1 2.25 3.8125; at 3.8125: 200",
+            "1 2.25 4.25; at 4.25: 200",
         ),
         row(
             "a hint comes before the queue",
@@ -47,7 +47,7 @@ fn an_attempt_begins_at_its_turn() {
             "attempts are counted without the queue",
             closed,
             &[fails(TOO_FAST)],
-            "1 2.25 3.8125 5.765625; at 5.765625 attempts: error 429",
+            "1 2.25 4.25 8.25; at 8.25 attempts: error 429",
         ),
     ]);
 }
@@ -55,6 +55,7 @@ fn an_attempt_begins_at_its_turn() {
 #[test]
 fn what_ends_the_waiting() {
     let closed = call(PLAIN).rate(SECOND);
+    let quick = call(PLAIN.base(HALF / 50)).rate(SECOND);
     check(&[
         row(
             "a retry whose turn comes after the deadline",
@@ -63,10 +64,14 @@ fn what_ends_the_waiting() {
             "1; at 1 rate: error 429",
         ),
         row(
-            "a first attempt begins after the deadline too",
+            "the deadline, where no error can be made: the attempt begins within the second before",
             closed.deadline(HALF),
             &[gives(200)],
-            "1; at 1: 200",
+            "0.190983006; at 0.190983006: 200",
+        )
+        .but(
+            |form| form.name.contains("rate of the call"),
+            "never; at 0.5 rate: error cut after 500ms",
         ),
         row(
             "a timeout",
@@ -82,12 +87,12 @@ fn what_ends_the_waiting() {
         ),
         row(
             "the longest wait, before a retry",
-            closed.max_wait(SECOND + HALF / 5),
+            quick.max_wait(SECOND + HALF / 5),
             &[fails(TOO_FAST)],
-            "1; at 2.1 rate: error cut after 1.1s, last 429",
+            "1; at 2.11 rate: error cut after 1.1s, last 429",
         )
         // A blocking call keeps its error while it waits.
-        .but(Form::is_blocking, "1; at 2.1 rate: error 429"),
+        .but(Form::is_blocking, "1; at 2.11 rate: error 429"),
         row(
             "a signal, before a retry",
             closed.stop_on(SECOND + HALF),
@@ -95,10 +100,10 @@ fn what_ends_the_waiting() {
             "1; at 1.5 stopped: error 429",
         ),
         row(
-            "not a signal, before the first attempt",
+            "a signal, before the first attempt: the attempt is made at once",
             closed.stop_on(HALF),
             &[gives(200)],
-            "1; at 1: 200",
+            "0.5; at 0.5: 200",
         ),
         row(
             "a signal that cuts attempts",

@@ -65,7 +65,7 @@ impl Loop<'_> {
             .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
         let cut = self.args.cuts().map(|(key, _)| key);
         // An attempt with a limit is not begun if the timer woke too late.
-        let begins = (cut.is_none() && self.args.max_wait.is_none() && may_pay)
+        let begins = (cut.is_none() && self.queue_key().is_none() && may_pay)
             .then(|| quote_spanned!(here=> #k::__private::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
@@ -73,7 +73,7 @@ impl Loop<'_> {
             quote_spanned!(*key_at=> let mut #span = #k::__private::attempt_span(#context);)
         });
         // The key whose time limit may end the call before the attempt.
-        let limited = cut.or(self.args.max_wait.as_ref().map(|max_wait| &max_wait.key));
+        let limited = cut.or(self.queue_key());
         let bind_turn = self.turn(&with, &context, limited);
         let (bind_outcome, stage) = self.bind_outcome(cut, limited, &with, &context);
         let (await_value, stage) = self.awaited(stage, &context);
@@ -149,7 +149,7 @@ impl Loop<'_> {
             }
         } else {
             // The place of the step, so that a mistake there is reported only once.
-            let (_, max_wait) = self.waits();
+            let max_wait = self.max_wait();
             let pause = quote_spanned! {judged_at=>
                 #k_at_step::__private::pause(
                     #with, &mut __guard.state, __wait, #max_wait, &__outcome, #value, &mut __judge
@@ -204,11 +204,11 @@ impl Loop<'_> {
             }
         };
         let turn = self.may_have_rate().then(|| {
-            let (is_cut, max_wait) = self.waits();
+            let max_wait = self.max_wait();
             quote_spanned! {here=>
-                let __entering = #k::__private::enters(#with, &mut __guard.state, #is_cut, #max_wait);
-                if let #k::__private::Option::Some(__entering) = __entering {
-                    let __left = #k::__private::enters_or_stops(__entering, __stop.as_mut()).await;
+                let __entering = #k::__private::enters(#with, &mut __guard.state, #max_wait);
+                if let #k::__private::Option::Some(mut __entering) = __entering {
+                    let __left = #k::__private::enters_or_stops(&mut __entering, __stop.as_mut()).await;
                     if let #k::__private::Option::Some(__left) = __left {
                         #k::__private::left(
                             #with, &mut __guard.state, __left, &__outcome, #fault, &mut __judge
@@ -226,14 +226,22 @@ impl Loop<'_> {
         self.args.policy.is_some() || self.args.rate.is_some()
     }
 
-    /// Whether attempts are cut, and the longest wait for a turn.
-    fn waits(&self) -> (bool, TokenStream) {
+    /// The key that makes an error when the wait for a turn takes too long.
+    fn queue_key(&self) -> Option<&Ident> {
+        let max_wait = self.args.max_wait.as_ref().map(|it| &it.key);
+        max_wait.or(self.args.rate.as_ref().map(|it| &it.key))
+    }
+
+    /// The longest wait for a turn; `None` if no error can be made when this time is over.
+    fn max_wait(&self) -> TokenStream {
         let (here, k) = self.library.here();
-        let max_wait = match &self.values.max_wait {
+        match &self.values.max_wait {
             Some(wait) => quote_spanned!(here=> #k::__private::Option::Some(#wait)),
+            None if self.args.rate.is_some() || self.args.cuts().is_some() => {
+                quote_spanned!(here=> #k::__private::Option::Some(#k::__private::Duration::MAX))
+            }
             None => quote_spanned!(here=> #k::__private::Option::None),
-        };
-        (self.args.cuts().is_some(), max_wait)
+        }
     }
 
     /// The statements that wait for the turn of the attempt. With a limit, `__late` says that it came too late.
@@ -244,7 +252,7 @@ impl Loop<'_> {
         limited: Option<&Ident>,
     ) -> Option<TokenStream> {
         let (here, k) = self.library.here();
-        let (is_cut, max_wait) = self.waits();
+        let max_wait = self.max_wait();
         if !self.may_have_rate() {
             return None;
         }
@@ -262,14 +270,9 @@ impl Loop<'_> {
             Some(_) => quote_spanned!(here=> enters_first),
             None => quote_spanned!(here=> enters),
         };
-        let turn = match self.cut_on() {
+        let turn = match self.args.signal() {
             Some(_) => quote_spanned! {here=>
-                match __entering {
-                    #k::__private::Option::Some(__entering) => {
-                        #k::__private::unless_cut_first(__entering, __stop.as_mut()).await
-                    }
-                    #k::__private::Option::None => #k::__private::Option::None,
-                }
+                #k::__private::turn_or_signal(__entering, __stop.as_mut()).await
             },
             None => quote_spanned!(here=> #k::__private::turn(__entering).await),
         };
@@ -278,7 +281,7 @@ impl Loop<'_> {
         Some(quote_spanned! {here=>
             let __late = if #k::__private::has_rate(#context) {
                 let __entering =
-                    #k::__private::#enters(#with, &mut __guard.state, #is_cut, #max_wait);
+                    #k::__private::#enters(#with, &mut __guard.state, #max_wait);
                 #turn
             } else {
                 #k::__private::Option::None

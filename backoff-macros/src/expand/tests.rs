@@ -130,13 +130,8 @@ fn each_form_and_each_key_in_the_written_code() {
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
                         let __late = if p::has_rate(p::known(&__guard)) {
-                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
-                            match __entering {
-                                p::Option::Some(__entering) => {
-                                    p::unless_cut_first(__entering, __stop.as_mut()).await
-                                }
-                                p::Option::None => p::Option::None,
-                            }
+                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                            p::turn_or_signal(__entering, __stop.as_mut()).await
                         } else {
                             p::Option::None
                         };
@@ -196,9 +191,9 @@ fn each_form_and_each_key_in_the_written_code() {
                             );
                             break __outcome;
                         }
-                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, true, p::Option::None);
-                        if let p::Option::Some(__entering) = __entering {
-                            let __left = p::enters_or_stops(__entering, __stop.as_mut()).await;
+                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                        if let p::Option::Some(mut __entering) = __entering {
+                            let __left = p::enters_or_stops(&mut __entering, __stop.as_mut()).await;
                             if let p::Option::Some(__left) = __left {
                                 p::left(
                                     p::known(&__guard),
@@ -404,7 +399,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             loop {
                                 let __wait = {
                                     let __late = if p::has_rate(p::known(&__guard)) {
-                                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
+                                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
                                         p::turn(__entering).await
                                     } else {
                                         p::Option::None
@@ -507,8 +502,8 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {
                             let __late = if p::has_rate(p::known(&__guard)) {
-                                let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
-                                p::turn(__entering).await
+                                let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
+                                p::turn_or_signal(__entering, __stop.as_mut()).await
                             } else {
                                 p::Option::None
                             };
@@ -527,9 +522,9 @@ fn each_form_and_each_key_in_the_written_code() {
                                 p::stopped(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge);
                                 break __outcome;
                             }
-                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, false, p::Option::None);
-                            if let p::Option::Some(__entering) = __entering {
-                                let __left = p::enters_or_stops(__entering, __stop.as_mut()).await;
+                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
+                            if let p::Option::Some(mut __entering) = __entering {
+                                let __left = p::enters_or_stops(&mut __entering, __stop.as_mut()).await;
                                 if let p::Option::Some(__left) = __left {
                                     p::left(p::known(&__guard), &p::ASYNC, &mut __guard.state, __left, &__outcome, p::Option::None, &mut __judge);
                                     break __outcome;

@@ -201,13 +201,13 @@ where
         };
         let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
         // A write that was refused for its value, and whose parts are written next, was a reply.
-        state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
-        let queued = state.enters(rate, false, None, context, runtime);
+        state.replied::<E, _, _>(Some(Reply::Admitted), &context, settings, runtime);
+        let queued = state.enters(rate, None, context, runtime);
         if let Some(mut queued) = queued {
             if self.queue.is_timed() {
                 self.queue.rests(runtime.now());
             }
-            let stands = poll_fn(|cx| state.turn_at(rate, &mut queued, runtime, cx));
+            let stands = poll_fn(|cx| state.turn(&mut queued, runtime, cx));
             let _ = stands.await;
         }
     }
@@ -261,7 +261,7 @@ where
     fn succeeded(&mut self) {
         let (context, runtime) = (self.context(), &*self.rules.runtime);
         let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
-        state.replied::<E, _, _>(Reply::Admitted, &context, settings, runtime);
+        state.replied::<E, _, _>(Some(Reply::Admitted), &context, settings, runtime);
         state.succeeded::<E, _, _>(&context, settings, runtime);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
@@ -287,7 +287,7 @@ where
         let Some(Together { ruling, patience }) = together else {
             let attempt_failure = AttemptFailure::failed(stage, Some(&error));
             if !stage.is_cut() {
-                state.replied_with::<E, _, _>(Some(&error), &context, settings, runtime);
+                state.replied::<E, _, _>(Reply::to(Some(&error)), &context, settings, runtime);
             }
             state.cut(
                 &context,

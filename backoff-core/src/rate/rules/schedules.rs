@@ -1,6 +1,7 @@
 //! The exact times at which calls go.
 
 use super::*;
+use proptest::prelude::*;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000 * MS;
@@ -11,17 +12,14 @@ pub(super) const fn at(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// The rules, and the number of calls in flight.
 struct Calls {
     rules: Rules,
-    in_flight: u32,
 }
 
 impl Calls {
     fn new() -> Self {
         Calls {
-            rules: Rules::new(SETTLE),
-            in_flight: 0,
+            rules: Rules::new(SETTLE, 0),
         }
     }
 
@@ -29,14 +27,12 @@ impl Calls {
     fn begin(&mut self, now: u64) -> u8 {
         self.rules.at(at(now));
         self.rules.goes(true);
-        self.in_flight += 1;
         self.rules.epoch()
     }
 
     fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
         self.rules.at(at(now));
-        self.in_flight -= 1;
-        self.rules.replied(reply, epoch, self.in_flight)
+        self.rules.replied(reply, epoch)
     }
 
     /// A call whose reply comes at once.
@@ -47,7 +43,7 @@ impl Calls {
 
     /// When the next call may go.
     fn turn(&self) -> u64 {
-        self.rules.turn(self.in_flight)
+        self.rules.turn()
     }
 
     fn per_second(&self) -> f64 {
@@ -57,7 +53,6 @@ impl Calls {
     /// Ten calls in a second, and a refusal: 10 a second.
     fn closed() -> Self {
         let mut calls = Calls::new();
-        calls.rules.queued();
         for n in 0..10 {
             assert_eq!(calls.call(n * 100 * MS, Reply::Admitted), None);
         }
@@ -65,7 +60,6 @@ impl Calls {
         assert_eq!(calls.rules.per_second(), None);
         // 11 calls in 1 s since the first reply.
         assert_eq!(calls.call(SECOND, REFUSED), Some(RateChange::Closed));
-        calls.rules.queued();
         calls
     }
 
@@ -96,23 +90,19 @@ fn the_first_refusal_closes_at_the_rate_that_was_counted() {
 fn a_burst_after_a_trickle_counts_by_its_last_second() {
     let mut calls = Calls::new();
     for n in 0..30 {
-        calls.call(n * SECOND, Reply::Admitted);
+        calls.call(n * 1_001 * MS, Reply::Admitted);
     }
+    // The last count began at 29.029 s.
     for n in 0..50 {
-        calls.call(29 * SECOND + (501 + n * 10) * MS, Reply::Admitted);
+        calls.call(29_029 * MS + n * 10 * MS, Reply::Admitted);
     }
-    calls.call(30 * SECOND, REFUSED);
-    // The last count began at 29.501 s.
-    near(calls.per_second(), BETA * 51.0 / 0.499);
+    calls.call(29_529 * MS, REFUSED);
+    near(calls.per_second(), BETA * 52.0 / 0.5);
 }
 
 #[test]
-fn counts_begin_anew_after_a_minute_and_after_a_second() {
+fn the_first_count_has_at_least_50_ms() {
     let mut calls = Calls::new();
-    for n in 0..61 {
-        calls.call(n * SECOND, Reply::Admitted);
-    }
-    // 61 s is more than a minute: one call since then, in at least 50 ms.
     calls.call(61 * SECOND, Reply::Admitted);
     calls.call(61 * SECOND + 10 * MS, REFUSED);
     near(calls.per_second(), BETA * 2.0 / LEAST);
@@ -136,24 +126,57 @@ fn probes_follow_each_other_after_a_quarter_of_the_time() {
 }
 
 #[test]
-fn a_time_that_the_first_refusal_named_counts_from_the_fifth_refusal() {
+fn the_earliest_time_that_a_refusal_named_counts_from_the_fifth_refusal() {
     let mut calls = Calls::new();
     let named = 100 * SECOND;
     let mut turns = Vec::new();
     for n in 0..12 {
         let now = calls.turn();
-        // The hints after the first one do not count.
-        let hint = if n == 0 { named } else { SECOND };
+        // The second refusal names a later time.
+        let hint = [named, 200 * SECOND].get(n).map_or(0, |it| it - now);
         calls.call(now, Reply::Refused { hint });
         turns.push(calls.turn());
     }
     let gap = 1.0 / (BETA / LEAST);
     near(turns[3] as f64 / 1e9, gap * 4.0);
-    let fifth = turns[4] - turns[3];
-    assert_eq!(fifth, (named - turns[3]) / 4);
+    assert_eq!(turns[4] - turns[3], (named - turns[3]) / 4);
     assert_eq!(turns[5] - turns[4], (named - turns[4]) / 4);
     // Not beyond the time. After it, the gaps count again.
     assert!(turns.contains(&named), "{turns:?}");
+}
+
+/// A service refuses all calls for this time and says how long its block lasts, as many services do.
+#[test]
+fn a_rate_does_not_end_before_those_return_who_wait_for_their_hints() {
+    for seconds in [50, 60, 90, 300] {
+        let mut calls = Calls::new();
+        let early = calls.begin(0);
+        let hint = seconds * SECOND;
+        assert_eq!(
+            calls.end(MS, Reply::Refused { hint }, early),
+            Some(RateChange::Closed)
+        );
+        // Those who were refused with it come back together.
+        calls.rules.at(at(hint + 2 * MS));
+        assert!(calls.rules.is_on(), "{seconds}");
+        let probe = calls.begin(hint + 2 * MS);
+        let change = calls.end(hint + 30 * MS, Reply::Admitted, probe);
+        assert!(
+            matches!(change, Some(RateChange::Opened { .. })),
+            "{seconds}"
+        );
+    }
+}
+
+#[test]
+fn a_pause_after_a_refusal_lasts_as_long_as_the_hint_or_as_its_own_time() {
+    let mut calls = Calls::new();
+    calls.rules = Rules::new(SETTLE, 60 * SECOND);
+    for (hint, pause) in [(0, 60), (20 * SECOND, 20), (0, 60), (90 * SECOND, 90)] {
+        let now = calls.turn();
+        calls.call(now, Reply::Refused { hint });
+        assert_eq!(calls.turn() - now, pause * SECOND);
+    }
 }
 
 #[test]
@@ -167,32 +190,19 @@ fn a_late_refusal_of_an_older_rate_changes_nothing() {
 }
 
 #[test]
-fn a_probe_opens_and_a_window_grows_with_each_reply() {
+fn a_probe_opens_at_the_rate_that_was_counted() {
     let mut calls = Calls::closed();
-    let late = calls.begin(calls.turn());
+    let late = calls.begin(SECOND);
     let now = calls.turn();
     let probe = calls.begin(now);
-    let third = calls.begin(now);
     let opened = calls.end(now, Reply::Admitted, probe);
-    // 11 admitted calls since the first one, and no more in the last second.
+    // 11 admitted calls since the first one.
     let Some(RateChange::Opened { per_second }) = opened else {
         panic!("{opened:?}");
     };
     near(per_second, 11.0 / (now as f64 / 1e9));
-    // Two in flight: at most four.
-    let (four, five) = (calls.begin(now), calls.begin(now));
-    assert_eq!(calls.turn(), AFTER_REPLY);
-    // One ends: three are in flight, and five may be.
-    calls.end(now, Reply::Admitted, third);
-    calls.begin(now);
-    assert_ne!(calls.turn(), AFTER_REPLY);
-    calls.begin(now);
-    assert_eq!(calls.turn(), AFTER_REPLY);
-    // A refusal ends the slow start. The late reply is about an older rate.
+    // The late reply is about an older rate.
     assert_eq!(calls.end(now, REFUSED, late), None);
-    assert_eq!(calls.end(now, REFUSED, four), Some(RateChange::Closed));
-    assert_eq!(calls.end(now, REFUSED, five), None);
-    assert_ne!(calls.turn(), AFTER_REPLY);
 }
 
 #[test]
@@ -206,17 +216,20 @@ fn the_rate_is_flat_after_the_time_to_settle_and_then_grows() {
 }
 
 #[test]
-fn time_in_which_nobody_waits_does_not_count() {
+fn time_in_which_nobody_wanted_a_slot_does_not_count() {
     let mut calls = Calls::open();
-    let (cut, since) = (calls.rules.cut, calls.rules.cycle.since);
-    calls.rules.at(at(cut + SECOND));
-    let before = calls.per_second();
-    calls.rules.emptied();
-    calls.rules.at(at(cut + 20 * SECOND));
-    near(calls.per_second(), before);
-    calls.rules.queued();
-    near(calls.per_second(), before);
-    assert_eq!(calls.rules.cycle.since, since + 19 * SECOND);
+    let (now, cut, since) = (calls.turn(), calls.rules.cut, calls.rules.since);
+    // A slot that is taken 20 ms late was wanted.
+    calls.begin(now + 20 * MS);
+    assert_eq!((calls.rules.cut, calls.rules.since), (cut, since));
+    let now = calls.turn();
+    calls.begin(now + 9 * SECOND);
+    assert_eq!(calls.rules.cut, cut + 9 * SECOND);
+    assert_eq!(calls.rules.since, since + 9 * SECOND);
+    // Nothing moves beyond the present.
+    let now = calls.turn();
+    calls.begin(now + 40 * SECOND);
+    assert!(calls.rules.cut <= calls.rules.now && calls.rules.since <= calls.rules.now);
 }
 
 #[test]
@@ -228,7 +241,6 @@ fn a_second_refusal_and_its_probe_find_the_rate_between() {
         calls.call(opened + n * 100 * MS, Reply::Admitted);
     }
     let refused = opened + 3 * SECOND;
-    calls.rules.way = Way::Open { window: None };
     calls.rules.at(at(refused));
     let rate = calls.per_second();
     assert_eq!(calls.call(refused, REFUSED), Some(RateChange::Closed));
@@ -287,7 +299,6 @@ fn the_gap_between_two_probes_is_not_quiet() {
 #[test]
 fn a_late_timer_does_not_move_the_next_turn() {
     let mut calls = Calls::open();
-    calls.rules.way = Way::Open { window: None };
     let (now, turn) = (calls.rules.now(), calls.turn());
     assert!(turn > now);
     calls.begin(turn + 5 * MS);
@@ -339,5 +350,84 @@ fn the_end_of_the_clock_breaks_nothing() {
         calls.call(now, Reply::Admitted);
         calls.rules.at(Duration::MAX);
         calls.rules.at(Duration::ZERO);
+    }
+}
+
+#[test]
+fn each_warning_is_given_once_a_closing_or_once() {
+    let mut calls = Calls::closed();
+    let mut warned = Vec::new();
+    let replies: [&[Reply]; 3] = [&[REFUSED; 30], &[Reply::Admitted; 5], &[REFUSED; 40]];
+    for reply in replies.concat() {
+        let now = calls.turn();
+        calls.call(now, reply);
+        calls.rules.waits(true);
+        warned.extend(calls.rules.warning.take());
+    }
+    assert_eq!(warned, [BLOCKED, CROWDED, BLOCKED]);
+
+    // A call that would wait for longer than it may.
+    let mut calls = Calls::closed();
+    calls.rules.joins(20, Duration::from_secs(3));
+    assert_eq!(calls.rules.warning.take(), None);
+    calls.rules.joins(40, Duration::from_secs(3));
+    assert_eq!(calls.rules.warning.take(), Some(BLOCKED));
+    calls.rules.joins(40, Duration::from_secs(3));
+    assert_eq!(calls.rules.warning.take(), None);
+}
+
+/// One step of many calls.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Passes(u64),
+    /// A call begins, if its turn has come.
+    Begins,
+    /// One of the running calls ends, with a reply or without.
+    Ends(prop::sample::Index, Option<Reply>),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let passes = prop_oneof![8 => 1..200_u64, 2 => 200..5_000_u64, 1 => 5_000..90_000_u64];
+    let reply = prop_oneof![
+        6 => Just(Some(Reply::Admitted)),
+        3 => Just(Some(REFUSED)),
+        1 => (1..=300_u64).prop_map(|it| Some(Reply::Refused { hint: it * SECOND })),
+        1 => Just(None),
+    ];
+    let step = prop_oneof![
+        4 => passes.prop_map(|ms| Step::Passes(ms * MS + 1)),
+        4 => Just(Step::Begins),
+        4 => (any::<prop::sample::Index>(), reply).prop_map(|(at, reply)| Step::Ends(at, reply)),
+    ];
+    prop::collection::vec(step, 1..400)
+}
+
+proptest! {
+    /// However calls begin and end, the next one waits for no longer than a hint closes the queue, or than the longest
+    /// gap between two probes, and the rate never stops.
+    #[test]
+    fn the_next_call_goes_within_76_seconds(steps in steps()) {
+        let mut rules = Rules::new(SETTLE, 0);
+        let (mut now, mut running) = (0, Vec::new());
+        for step in steps {
+            match step {
+                Step::Passes(nanos) => now += nanos,
+                Step::Begins if rules.turn() <= rules.now() => {
+                    running.push(rules.epoch());
+                    rules.goes(true);
+                }
+                Step::Ends(at, reply) if !running.is_empty() => {
+                    let epoch = running.swap_remove(at.index(running.len()));
+                    if let Some(reply) = reply {
+                        rules.replied(reply, epoch);
+                    }
+                }
+                Step::Begins | Step::Ends(..) => {}
+            }
+            rules.at(at(now));
+            prop_assert!(rules.turn().saturating_sub(now) <= 76 * SECOND, "{rules:?}");
+            let least = 0.999 * BETA / LONGEST_GAP;
+            prop_assert!(rules.per_second().is_none_or(|rate| rate >= least && rate.is_finite()));
+        }
     }
 }

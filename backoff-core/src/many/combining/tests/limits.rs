@@ -142,8 +142,7 @@ async fn a_change_takes_one_turn_at_its_rate() {
         .await
         .unwrap();
     assert_eq!(server.calls(), (2, 1));
-    let per_second = RATE.per_second().expect("the rate is on");
-    assert!(per_second > 1.0, "{per_second}");
+    assert!(RATE.per_second().is_some());
     // The turn of the change was a second ago, and nobody has taken the next one.
     assert_eq!(RATE.turn_after(Duration::ZERO, now()), Duration::ZERO);
     assert_eq!(RATE.waiting(), 0);

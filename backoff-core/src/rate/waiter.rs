@@ -1,0 +1,206 @@
+//! A call that waits in the queue, async and blocking.
+
+use super::{Rate, Shared, State, line::Ticket, rules::UNQUEUED};
+use crate::{
+    delay::draw::uniform,
+    facts::fault::TimedOut,
+    runtime::{BlockingSleep, Clock, Sleep, nanos},
+};
+use core::{
+    future::Future,
+    ops::ControlFlow::{self, Break, Continue},
+    pin::Pin,
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+use std::sync::Arc;
+
+/// A call in the queue, which it leaves when this is dropped.
+struct Waiter {
+    shared: Arc<Shared>,
+    ticket: Ticket,
+    since: Duration,
+    /// How long the call waits.
+    limit: Duration,
+    /// Whether an error can be made when the time is over. Otherwise the attempt begins then.
+    expires: bool,
+    /// The earliest time of the clock: a clock that stands still must not stop the queue.
+    least: Duration,
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        let _left = (self.shared).change(None, |state| state.line.leave(self.ticket));
+        #[cfg(feature = "metrics")]
+        self.shared.show();
+    }
+}
+
+impl Waiter {
+    /// Begins an attempt if nobody waits and the turn has come; otherwise the call joins the queue, for at most
+    /// this time. Returns the number of the last refusal.
+    fn enter(rate: &Rate, clock: Duration, limit: Duration, expires: bool) -> Result<u8, Self> {
+        if let Some(epoch) = rate.begins_if_off() {
+            return Ok(epoch);
+        }
+        let shared = rate.shared();
+        let joined = shared.change(Some(clock), |State { rules, line }| {
+            if line.len() == 0 && rules.turn() <= rules.now() {
+                rules.goes(false);
+                return Ok(rules.epoch());
+            }
+            rules.joins(line.len(), limit);
+            Err(line.join())
+        });
+        let ticket = match joined {
+            Ok(epoch) => return Ok(epoch),
+            Err(ticket) => ticket,
+        };
+        #[cfg(feature = "metrics")]
+        shared.show();
+        // Calls that have the same deadline and can make no error begin within a second before it, not all at once.
+        let early = match expires {
+            true => 0,
+            false => uniform(nanos(limit).min(nanos(EARLY)), ticket.wrapping_mul(GOLDEN)),
+        };
+        Err(Waiter {
+            shared: Arc::clone(shared),
+            ticket,
+            since: clock,
+            limit: limit.saturating_sub(Duration::from_nanos(early)),
+            expires,
+            least: clock,
+        })
+    }
+
+    /// Asks whether the attempt may begin: the answer is the number of the last refusal; nothing for an attempt
+    /// that begins out of turn; or that the time is over. Otherwise returns how long the call waits.
+    fn ask(
+        &self,
+        now: Duration,
+        waker: &Waker,
+    ) -> ControlFlow<Result<Option<u8>, TimedOut>, Duration> {
+        let stood = now.saturating_sub(self.since);
+        let rest = self.limit.saturating_sub(stood);
+        if rest.is_zero() {
+            if self.expires {
+                return Break(Err(TimedOut::in_queue(self.limit)));
+            }
+            let warns = |state: &mut State| state.rules.warns(UNQUEUED);
+            self.shared.change(None, warns);
+            return Break(Ok(None));
+        }
+        match self.shared.asks(self.ticket, now, waker) {
+            Ok(epoch) => {
+                #[cfg(feature = "metrics")]
+                self.shared.show_wait(stood);
+                Break(Ok(Some(epoch)))
+            }
+            Err(wait) => Continue(wait.min(rest)),
+        }
+    }
+}
+
+/// How long before its deadline a call may begin whose waiting can end with no error.
+const EARLY: Duration = Duration::from_secs(1);
+/// Spreads consecutive numbers evenly: 2⁶⁴ divided by the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+pin_project! {
+    /// A waiting call and its timer: until its turn as the rate is now, or until the end of its time.
+    struct Waiting<S> {
+        waiter: Waiter,
+        // The time at which the timer is ready.
+        ends: Duration,
+        #[pin]
+        timer: Option<S>,
+    }
+}
+
+/// A call in the queue. Its state is in a box, so that a future without a rate stays as small as it is.
+pub(crate) struct Queued<S>(Pin<Box<Waiting<S>>>);
+
+impl<S> Queued<S> {
+    /// Begins an attempt, or takes a place in the queue for at most `limit`. If the time is over and `expires` is
+    /// false, the attempt begins then.
+    pub(crate) fn enter(
+        rate: &Rate,
+        clock: Duration,
+        limit: Duration,
+        expires: bool,
+    ) -> Result<u8, Self> {
+        Waiter::enter(rate, clock, limit, expires).map_err(|waiter| {
+            Queued(Box::pin(Waiting {
+                waiter,
+                ends: clock,
+                timer: None,
+            }))
+        })
+    }
+
+    /// Waits until the attempt may begin. Returns its number, nothing for an attempt that begins out of turn, or
+    /// that the time is over.
+    pub(crate) fn poll<R: Clock + Sleep<Sleep = S>>(
+        &mut self,
+        runtime: &R,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<u8>, TimedOut>>
+    where
+        S: Future<Output = ()>,
+    {
+        let mut this = self.0.as_mut().project();
+        loop {
+            let now = runtime.now().max(this.waiter.least);
+            let wait = match this.waiter.ask(now, cx.waker()) {
+                Break(ended) => return Poll::Ready(ended),
+                Continue(wait) => wait,
+            };
+            let ends = now.saturating_add(wait);
+            if this.timer.is_none() || *this.ends != ends {
+                this.timer.set(Some(runtime.sleep(wait)));
+                *this.ends = ends;
+            }
+            if let Some(timer) = this.timer.as_mut().as_pin_mut() {
+                ready!(timer.poll(cx));
+            }
+            this.timer.set(None);
+            this.waiter.least = ends;
+        }
+    }
+}
+
+/// How a blocking call left the queue without an attempt.
+pub enum Left {
+    Over(TimedOut),
+    Stopped,
+}
+
+/// A blocking call in the queue looks this often for its stop signal and its turn.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// As [`Queued::poll`], on this thread. `stopped` says whether a signal has come.
+pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
+    rate: &Rate,
+    runtime: &R,
+    limit: Duration,
+    expires: bool,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Option<u8>, Left> {
+    let mut now = runtime.now();
+    let waiter = match Waiter::enter(rate, now, limit, expires) {
+        Ok(epoch) => return Ok(Some(epoch)),
+        Err(waiter) => waiter,
+    };
+    loop {
+        if stopped() {
+            return Err(Left::Stopped);
+        }
+        let wait = match waiter.ask(now, Waker::noop()) {
+            Break(ended) => return ended.map_err(Left::Over),
+            Continue(wait) => wait.min(LOOKS),
+        };
+        runtime.sleep_blocking(wait);
+        now = runtime.now().max(now.saturating_add(wait));
+    }
+}
