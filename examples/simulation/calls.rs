@@ -2,6 +2,7 @@
 //! `Policy::retry`, run in virtual time.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use backoff_cloud::Policy;
 use rand::rngs::SmallRng;
@@ -23,6 +24,8 @@ pub(crate) struct Load {
     pub(crate) jobs: u32,
     /// Jobs that come one by one before the workers begin, at half the limit.
     pub(crate) trickle: u32,
+    /// How long a `Rate` pauses after a refusal without a hint.
+    pub(crate) pause: Duration,
 }
 
 impl Load {
@@ -35,6 +38,7 @@ impl Load {
             workers: callers,
             jobs: callers,
             trickle: 0,
+            pause: Duration::ZERO,
         }
     }
 
@@ -153,7 +157,7 @@ pub(crate) fn run(
     };
     let processes: Vec<_> = (0..load.processes)
         .map(|_| {
-            let shared = Shared::new(sharing, load.quota, *policy);
+            let shared = Shared::new(sharing, load, *policy);
             (shared, Cell::new(load.jobs))
         })
         .collect();
@@ -199,7 +203,6 @@ mod tests {
     use crate::quota::LIMIT;
     use crate::strategies::BATCH;
     use rand::SeedableRng as _;
-    use std::time::Duration;
 
     fn outcome(name: &str, hint: Hint) -> Outcome {
         let strategy = BATCH.iter().find(|strategy| strategy.name == name).unwrap();

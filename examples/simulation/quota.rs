@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::Fault;
+use backoff_cloud::{Fault, TimedOut};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 /// Calls a second.
@@ -44,6 +44,13 @@ pub(crate) struct Throttled {
     retry_after: Option<Duration>,
 }
 
+/// The call has waited too long for its turn, and ends.
+impl From<TimedOut> for Throttled {
+    fn from(_late: TimedOut) -> Self {
+        Throttled { retry_after: None }
+    }
+}
+
 impl Fault for Throttled {
     fn status(&self) -> Option<u16> {
         Some(429)
@@ -70,6 +77,14 @@ pub(crate) struct Quota {
     per_second: f64,
     /// From this time on, another rate.
     then: (u64, f64),
+    block: Option<Block>,
+}
+
+/// Whoever goes over the limit is refused for this time, in nanoseconds; each call meanwhile may begin the time anew.
+#[derive(Clone, Copy)]
+struct Block {
+    lasts: u64,
+    is_renewed: bool,
 }
 
 impl Quota {
@@ -79,7 +94,15 @@ impl Quota {
             counted,
             per_second,
             then: (u64::MAX, per_second),
+            block: None,
         }
+    }
+
+    /// Whoever goes over the limit is refused for so many seconds.
+    pub(crate) const fn blocking(mut self, seconds: u64, is_renewed: bool) -> Self {
+        let lasts = seconds * SECOND;
+        self.block = Some(Block { lasts, is_renewed });
+        self
     }
 
     /// A bucket of one second.
@@ -94,7 +117,12 @@ impl Quota {
 
     /// Fixed windows of a minute.
     pub(crate) const fn minutes(per_second: u64) -> Self {
-        Self::new(Counted::Windows(60 * SECOND), per_second)
+        Self::windows(60, per_second)
+    }
+
+    /// Fixed windows of so many seconds.
+    pub(crate) const fn windows(seconds: u64, per_second: u64) -> Self {
+        Self::new(Counted::Windows(seconds * SECOND), per_second)
     }
 
     /// Changes to another rate; windows at the end of one.
@@ -103,6 +131,10 @@ impl Quota {
             then: (at.as_nanos() as u64, per_second as f64),
             ..self
         }
+    }
+
+    pub(crate) fn is_renewed(&self) -> bool {
+        self.block.is_some_and(|block| block.is_renewed)
     }
 
     pub(crate) fn is_raised(&self) -> bool {
@@ -181,6 +213,8 @@ pub(crate) struct Service {
     used: f64,
     /// The token that was promised last.
     promised: f64,
+    /// No call is admitted before this time.
+    blocked: u64,
 }
 
 impl Service {
@@ -191,15 +225,25 @@ impl Service {
             hint,
             used,
             promised: used,
+            blocked: 0,
         }
     }
 
     pub(crate) fn call(&mut self, now: u64) -> Result<(), Throttled> {
         let (first, last) = self.quota.usable(now);
         self.used = self.used.max(first);
-        if self.used + 1.0 <= last + EXACT {
+        let is_blocked = now < self.blocked;
+        if !is_blocked && self.used + 1.0 <= last + EXACT {
             self.used += 1.0;
             return Ok(());
+        }
+        if let Some(block) = self.quota.block {
+            if !is_blocked || block.is_renewed {
+                self.blocked = now + block.lasts;
+            }
+            let seconds = (self.blocked - now).div_ceil(SECOND);
+            let retry_after = (self.hint != Hint::Nothing).then(|| Duration::from_secs(seconds));
+            return Err(Throttled { retry_after });
         }
         let token = match self.hint {
             Hint::Nothing => return Err(Throttled { retry_after: None }),

@@ -35,6 +35,8 @@ pub(crate) struct Experiment {
     pub(crate) load: Load,
     /// Of a call that shares nothing.
     policy: Policy,
+    /// The most calls for a job and the longest time of a `Rate`, where other limits than the usual ones hold.
+    pub(crate) most: Option<(f64, f64)>,
 }
 
 const BUCKET: Quota = Quota::bucket(LIMIT);
@@ -48,7 +50,12 @@ const fn experiment(name: &'static str, quota: Quota) -> Experiment {
         ..Load::at_once(100, quota)
     };
     let policy = SHARED;
-    Experiment { name, load, policy }
+    Experiment {
+        name,
+        load,
+        policy,
+        most: None,
+    }
 }
 
 impl Experiment {
@@ -85,6 +92,30 @@ impl Experiment {
         self.workers(500).jobs(500)
     }
 
+    /// A service of ten calls a second that refuses whoever goes over for so many seconds, and says so.
+    const fn blocked(name: &'static str, seconds: u64) -> Self {
+        let quota = Quota::bucket(10).blocking(seconds, false);
+        experiment(name, quota).hinted().jobs(1_000)
+    }
+
+    /// So many processes of twenty workers each, and windows of 10 s.
+    const fn windows(name: &'static str, processes: u32) -> Self {
+        let mut one = experiment(name, Quota::windows(10, LIMIT)).workers(20 * processes);
+        one.load.processes = processes;
+        one.jobs(10_000 / processes)
+    }
+
+    /// A pause after each refusal without a hint.
+    const fn pausing(mut self, seconds: u64) -> Self {
+        self.load.pause = Duration::from_secs(seconds);
+        self
+    }
+
+    const fn at_most(mut self, calls: f64, time: f64) -> Self {
+        self.most = Some((calls, time));
+        self
+    }
+
     const fn ending(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
@@ -100,7 +131,7 @@ const RAISED: Duration = Duration::from_secs(60);
 /// More jobs where the first window takes 3,000 at once.
 const WINDOWS: u32 = 12_000;
 
-pub(crate) const EXPERIMENTS: [Experiment; 19] = [
+pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     experiment("bucket of 1 s, 10 workers", BUCKET).workers(10),
     experiment("bucket of 1 s, 100 workers", BUCKET),
     experiment("bucket of 1 s, 500 workers", BUCKET).workers(500),
@@ -132,6 +163,25 @@ pub(crate) const EXPERIMENTS: [Experiment; 19] = [
     experiment("500 workers, deadline of 60 s", BUCKET)
         .workers(500)
         .ending(SHARED.deadline(RAISED)),
+    Experiment::blocked("a block of 50 s", 50).at_most(1.35, 99.0),
+    Experiment::blocked("a block of 60 s", 60).at_most(1.35, 99.0),
+    Experiment::blocked("a block of 90 s", 90).at_most(1.35, 99.0),
+    Experiment::blocked("a block of 300 s", 300).at_most(1.35, 99.0),
+    Experiment::windows("ten processes, windows of 10 s", 10).at_most(1.35, 1.25),
+    Experiment::windows("50 processes, windows of 10 s", 50).at_most(1.75, 1.45),
+    experiment(
+        "a lone call, a block of 60 s without a hint",
+        Quota::bucket(1).blocking(60, false),
+    )
+    .workers(1)
+    .jobs(3)
+    .ending(SHARED.max_attempts(8)),
+    experiment(
+        "a block that each call renews",
+        Quota::bucket(10).blocking(60, true),
+    )
+    .jobs(1_000)
+    .pausing(60),
 ];
 
 /// Those that are drawn.
@@ -151,8 +201,14 @@ pub(crate) fn runs(experiments: &[Experiment], strategies: &[Sharing]) -> usize 
 
 impl Experiment {
     /// Only one process can know the limit as its own.
+    ///
+    /// Calls that share nothing renew a block for ever.
     fn has(&self, sharing: Sharing) -> bool {
-        sharing != Sharing::Known || self.load.processes == 1
+        match sharing {
+            Sharing::Rate => true,
+            Sharing::Known => self.load.processes == 1 && !self.load.quota.is_renewed(),
+            _ => !self.load.quota.is_renewed(),
+        }
     }
 
     fn cell(&self, sharing: Sharing, outcomes: &[Outcome]) -> Cell {

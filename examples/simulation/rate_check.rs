@@ -55,6 +55,11 @@ fn limits(
     };
     let own = |measure, bound| of(checked, measure).map(|own| limit(measure, own, bound));
     let mut limits = vec![own(DONE, Bound::AtLeast(100.0))?];
+    if let Some((calls, time)) = experiment.most {
+        limits.push(own(CALLS, Bound::AtMost(calls))?);
+        limits.push(own(TIME, Bound::AtMost(time))?);
+        return Ok(limits);
+    }
     for measure in [CALLS, TIME] {
         let ratio = of(checked, measure)?.over(of(Sharing::Nothing, measure)?);
         let what = format!("{measure} / full jitter's");

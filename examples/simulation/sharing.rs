@@ -8,8 +8,8 @@ use backoff_cloud::{Clock as _, Decision, Jitter, Policy, Rate, RetryState};
 use rand::{Rng as _, RngExt as _};
 use tokio::sync::Mutex;
 
-use crate::calls::World;
-use crate::quota::{Hint, Quota, SECOND, Service, Throttled};
+use crate::calls::{Load, World};
+use crate::quota::{Hint, SECOND, Service, Throttled};
 
 /// A strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,14 +72,14 @@ pub(crate) enum Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(sharing: Sharing, quota: Quota, policy: Policy) -> Self {
+    pub(crate) fn new(sharing: Sharing, load: &Load, policy: Policy) -> Self {
         match sharing {
             Sharing::Nothing => Self::Nothing,
             Sharing::Gate => Self::Gate(RefCell::new(Gate::new(policy))),
             Sharing::Adaptive => Self::Adaptive(RefCell::default()),
             Sharing::AdaptiveQueue => Self::AdaptiveQueue(RefCell::default(), Mutex::default()),
-            Sharing::Rate => Self::Rate(Rate::new()),
-            Sharing::Known => Self::Known(RefCell::new(Service::new(quota, Hint::Nothing))),
+            Sharing::Rate => Self::Rate(Rate::new().pause_after_refusal(load.pause)),
+            Sharing::Known => Self::Known(RefCell::new(Service::new(load.quota, Hint::Nothing))),
         }
     }
 
