@@ -28,7 +28,7 @@
 
 use crate::{
     report::StopReason,
-    runtime::{BlockingSleep, Clock, Random, Sleep},
+    runtime::{BlockingSleep, Clock, Random, Sleep, leave_out},
     state::{Next, RetryState},
 };
 use core::{
@@ -111,6 +111,7 @@ pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
         Retries::Real => next,
         Retries::Instant => {
             retry.skip(next.wait());
+            leave_out(next.wait());
             next.at_once()
         }
         Retries::Off => Next::stop(StopReason::SwitchedOff),
