@@ -8,11 +8,18 @@ use crate::{
         not_opened::{FromNotOpened, NotOpened},
     },
     policy::Policy,
-    runtime::{Random, Tokio},
+    runtime::{Random, Sleep, Tokio, shared_now},
 };
-use core::{fmt, future::Future, mem, time::Duration};
+use core::{
+    fmt,
+    future::{Future, poll_fn},
+    mem,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::{sync::Mutex as Gate, time::Instant};
+use tokio::sync::Notify;
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +29,12 @@ mod tests;
 /// noticeable.
 const LEAST_AGE: Duration = Duration::from_millis(100);
 
-/// The pauses after failed openings. We chose the values; the page of [`Reconnect`] gives the reasons.
+/// How long callers wait for an opening before one of them begins another opening, and how long a
+/// connection lives until the pauses begin anew. We chose the value: so the promise of about one opening
+/// a second holds in both cases.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The pauses between openings. We chose the values; the page of [`Reconnect`] gives the reasons.
 const PAUSES: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .factor(1.5)
@@ -113,48 +125,66 @@ const PAUSES: Policy = Policy::exponential()
 pub struct Reconnect<C, O, OpenError> {
     open: O,
     current: Mutex<Current<C, OpenError>>,
-    /// Locked by the caller who opens a connection.
-    gate: Gate<()>,
+    /// Wakes the callers who wait for a connection.
+    changed: Notify,
     least_age: Duration,
     pauses: Policy,
 }
 
 struct Current<C, OpenError> {
-    connection: Option<C>,
-    since: Option<Instant>,
-    /// The number of connections opened so far, which is also the number of the current connection.
+    connection: Option<Connection<C>>,
+    /// The number of connections opened so far.
     opened: u64,
     /// The number of failed openings.
     failed: u64,
-    /// The number of calls of [`Reconnect::reset`].
-    resets: u64,
-    /// The last opening, if the opening failed.
-    failure: Option<Failure<OpenError>>,
+    /// The number of openings begun so far, which is also the number of the newest opening.
+    begun: u64,
+    /// The number of the last opening that began before the last call of [`Reconnect::reset`].
+    outdated: u64,
+    /// When the newest opening began, if it is running.
+    opening: Option<Duration>,
+    /// The last opening that ended.
+    last: Option<Ended<OpenError>>,
 }
 
-/// A failed opening.
-struct Failure<OpenError> {
-    error: OpenError,
-    at: Instant,
-    /// The length of the pause after the failure.
+#[derive(Clone)]
+struct Connection<C> {
+    connection: C,
+    /// The number of its opening.
+    number: u64,
+    /// Whether the server has answered a call on it.
+    has_answered: bool,
+}
+
+/// An opening that has ended.
+struct Ended<OpenError> {
+    /// Why the opening failed.
+    error: Option<OpenError>,
+    at: Duration,
+    /// The length of the pause after the opening.
     pause: Duration,
-    /// The number of failed openings in a row before this failure.
-    before: u32,
+    /// The number of openings in a row, this one included, that led to no working connection.
+    useless: u32,
+    /// The number of failed openings when this one ended.
+    failed: u64,
 }
 
-impl<OpenError: Clone> Failure<OpenError> {
-    /// The rest of the pause, if the pause is not over.
-    fn remaining(&self) -> Option<Duration> {
-        let remaining = self.pause.checked_sub(self.at.elapsed());
-        remaining.filter(|remaining| !remaining.is_zero())
+impl<OpenError> Ended<OpenError> {
+    /// The connection works: there is no pause after it, and the pauses begin anew.
+    fn works(&mut self) {
+        (self.pause, self.useless) = (Duration::ZERO, 0);
     }
+}
 
-    fn told(&self) -> NotOpened<OpenError> {
-        NotOpened {
-            error: self.error.clone(),
-            pause: self.remaining(),
-        }
-    }
+/// The time now. It is compared only with earlier times of the same `Reconnect`.
+fn now() -> Duration {
+    shared_now(&Tokio)
+}
+
+/// The rest of a time that began then, if the time is not over.
+fn rest(began: Duration, time: Duration) -> Option<Duration> {
+    let rest = time.checked_sub(now().checked_sub(began)?);
+    rest.filter(|rest| !rest.is_zero())
 }
 
 impl<C, O, OpenError> Reconnect<C, O, OpenError> {
@@ -164,13 +194,14 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
             open,
             current: Mutex::new(Current {
                 connection: None,
-                since: None,
                 opened: 0,
                 failed: 0,
-                resets: 0,
-                failure: None,
+                begun: 0,
+                outdated: 0,
+                opening: None,
+                last: None,
             }),
-            gate: Gate::const_new(()),
+            changed: Notify::const_new(),
             least_age: LEAST_AGE,
             pauses: PAUSES,
         }
@@ -220,10 +251,12 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     /// gets the connection or the error, and the callers who wait for it open another connection.
     pub fn reset(&self) {
         let mut current = self.current();
-        current.resets += 1;
-        let dropped = (current.connection.take(), current.failure.take());
+        current.outdated = current.begun;
+        current.opening = None;
+        let dropped = (current.connection.take(), current.last.take());
         drop(current);
         drop(dropped);
+        self.changed.notify_waiters();
     }
 
     #[inline]
@@ -235,26 +268,51 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     /// An attempt failed on the connection with this number and requires another connection.
     #[cold]
     fn failed_on(&self, number: u64, error: &(impl Fault + ?Sized)) {
-        let is_broken = error.delivery() == Some(Delivery::MaybeSent);
+        let delivery = error.delivery();
+        if delivery.is_none() {
+            self.answered(number);
+        }
+        let is_broken = delivery == Some(Delivery::MaybeSent);
         if is_broken || !self.is_young(number) {
             self.lost(number);
         }
     }
 
+    /// The server has answered a call on the connection with this number.
+    #[cold]
+    fn answered(&self, number: u64) {
+        let Current {
+            connection, last, ..
+        } = &mut *self.current();
+        if let (Some(connection), Some(last)) = (connection, last)
+            && connection.number == number
+        {
+            connection.has_answered = true;
+            last.works();
+        }
+    }
+
     fn is_young(&self, number: u64) -> bool {
-        let current = self.current();
-        let is_young = |since: Instant| since.elapsed() < self.least_age;
-        current.opened == number && current.since.is_some_and(is_young)
+        let Current {
+            connection, last, ..
+        } = &*self.current();
+        (connection.as_ref()).is_some_and(|connection| connection.number == number)
+            && (last.as_ref()).is_some_and(|last| rest(last.at, self.least_age).is_some())
     }
 
     /// Drops the connection with this number, if it has not been replaced yet.
     fn lost(&self, number: u64) {
         let mut current = self.current();
-        if current.opened == number {
-            let dropped = current.connection.take();
-            drop(current);
-            drop(dropped);
+        let is_it = |connection: &mut Connection<C>| connection.number == number;
+        let dropped = current.connection.take_if(is_it);
+        if dropped.is_some()
+            && let Some(last) = &mut current.last
+            && rest(last.at, SECOND).is_none()
+        {
+            last.works();
         }
+        drop(current);
+        drop(dropped);
     }
 }
 
@@ -276,7 +334,11 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         E: Fault + FromNotOpened<OpenError>,
     {
         // The rare case is boxed, so that the future of the common case is small.
-        let (connection, number) = match self.found() {
+        let Connection {
+            connection,
+            number,
+            has_answered,
+        } = match self.found() {
             Some(found) => found,
             None => match Box::pin(self.get()).await {
                 Ok(found) => found,
@@ -286,104 +348,166 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         let in_use = InUse(self, number);
         let outcome = operation(connection).await;
         mem::forget(in_use);
-        if let Err(error) = &outcome
-            && error.must_reconnect()
-        {
-            self.failed_on(number, error);
+        match &outcome {
+            Err(error) if error.must_reconnect() => self.failed_on(number, error),
+            _ if !has_answered => self.answered(number),
+            _ => {}
         }
         outcome
     }
 
-    /// The connection and its number.
     #[inline(always)]
-    fn found(&self) -> Option<(C, u64)> {
-        let current = self.current();
-        let connection = current.connection.clone()?;
-        Some((connection, current.opened))
+    fn found(&self) -> Option<Connection<C>> {
+        self.current().connection.clone()
     }
 
     /// Opens a connection, or waits for the caller who opens one.
-    async fn get<Opening>(&self) -> Result<(C, u64), NotOpened<OpenError>>
+    async fn get<Opening>(&self) -> Result<Connection<C>, NotOpened<OpenError>>
     where
         O: Fn() -> Opening,
         Opening: Future<Output = Result<C, OpenError>>,
     {
-        let failed_before = match self.look(None) {
-            Look::Decided(decided) => return decided,
-            Look::Open { failed, .. } => failed,
-        };
-        let _open = self.gate.lock().await;
-        // Meanwhile another caller may have opened a connection, or failed to open one.
-        let resets = match self.look(Some(failed_before)) {
-            Look::Decided(decided) => return decided,
-            Look::Open { resets, .. } => resets,
-        };
-        // Boxed, so that the futures of the waiting callers need no space for the opening.
-        let opened = Box::pin((self.open)()).await;
+        let failed_before = self.failed();
+        loop {
+            let changed = self.changed.notified();
+            match self.look(failed_before) {
+                Look::Decided(decided) => return decided,
+                Look::Wait(time) => {
+                    before(changed, pin!(Tokio.sleep(time))).await;
+                }
+                Look::Open(number) => {
+                    if let Some(decided) = self.open(number).await {
+                        return decided;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a caller does who had come when the number of failures was `failed_before`.
+    fn look(&self, failed_before: u64) -> Look<C, OpenError> {
         let mut current = self.current();
-        // The result of an opening that began before a reset is used by this caller only.
-        let is_newest = current.resets == resets;
-        match opened {
+        if let Some(connection) = &current.connection {
+            return Look::Decided(Ok(connection.clone()));
+        }
+        if let Some(last) = &current.last {
+            let pause = rest(last.at, last.pause);
+            match (&last.error, pause) {
+                (Some(error), _) if pause.is_some() || last.failed > failed_before => {
+                    let error = error.clone();
+                    return Look::Decided(Err(NotOpened { error, pause }));
+                }
+                (None, Some(pause)) => return Look::Wait(pause),
+                _ => {}
+            }
+        }
+        if let Some(time) = current.opening.and_then(|began| rest(began, SECOND)) {
+            return Look::Wait(time);
+        }
+        current.begun += 1;
+        current.opening = Some(now());
+        Look::Open(current.begun)
+    }
+
+    /// Opens a connection. `None` if another caller opens one first.
+    async fn open<Opening>(
+        &self,
+        number: u64,
+    ) -> Option<Result<Connection<C>, NotOpened<OpenError>>>
+    where
+        O: Fn() -> Opening,
+        Opening: Future<Output = Result<C, OpenError>>,
+    {
+        let _running = Running(self, number);
+        // Boxed, so that the futures of the waiting callers need no space for the opening.
+        let mut opening = Box::pin((self.open)());
+        let opened = loop {
+            let changed = self.changed.notified();
+            if self.current().connection.is_some() {
+                return None;
+            }
+            if let Some(opened) = before(changed, opening.as_mut()).await {
+                break opened;
+            }
+        };
+        let mut current = self.current();
+        // Otherwise only this caller uses the result.
+        let is_shared = number > current.outdated && current.connection.is_none();
+        Some(match opened {
             Ok(connection) => {
+                let connection = Connection {
+                    connection,
+                    number,
+                    has_answered: false,
+                };
                 current.opened += 1;
-                current.since = Some(Instant::now());
-                current.connection = is_newest.then(|| connection.clone());
-                current.failure = None;
-                Ok((connection, current.opened))
+                if is_shared {
+                    current.connection = Some(connection.clone());
+                    self.ended(None, &mut current);
+                }
+                Ok(connection)
             }
             Err(error) => {
                 current.failed += 1;
-                if !is_newest {
-                    return Err(NotOpened::new(error));
-                }
-                let failure = self.failure(error, current.failure.take());
-                Err(current.failure.insert(failure).told())
+                let pause = is_shared.then(|| self.ended(Some(error.clone()), &mut current));
+                let pause = pause.filter(|pause| !pause.is_zero());
+                Err(NotOpened { error, pause })
             }
-        }
+        })
     }
 
-    /// Whether there is a connection, or a reason not to open one: a pause, or an opening that failed
-    /// since the number of failures was `failed_before`.
-    fn look(&self, failed_before: Option<u64>) -> Look<C, OpenError> {
-        let current = self.current();
-        if let Some(connection) = &current.connection {
-            return Look::Decided(Ok((connection.clone(), current.opened)));
-        }
-        if let Some(failure) = &current.failure {
-            let has_failed = failed_before.is_some_and(|failed| failed != current.failed);
-            if has_failed || failure.remaining().is_some() {
-                return Look::Decided(Err(failure.told()));
-            }
-        }
-        Look::Open {
-            failed: current.failed,
-            resets: current.resets,
-        }
-    }
-
-    /// The failure of an opening that failed now, after `last`.
-    fn failure(&self, error: OpenError, last: Option<Failure<OpenError>>) -> Failure<OpenError> {
-        let (before, previous) = last.map_or((0, Duration::ZERO), |last| {
-            (last.before.saturating_add(1), last.pause)
-        });
-        Failure {
+    /// An opening has ended now. Returns the pause after it.
+    fn ended(&self, error: Option<OpenError>, current: &mut Current<C, OpenError>) -> Duration {
+        let (useless, previous) = match &current.last {
+            Some(last) => (last.useless, last.pause),
+            None => (0, Duration::ZERO),
+        };
+        let pause = self.pauses.backoff(useless, previous, Tokio.random());
+        current.last = Some(Ended {
             error,
-            at: Instant::now(),
-            pause: self.pauses.backoff(before, previous, Tokio.random()),
-            before,
-        }
+            at: now(),
+            pause,
+            useless: useless.saturating_add(1),
+            failed: current.failed,
+        });
+        pause
     }
 }
 
-/// The state that a caller finds before it opens a connection.
+/// The output of `future`; `None` if `other` is ready first.
+async fn before<T>(
+    other: impl Future<Output = ()>,
+    mut future: Pin<&mut impl Future<Output = T>>,
+) -> Option<T> {
+    let mut other = pin!(other);
+    poll_fn(|cx| match other.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => future.as_mut().poll(cx).map(Some),
+    })
+    .await
+}
+
+/// What a caller does who finds no connection.
 enum Look<C, OpenError> {
-    Decided(Result<(C, u64), NotOpened<OpenError>>),
-    /// This caller opens a connection. The fields are the numbers of failed openings and of resets so
-    /// far.
-    Open {
-        failed: u64,
-        resets: u64,
-    },
+    Decided(Result<Connection<C>, NotOpened<OpenError>>),
+    /// Waits for a change, and at most this time.
+    Wait(Duration),
+    /// Begins the opening with this number.
+    Open(u64),
+}
+
+/// An opening that is running. If its caller drops it, another caller begins another opening.
+struct Running<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
+
+impl<C, O, OpenError> Drop for Running<'_, C, O, OpenError> {
+    fn drop(&mut self) {
+        let mut current = self.0.current();
+        if current.begun == self.1 {
+            current.opening = None;
+        }
+        drop(current);
+        self.0.changed.notify_waiters();
+    }
 }
 
 /// Drops the connection with this number when a timeout drops this value.

@@ -181,6 +181,35 @@ pub const fn nanos(wait: Duration) -> u64 {
     }
 }
 
+#[cfg(feature = "testing")]
+std::thread_local! {
+    /// The sum of the waits that [`testing::instant`](crate::testing::instant) left out on this thread.
+    static LEFT_OUT: core::cell::Cell<Duration> = const { core::cell::Cell::new(Duration::ZERO) };
+}
+
+/// The time of what calls share, such as the pauses of `Reconnect` and the turns of a `Rate`: the waits that `testing::instant`
+/// left out on this thread count as time that has passed. They differ from thread to thread, so that a
+/// time may be earlier than one that was read before on another thread.
+#[inline]
+pub(crate) fn shared_now(clock: &impl Clock) -> Duration {
+    let now = clock.now();
+    #[cfg(feature = "testing")]
+    let now = now.saturating_add(LEFT_OUT.get());
+    now
+}
+
+/// The waits that were left out on this thread.
+#[cfg(all(feature = "rate", feature = "testing"))]
+pub(crate) fn left_out() -> Duration {
+    LEFT_OUT.get()
+}
+
+/// Leaves a wait out on this thread: [`shared_now`] is ahead by so much from now on.
+#[cfg(feature = "testing")]
+pub(crate) fn leave_out(wait: Duration) {
+    LEFT_OUT.set(LEFT_OUT.get().saturating_add(wait));
+}
+
 #[cfg(feature = "std")]
 mod with_std {
     use super::{BlockingSleep, Clock, Duration, Random, Stop};

@@ -29,7 +29,7 @@
 
 use crate::{
     report::StopReason,
-    runtime::{BlockingSleep, Clock, Random, Sleep},
+    runtime::{BlockingSleep, Clock, Random, Sleep, leave_out},
     state::{Next, RetryState},
 };
 use core::{
@@ -103,6 +103,16 @@ pub fn off() -> Guard {
     Guard::new(Retries::Off)
 }
 
+/// Leaves out a wait in a queue, while retries are instant: whether the time counts as passed.
+#[cfg(feature = "rate")]
+pub(crate) fn leaves_out(wait: Duration) -> bool {
+    let is_instant = RETRIES.get() == Retries::Instant;
+    if is_instant {
+        leave_out(wait);
+    }
+    is_instant
+}
+
 /// Adjusts a decision to wait.
 pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
     if !next.is_wait() {
@@ -112,6 +122,7 @@ pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
         Retries::Real => next,
         Retries::Instant => {
             retry.skip(next.wait());
+            leave_out(next.wait());
             next.lasting(0)
         }
         Retries::Off => Next::stop(StopReason::SwitchedOff),

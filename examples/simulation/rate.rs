@@ -175,12 +175,14 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     )
     .workers(1)
     .jobs(3)
+    .at_most(9.0, 99.0)
     .ending(SHARED.max_attempts(8)),
     experiment(
         "a block that each call renews",
         Quota::bucket(10).blocking(60, true),
     )
     .jobs(1_000)
+    .at_most(1.1, 99.0)
     .pausing(60),
 ];
 

@@ -7,7 +7,7 @@ use crate::{
     judge::{Ruled, Ruling, kind_of},
     observe::{self, Happened, Record},
     rate::{Left, Queued, Rate, Reply, wait_blocking},
-    runtime::{BlockingSleep, Clock, Sleep, nanos},
+    runtime::{BlockingSleep, Clock, Sleep, nanos, shared_now},
 };
 use core::{
     task::{Context, Poll, ready},
@@ -53,7 +53,7 @@ impl CallState {
         runtime: &R,
     ) -> Option<Queued<R::Sleep>> {
         let limit = self.longest_wait(max_wait, &context, runtime);
-        let entered = Queued::enter(rate, runtime.now(), limit, max_wait.is_some());
+        let entered = Queued::enter(rate, shared_now(runtime), limit, max_wait.is_some());
         entered.map(|epoch| self.goes(Some(epoch), runtime)).err()
     }
 
@@ -66,7 +66,7 @@ impl CallState {
         runtime: &R,
         cx: &mut Context<'_>,
     ) -> Poll<Option<TimedOut>> {
-        let turn = ready!(queued.poll(runtime, cx));
+        let turn = ready!(self.skips(|| queued.poll(runtime, cx)));
         Poll::Ready(turn.map(|epoch| self.goes(epoch, runtime)).err())
     }
 
@@ -82,8 +82,19 @@ impl CallState {
         runtime: &R,
     ) -> Result<(), Left> {
         let limit = self.longest_wait(max_wait, context, runtime);
-        let turn = wait_blocking(rate, runtime, limit, max_wait.is_some(), stopped);
+        let expires = max_wait.is_some();
+        let turn = self.skips(|| wait_blocking(rate, runtime, limit, expires, stopped));
         turn.map(|epoch| self.goes(epoch, runtime))
+    }
+
+    /// Waits by this function. What `testing::instant` leaves out counts as time that has passed.
+    fn skips<T>(&mut self, wait: impl FnOnce() -> T) -> T {
+        #[cfg(all(feature = "rate", feature = "testing"))]
+        let before = crate::runtime::left_out();
+        let ended = wait();
+        #[cfg(all(feature = "rate", feature = "testing"))]
+        self.retry.skip(crate::runtime::left_out() - before);
+        ended
     }
 
     fn longest_wait<R: Clock>(
@@ -126,7 +137,7 @@ impl CallState {
             Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
             reply => reply,
         };
-        let Some(change) = rate.replied(reply, epoch, runtime.now()) else {
+        let Some(change) = rate.replied(reply, epoch, shared_now(runtime)) else {
             return;
         };
         let operation = context.operation();

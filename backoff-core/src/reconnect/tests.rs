@@ -4,6 +4,8 @@ use super::*;
 use crate::{facts::fault::FaultKind, test_error::TestError};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+mod dies;
+mod hangs;
 mod opening;
 
 /// Why a connection was not opened. By itself it says that something may have been sent.

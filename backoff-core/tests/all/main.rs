@@ -57,6 +57,8 @@ mod resume;
 mod rooms;
 #[cfg(feature = "tokio")]
 mod runtimes;
+#[cfg(feature = "reconnect")]
+mod shared;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod signals;
 #[cfg(all(feature = "macros", feature = "tokio", feature = "tracing"))]

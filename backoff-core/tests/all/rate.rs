@@ -421,3 +421,33 @@ async fn calls_without_an_error_begin_within_the_last_second() {
     // After the first burst, about a tenth of the calls begin in a tenth of a second.
     assert!(most <= Some(120), "{most:?}");
 }
+
+/// A call that succeeds with its waits succeeds with the tool of tests too, and takes no real time.
+#[cfg(feature = "testing")]
+#[tokio::test]
+async fn instant_retries_leave_out_the_queue() {
+    use backoff_core::testing;
+    const LIMITED: Policy = Policy::exponential().max_attempts(8).jitter(Jitter::None);
+    let _instant = testing::instant();
+    let start = std::time::Instant::now();
+    for deadline in [60, 300] {
+        let rate: &'static Rate = Box::leak(Box::default());
+        let policy = LIMITED.deadline(Duration::from_secs(deadline)).rate(rate);
+        let refused = Cell::new(0);
+        let get = || {
+            refused.set(refused.get() + 1);
+            match refused.get() {
+                ..8 => Err(Refused::Throttled(None)),
+                _ => Ok(1),
+            }
+        };
+        // The waits are 1, 2, 4 … 64 s, and the queue.
+        let (ended, blocking) = (policy.retry(async || get()).await, {
+            refused.set(0);
+            policy.retry_blocking(get)
+        });
+        let succeeds = deadline == 300;
+        assert_eq!((ended.is_ok(), blocking.is_ok()), (succeeds, succeeds));
+    }
+    assert!(start.elapsed() < Duration::from_secs(60));
+}

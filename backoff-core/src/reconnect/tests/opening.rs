@@ -2,6 +2,7 @@
 
 use super::*;
 use std::sync::Arc;
+use tokio::time::Instant;
 
 /// Waits exactly 100 ms after each failed opening.
 const TENTH: Policy = Policy::constant(Duration::from_millis(100)).jitter(Jitter::None);
@@ -85,7 +86,7 @@ async fn in_the_pause_after_a_failed_opening_a_call_fails_at_once_and_opens_noth
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_grows_while_openings_keep_failing_and_a_success_begins_anew() {
+async fn the_pause_grows_while_openings_keep_failing_and_begins_anew_after_an_answer() {
     let server = Server::down();
     let source = Reconnect::new(|| server.open()).opening_backoff(DOUBLED);
     let call = |outcome: Result<(), Failure>| source.with(|()| async { outcome });
@@ -94,7 +95,9 @@ async fn the_pause_grows_while_openings_keep_failing_and_a_success_begins_anew()
         pass(pause).await;
     }
     server.set_down(false);
-    assert_eq!(call(Err(RESET)).await, Err(RESET));
+    for outcome in [Ok(()), Err(RESET)] {
+        assert_eq!(call(outcome.clone()).await, outcome);
+    }
     server.set_down(true);
     assert_eq!(call(Ok(())).await, Err(not_opened(100)));
     assert_eq!((source.opened(), source.failed()), (1, 5));
@@ -150,8 +153,8 @@ async fn told(pauses: Policy, has_reset: bool, callers: [u64; 4]) -> ([Told; 4],
 #[tokio::test(start_paused = true)]
 async fn after_a_reset_nobody_fails_with_an_opening_that_began_before() {
     let (told, counts) = told(PAUSES, true, [0, 300, 600, 1_001]).await;
-    // One of the others opens, and they wait for it.
-    let opened = || (Ok(42), 2_000);
+    // One of the others opens at the reset, and they wait for it.
+    let opened = || (Ok(42), 1_500);
     let failed = (Err(not_opened(0)), 1_000);
     assert_eq!(
         (told, counts),
@@ -254,4 +257,46 @@ async fn an_opening_that_is_cut_is_taken_over_by_the_next() {
     let (cut, next) = tokio::join!(cut, use_it());
     assert!(cut.is_err());
     assert_eq!((next, source.opened()), (Ok(42), 1));
+}
+
+/// A call makes as many attempts as with its waits, and opens as often.
+#[cfg(feature = "testing")]
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_a_test_leaves_out_counts_for_the_pause() {
+    async fn call() -> (Result<u32, Failure>, u32) {
+        let tried = AtomicU32::new(0);
+        let source = Reconnect::new(|| async {
+            match tried.fetch_add(1, Relaxed) {
+                0..3 => Err(REFUSED),
+                _ => Ok(()),
+            }
+        });
+        let source = source.opening_backoff(DOUBLED);
+        let call = || source.with(|()| async { Ok::<_, Failure>(42) });
+        let answer = POLICY.max_attempts(4).retry(call).await;
+        (answer, tried.load(Relaxed))
+    }
+    assert_eq!(call().await, (Ok(42), 4));
+    let began = Instant::now();
+    let _instant = crate::testing::instant();
+    assert_eq!(call().await, (Ok(42), 4));
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+/// The clock of a thread that left waits out is ahead of the clocks of the other threads.
+#[cfg(feature = "testing")]
+#[tokio::test(start_paused = true)]
+async fn the_clock_of_a_thread_that_is_ahead_holds_up_no_other_thread() {
+    let server = Server::down();
+    let source = Reconnect::new(|| server.open());
+    let call = || source.with(|()| async { Ok::<_, Failure>(42) });
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            crate::runtime::leave_out(Duration::from_secs(3_600));
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            assert!(runtime.unwrap().block_on(call()).is_err());
+        });
+    });
+    server.set_down(false);
+    assert_eq!(call().await, Ok(42));
 }
