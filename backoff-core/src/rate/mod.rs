@@ -81,6 +81,7 @@ struct Shared {
     /// that counted.
     flag: AtomicU32,
     state: Mutex<State>,
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
     name: Option<&'static str>,
 }
 
@@ -244,6 +245,7 @@ impl Rate {
                     rules: Rules::new(self.settle, self.pause),
                     line: Line::default(),
                 }),
+                #[cfg(any(feature = "metrics", feature = "tracing"))]
                 name: self.name,
             })
         })

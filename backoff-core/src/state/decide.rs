@@ -141,7 +141,6 @@ impl RetryState {
         let rate = Overrides::rate(overrides);
         let turn = Overrides::turn(overrides, retry);
         let mut next = match rate {
-            #[cfg(feature = "rate")]
             // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
             Some(rate) if kind == FaultKind::Throttled && rate.waiting() > 0 => Next::RATE,
             _ => match backoff(memory, kind, turn) {

@@ -3,9 +3,11 @@
 
 mod callers;
 
-use backoff_core::{Fault, Jitter, NotOpened, Policy, Reconnect, TimedOut};
+use crate::common::error::TestError;
+use backoff_core::{Budget, Fault, Jitter, NotOpened, Policy, Reconnect, TimedOut};
 use callers::{SECOND, draw, others_end, step};
 use std::rc::Rc;
+use tokio::time::sleep;
 
 #[derive(Debug, Fault)]
 enum Failure {
@@ -37,19 +39,100 @@ async fn operate() -> Result<(), Failure> {
     }
 }
 
+/// Enough that a fault of each kind is found; more seeds take long.
+const SEEDS: u64 = 40;
+
+const POLICY: Policy = Policy::exponential()
+    .max_backoff(SECOND)
+    .max_attempts(100)
+    .jitter(Jitter::None);
+
 #[test]
 fn a_connection() {
-    const POLICY: Policy = Policy::exponential()
-        .max_backoff(SECOND)
-        .max_attempts(100)
-        .jitter(Jitter::None);
-    for seed in 0..300 {
+    for seed in 0..SEEDS {
         others_end(
             seed,
             // An opening holds the others up for a second.
             |misbehaved| SECOND * (20 + misbehaved),
             Rc::new(Reconnect::new(open).opening_backoff(POLICY)),
             |source| async move { POLICY.retry(|| source.with(|()| operate())).await },
+        );
+    }
+}
+
+/// A service that refuses a quarter of the calls, some with a hint.
+async fn refuses() -> Result<(), TestError> {
+    step().await;
+    match draw(8) {
+        0 => Err(TestError::status(429)),
+        1 => Err(TestError {
+            hint: Some(SECOND * draw(20) as u32),
+            ..TestError::status(429)
+        }),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(feature = "rate")]
+#[test]
+fn a_rate() {
+    for seed in 0..SEEDS {
+        others_end(
+            seed,
+            // A call that is not polled leaves its slot to the next one.
+            |misbehaved| SECOND * (300 + 20 * misbehaved),
+            &*Box::leak(Box::<backoff_core::Rate>::default()),
+            |rate| async move {
+                let policy = POLICY.rate(rate);
+                match draw(4) {
+                    0 => policy.retry(|| policy.retry(refuses)).await,
+                    1 => policy.retry_blocking(|| Ok(())),
+                    _ => policy.retry(refuses).await,
+                }
+            },
+        );
+    }
+}
+
+/// Those who are dropped give their tokens back, so that the others have enough.
+#[test]
+fn a_budget() {
+    for seed in 0..SEEDS {
+        others_end(
+            seed,
+            |_| SECOND * 600,
+            &*Box::leak(Box::new(Budget::costs(1_000, 5, 5))),
+            |budget| async move { POLICY.retry(refuses).budget(budget).await },
+        );
+    }
+}
+
+/// The reads and writes belong to the resource, so that no caller makes one panic or hang.
+#[test]
+fn combined_changes() {
+    for seed in 0..SEEDS {
+        let takes = || sleep(SECOND / 50);
+        let combined = POLICY.combine(
+            move |_: u8| async move {
+                takes().await;
+                Ok::<_, TestError>(0_u32)
+            },
+            move |_: u8, _: u32| async move {
+                takes().await;
+                Ok::<_, TestError>(())
+            },
+        );
+        others_end(
+            seed,
+            |_| SECOND * 20,
+            Rc::new(combined),
+            |combined| async move {
+                step().await;
+                combined
+                    .update(0, |value: &mut u32| *value += 1)
+                    .await
+                    .map(drop)
+            },
         );
     }
 }
