@@ -49,7 +49,7 @@
 //! |---|---|
 //! | a function, async or blocking | the attribute [`macro@retry`]; the function keeps its signature |
 //! | a block that borrows what is around it | [`retry_block!`] |
-//! | a closure | [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_mut`], [`Policy::retry_blocking`] |
+//! | a closure | [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`] |
 //! | a read-modify-write | [`Policy::update`], which loses no update |
 //! | many changes of one resource in one process | `Policy::combine`: they become one read and one write |
 //! | until a value is as awaited | [`until`](drive::Retrying::until), also [several times in a row](drive::Retrying::consecutive) |

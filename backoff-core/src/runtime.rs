@@ -183,7 +183,6 @@ pub const fn nanos(wait: Duration) -> u64 {
 
 #[cfg(feature = "testing")]
 std::thread_local! {
-    /// The sum of the waits that [`testing::instant`](crate::testing::instant) left out on this thread.
     static LEFT_OUT: core::cell::Cell<Duration> = const { core::cell::Cell::new(Duration::ZERO) };
 }
 
@@ -192,16 +191,15 @@ std::thread_local! {
 /// time may be earlier than one that was read before on another thread.
 #[inline]
 pub(crate) fn shared_now(clock: &impl Clock) -> Duration {
-    let now = clock.now();
-    #[cfg(feature = "testing")]
-    let now = now.saturating_add(LEFT_OUT.get());
-    now
+    clock.now().saturating_add(left_out())
 }
 
-/// The waits that were left out on this thread.
-#[cfg(all(feature = "rate", feature = "testing"))]
+/// The waits that [`testing::instant`](crate::testing::instant) left out on this thread.
 pub(crate) fn left_out() -> Duration {
-    LEFT_OUT.get()
+    #[cfg(feature = "testing")]
+    return LEFT_OUT.get();
+    #[cfg(not(feature = "testing"))]
+    Duration::ZERO
 }
 
 /// Leaves a wait out on this thread: [`shared_now`] is ahead by so much from now on.

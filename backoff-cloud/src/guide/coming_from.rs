@@ -36,7 +36,7 @@
 //! | `.notify(\|error, wait\| ..)` | `.notify(\|event\| ..)`, which is also called at the end |
 //! | `.adjust(f)` | [`Fault::retry_after`](crate::Fault::retry_after) of the error, or `Verdict::after` in `when` |
 //! | `.sleep(s)` | `.runtime(r)` |
-//! | `.context(c)`, `RetryableWithContext` | [`retry_mut(async \|\| ..)`](crate::Policy::retry_mut), `#[retry]` with `&mut` arguments |
+//! | `.context(c)`, `RetryableWithContext` | `retry_block!`, `#[retry]` with `&mut` arguments |
 //! | `#[backon(backoff = .., when = ..)]` | `#[retry(policy = .., when = ..)]` |
 //!
 //! ```ignore

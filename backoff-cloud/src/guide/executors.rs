@@ -108,8 +108,7 @@
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
 //! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`, `combine`
-//! and a layer of tower have the method `.runtime(..)` too. `retry_mut` has no such method: write
-//! `retry_block!` with the key `runtime`. `Reconnect` and the feature `http` need tokio.
+//! and a layer of tower have the method `.runtime(..)` too. `Reconnect` and the feature `http` need tokio.
 //!
 //! # Threads
 //!

@@ -7,7 +7,7 @@ use crate::{
     judge::{Ruled, Ruling, kind_of},
     observe::{self, Happened, Record},
     rate::{Left, Queued, Rate, Reply, wait_blocking},
-    runtime::{BlockingSleep, Clock, Sleep, nanos, shared_now},
+    runtime::{BlockingSleep, Clock, Sleep, left_out, nanos, shared_now},
 };
 use core::{
     task::{Context, Poll, ready},
@@ -52,7 +52,8 @@ impl CallState {
         context: CallContext<'_>,
         runtime: &R,
     ) -> Option<Queued<R::Sleep>> {
-        let limit = self.longest_wait(max_wait, &context, runtime);
+        let limit = self.remaining(&context, runtime);
+        let limit = limit.min(max_wait.unwrap_or(Duration::MAX));
         let entered = Queued::enter(rate, shared_now(runtime), limit, max_wait.is_some());
         entered.map(|epoch| self.goes(Some(epoch), runtime)).err()
     }
@@ -66,7 +67,10 @@ impl CallState {
         runtime: &R,
         cx: &mut Context<'_>,
     ) -> Poll<Option<TimedOut>> {
-        let turn = ready!(self.skips(|| queued.poll(runtime, cx)));
+        let before = left_out();
+        let turn = queued.poll(runtime, cx);
+        self.retry.skip(left_out() - before);
+        let turn = ready!(turn);
         Poll::Ready(turn.map(|epoch| self.goes(epoch, runtime)).err())
     }
 
@@ -81,30 +85,12 @@ impl CallState {
         context: &CallContext<'_>,
         runtime: &R,
     ) -> Result<(), Left> {
-        let limit = self.longest_wait(max_wait, context, runtime);
-        let expires = max_wait.is_some();
-        let turn = self.skips(|| wait_blocking(rate, runtime, limit, expires, stopped));
+        let limit = self.remaining(context, runtime);
+        let limit = limit.min(max_wait.unwrap_or(Duration::MAX));
+        let before = left_out();
+        let turn = wait_blocking(rate, runtime, limit, max_wait.is_some(), stopped);
+        self.retry.skip(left_out() - before);
         turn.map(|epoch| self.goes(epoch, runtime))
-    }
-
-    /// Waits by this function. What `testing::instant` leaves out counts as time that has passed.
-    fn skips<T>(&mut self, wait: impl FnOnce() -> T) -> T {
-        #[cfg(all(feature = "rate", feature = "testing"))]
-        let before = crate::runtime::left_out();
-        let ended = wait();
-        #[cfg(all(feature = "rate", feature = "testing"))]
-        self.retry.skip(crate::runtime::left_out() - before);
-        ended
-    }
-
-    fn longest_wait<R: Clock>(
-        &self,
-        max_wait: Option<Duration>,
-        context: &CallContext<'_>,
-        runtime: &R,
-    ) -> Duration {
-        let rest = self.remaining(context, runtime);
-        rest.min(max_wait.unwrap_or(Duration::MAX))
     }
 
     /// The attempt begins. The rate counts the attempt if there is a number of the last refusal.

@@ -35,8 +35,8 @@ impl Policy {
     /// Retries an async operation. The returned future gives the operation's own `Result`. The methods of
     /// [`Retrying`] configure the call before the `.await`.
     ///
-    /// For a closure whose future borrows a value mutably, such as a client with `&mut self`, use
-    /// [`retry_mut`](Self::retry_mut).
+    /// A closure whose future borrows a value mutably, such as a client with `&mut self`, does not compile here: write
+    /// `retry_block!` or the attribute `#[retry]`.
     ///
     /// If the operation itself retries, the calls multiply: see [retries inside
     /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).

@@ -25,7 +25,6 @@ pub(crate) mod handler;
 pub(crate) mod judges;
 pub(crate) mod limit;
 #[cfg(feature = "tokio")]
-mod mutable;
 mod opaque;
 pub(crate) mod operation;
 pub(crate) mod plan;

@@ -24,11 +24,10 @@ use core::{
         AtomicU32,
         Ordering::{Acquire, Release},
     },
-    task::Waker,
     time::Duration,
 };
-use line::{Line, Ticket};
-use rules::{LATENESS, Rules, SETTLE};
+use line::Line;
+use rules::{Rules, SETTLE};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
@@ -123,7 +122,7 @@ impl Shared {
         rules.waits(line.len() > 0);
         let woken = line.first(rules.turn());
         let on = if rules.is_on() { ON } else { 0 };
-        self.flag.store(on | u32::from(rules.epoch()), Release);
+        self.flag.store(on | u32::from(rules.epoch), Release);
         let warning = rules.warning.take();
         drop(state);
         #[cfg(feature = "tracing")]
@@ -135,26 +134,6 @@ impl Shared {
             waker.wake();
         }
         value
-    }
-
-    /// A call in the queue asks whether its attempt may begin. The first goes at its turn; a slot that nobody has
-    /// taken for a while is taken by the next call that asks. Returns the number of the last refusal, or how long
-    /// the call waits before it asks again, unless `waker` is woken before.
-    fn asks(&self, ticket: Ticket, clock: Duration, waker: &Waker) -> Result<u8, Duration> {
-        let waker = waker.clone();
-        let (asked, _dropped) = self.change(Some(clock), |State { rules, line }| {
-            let (before, turn, now) = (line.before(ticket), rules.turn(), rules.now());
-            let is_missed = !rules.is_on() || turn.saturating_add(LATENESS) <= now;
-            if turn <= now && (before == 0 || is_missed) {
-                let passed = (before > 0 && rules.is_on()).then(|| line.passes());
-                rules.goes(true);
-                return (Ok(rules.epoch()), [passed.flatten(), line.leave(ticket)]);
-            }
-            let at = rules.asks_at(before);
-            let wait = Duration::from_nanos(at.saturating_sub(now));
-            (Err(wait), [line.listens(ticket, waker, at), None])
-        });
-        asked
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) struct Rules {
     /// The last refusal that counted, or the opening after it.
     cut: u64,
     /// Counts the cuts. A call remembers the number from its beginning.
-    epoch: u8,
+    pub(super) epoch: u8,
     /// The rate that was admitted last.
     admitted: f64,
     /// The admitted calls, and since when they are counted.
@@ -96,7 +96,7 @@ pub(super) struct Rules {
     /// When the rate is switched off.
     until: u64,
     /// The latest time, and the difference to the clock: if the clock goes back, the time continues from there.
-    now: u64,
+    pub(super) now: u64,
     behind: u64,
     /// Of the last closing: when it began, at which rate, the seconds between two probes, how many calls were
     /// refused in a row, the earliest end of a pause that a refusal named, and whether the way was off before.
@@ -138,14 +138,6 @@ impl Rules {
 
     pub(super) fn is_on(&self) -> bool {
         self.way != Way::Off && self.now < self.until
-    }
-
-    pub(super) const fn now(&self) -> u64 {
-        self.now
-    }
-
-    pub(super) const fn epoch(&self) -> u8 {
-        self.epoch
     }
 
     /// The rate of the calls that go now, a second; nothing while off.

@@ -1,6 +1,6 @@
 //! Who goes, who is woken, and who holds a timer. The clock is moved by hand.
 
-use super::*;
+use super::{rules::LATENESS, *};
 use crate::{
     TimedOut,
     runtime::{Clock, Sleep},
@@ -9,7 +9,7 @@ use core::{
     future::Future,
     pin::Pin,
     sync::atomic::Ordering::SeqCst,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -239,7 +239,7 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let calls = queue(&rate, &hand, Duration::MAX, 2);
     let turn = || rate.shared().lock().rules.turn();
     let far = turn();
-    let epoch = rate.shared().lock().rules.epoch();
+    let epoch = rate.shared().lock().rules.epoch;
     let change = rate.replied(Reply::Admitted, epoch, hand.now());
     assert!(matches!(change, Some(RateChange::Opened { .. })));
     assert_eq!([0, 1].map(|n| calls[n].woken()), [1, 0]);
@@ -290,7 +290,7 @@ fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
     for tenth in 1..=20 {
         hand.now.set(Duration::from_millis(tenth * 100));
         // Refused again and again, so that no turn comes.
-        let epoch = rate.shared().lock().rules.epoch();
+        let epoch = rate.shared().lock().rules.epoch;
         rate.replied(Reply::Refused { hint: 200 * SECOND }, epoch, hand.now());
         let before = calls.len();
         calls.retain_mut(|call| {

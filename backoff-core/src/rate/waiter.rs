@@ -1,6 +1,10 @@
 //! A call that waits in the queue, async and blocking.
 
-use super::{Rate, Shared, State, line::Ticket, rules::UNQUEUED};
+use super::{
+    Rate, Shared, State,
+    line::Ticket,
+    rules::{LATENESS, UNQUEUED},
+};
 use crate::{
     delay::draw::uniform,
     facts::fault::TimedOut,
@@ -46,9 +50,9 @@ impl Waiter {
         }
         let shared = rate.shared();
         let joined = shared.change(Some(clock), |State { rules, line }| {
-            if line.len() == 0 && rules.turn() <= rules.now() {
+            if line.len() == 0 && rules.turn() <= rules.now {
                 rules.goes(false);
-                return Ok(rules.epoch());
+                return Ok(rules.epoch);
             }
             rules.joins(line.len(), limit);
             Err(line.join())
@@ -74,7 +78,8 @@ impl Waiter {
         })
     }
 
-    /// Asks whether the attempt may begin: the answer is the number of the last refusal; nothing for an attempt
+    /// Asks whether the attempt may begin. The first in the queue goes at its turn; a slot that nobody has taken for a
+    /// while is taken by the next call that asks. The answer is the number of the last refusal; nothing for an attempt
     /// that begins out of turn; or that the time is over. Otherwise returns how long the call waits.
     fn ask(
         &self,
@@ -91,14 +96,25 @@ impl Waiter {
             self.shared.change(None, warns);
             return Break(Ok(None));
         }
-        match self.shared.asks(self.ticket, now, waker) {
-            Ok(epoch) => {
-                #[cfg(feature = "metrics")]
-                self.shared.show_wait(stood);
-                Break(Ok(Some(epoch)))
+        let waker = waker.clone();
+        let (asked, _dropped) = self.shared.change(Some(now), |State { rules, line }| {
+            let (before, turn, now) = (line.before(self.ticket), rules.turn(), rules.now);
+            let is_missed = !rules.is_on() || turn.saturating_add(LATENESS) <= now;
+            if turn <= now && (before == 0 || is_missed) {
+                let passed = (before > 0 && rules.is_on()).then(|| line.passes());
+                rules.goes(true);
+                let left = line.leave(self.ticket);
+                return (Break(Ok(Some(rules.epoch))), [passed.flatten(), left]);
             }
-            Err(wait) => Continue(wait.min(rest)),
+            let at = rules.asks_at(before);
+            let wait = Duration::from_nanos(at.saturating_sub(now)).min(rest);
+            (Continue(wait), [line.listens(self.ticket, waker, at), None])
+        });
+        #[cfg(feature = "metrics")]
+        if asked.is_break() {
+            self.shared.show_wait(stood);
         }
+        asked
     }
 }
 

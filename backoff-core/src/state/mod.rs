@@ -119,7 +119,6 @@ impl RetryState {
     }
 
     /// Counts a wait that a test leaves out: the deadline comes as early as after the wait.
-    #[cfg(feature = "testing")]
     pub(crate) fn skip(&mut self, wait: Duration) {
         self.packed.start_earlier(reading(wait));
     }

@@ -124,7 +124,6 @@ impl Packed {
     }
 
     /// Moves the start back by so many nanoseconds, if the start was timed.
-    #[cfg(feature = "testing")]
     pub(super) fn start_earlier(&mut self, by: u64) {
         if self.is_timed() {
             self.set_started(number(self.started).wrapping_sub(by));

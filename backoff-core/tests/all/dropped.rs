@@ -233,37 +233,3 @@ fn every_way_to_name_a_policy_or_a_budget_gives_the_tokens_back() {
     assert!(catch_unwind(|| panicking(&Time::default())).is_err());
     assert_eq!(BUDGET.tokens(), 500.0);
 }
-
-/// The short loop of `retry_mut`, which has no settings.
-#[tokio::test(start_paused = true)]
-async fn a_call_of_a_mutable_closure_that_is_dropped_does_nothing_more() {
-    static BUDGET: Budget = Budget::aws();
-    const PAID: Policy = PLAIN.max_attempts(8).budget(&BUDGET);
-    struct Dropped<'a>(&'a Cell<u32>);
-    impl Drop for Dropped<'_> {
-        fn drop(&mut self) {
-            self.0.set(self.0.get() + 1);
-        }
-    }
-    let (begun, dropped) = (Cell::new(0), Cell::new(0));
-    // In the first attempt, in the first wait, in the second attempt.
-    for (half_seconds, attempts) in [(1, 1), (3, 1), (5, 2)] {
-        let mut calls = 0;
-        let call = PAID.retry_mut(async || {
-            calls += 1;
-            begun.set(calls);
-            let _dropped = Dropped(&dropped);
-            tokio::time::sleep(SECOND).await;
-            Err::<(), _>(BUSY)
-        });
-        assert!(
-            tokio::time::timeout(half_seconds * HALF, call)
-                .await
-                .is_err()
-        );
-        tokio::time::sleep(100 * SECOND).await;
-        assert_eq!((begun.get(), dropped.take()), (attempts, attempts));
-    }
-    // Only the third call has made a retry.
-    assert_eq!(BUDGET.tokens(), 486.0);
-}

@@ -36,6 +36,8 @@ fn logs<'a>(
     })
 }
 
+const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer than they may, because the service \
+     refuses calls";
 const WAITS: &str = "INFO attempt failed, waiting before the next attempt=1 delay=1.0";
 
 #[test]
@@ -102,13 +104,19 @@ fn what_is_kept_from_being_retried_is_a_warning_and_what_waits_has_an_end() {
             "no turn in time",
             closed.max_wait(HALF),
             &[gives(200)],
-            &["WARN gave up before the first attempt attempts=0 reason=rate"],
+            &[
+                TOO_LONG,
+                "WARN gave up before the first attempt attempts=0 reason=rate",
+            ],
         ),
         (
             "no turn within the timeout",
             closed.timeout(HALF),
             &[gives(200)],
-            &["WARN gave up before the first attempt attempts=0 reason=rate"],
+            &[
+                TOO_LONG,
+                "WARN gave up before the first attempt attempts=0 reason=rate",
+            ],
         ),
         (
             "a signal before the first turn",
@@ -122,7 +130,7 @@ fn what_is_kept_from_being_retried_is_a_warning_and_what_waits_has_an_end() {
             &[fails(TOO_FAST), gives(200)],
             &[
                 "INFO attempt failed, waiting before the next attempt=1 delay=1.25",
-                "DEBUG calls go at 0.4 a second",
+                "DEBUG calls go at 0.2 a second",
                 "INFO succeeded after retries attempts=2",
             ],
         ),
@@ -165,5 +173,20 @@ fn retries_that_a_test_has_switched_off_are_a_warning() {
         let short: Vec<_> = log.iter().map(|line| shortened(line)).collect();
         let expected = ["WARN gave up attempts=1 reason=switched_off"];
         assert_eq!(short, expected, "{form}");
+    }
+}
+
+#[test]
+fn an_attempt_that_begins_out_of_turn_is_a_warning() {
+    for (form, log) in logs(&call(PLAIN).rate(SECOND).deadline(HALF), &[gives(200)]) {
+        let said = match form.contains("rate of the call") {
+            true => "WARN gave up before the first attempt attempts=0 reason=rate",
+            false => "WARN attempts begin at their deadline without a turn",
+        };
+        assert_eq!(log[0], TOO_LONG, "{form}");
+        assert!(
+            log.len() == 2 && log[1].starts_with(said),
+            "{form}: {log:?}"
+        );
     }
 }

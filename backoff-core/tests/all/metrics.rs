@@ -326,20 +326,6 @@ fn a_rate_with_a_name_shows_itself() {
     assert_eq!(value("limit"), 0.85);
 }
 
-#[test]
-fn a_mutable_closure_records_the_same() {
-    let mut left = 2;
-    let call = POLICY.retry_mut(async || {
-        tokio::time::sleep(SECOND).await;
-        if left == 0 {
-            return Ok(());
-        }
-        left -= 1;
-        Err(Talkative)
-    });
-    assert_eq!(recorded(call), (Ok(()), RECOVERED.told()));
-}
-
 type Combined<R> = many::Combining<u8, u32, (), TestError, R>;
 
 /// Combined changes of a number; each read takes a second, and these fail.

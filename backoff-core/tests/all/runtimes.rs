@@ -65,7 +65,6 @@ fn a_call_without_a_runtime_says_what_to_write() {
     let said = [
         first,
         panic_of(|| assert!(poll_once(POLICY.retry(|| ready(Err::<(), _>(late())))))),
-        panic_of(|| assert!(poll_once(POLICY.retry_mut(async || Err::<(), _>(late()))))),
         panic_of(|| {
             let hangs = POLICY.retry(pending::<Result<(), TimedOut>>);
             poll_once(hangs.attempt_timeout(SECOND));

@@ -27,7 +27,7 @@ impl Calls {
     fn begin(&mut self, now: u64) -> u8 {
         self.rules.at(at(now));
         self.rules.goes(true);
-        self.rules.epoch()
+        self.rules.epoch
     }
 
     fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
@@ -293,13 +293,13 @@ fn the_gap_between_two_probes_is_not_quiet() {
         assert!(calls.rules.is_on());
         calls.call(now, REFUSED);
     }
-    assert_eq!(calls.turn() - calls.rules.now(), 64 * SECOND);
+    assert_eq!(calls.turn() - calls.rules.now, 64 * SECOND);
 }
 
 #[test]
 fn a_late_timer_does_not_move_the_next_turn() {
     let mut calls = Calls::open();
-    let (now, turn) = (calls.rules.now(), calls.turn());
+    let (now, turn) = (calls.rules.now, calls.turn());
     assert!(turn > now);
     calls.begin(turn + 5 * MS);
     let step = calls.turn() - turn;
@@ -316,19 +316,19 @@ fn a_late_timer_does_not_move_the_next_turn() {
 #[test]
 fn a_clock_that_goes_back_stands_until_it_runs_again() {
     let mut calls = Calls::closed();
-    let now = calls.rules.now();
+    let now = calls.rules.now;
     // Ten seconds back: the time goes on evenly from there.
     calls.rules.at(at(0));
-    assert_eq!(calls.rules.now(), now);
+    assert_eq!(calls.rules.now, now);
     calls.rules.at(at(50 * MS));
-    assert_eq!(calls.rules.now(), now);
+    assert_eq!(calls.rules.now, now);
     calls.rules.at(at(SECOND + MS));
-    assert_eq!(calls.rules.now(), SECOND + MS);
+    assert_eq!(calls.rules.now, SECOND + MS);
     let ahead = 20 * SECOND;
     calls.rules.at(at(ahead));
     calls.rules.at(at(SECOND));
     calls.rules.at(at(3 * SECOND));
-    assert_eq!(calls.rules.now(), ahead + 2 * SECOND);
+    assert_eq!(calls.rules.now, ahead + 2 * SECOND);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn readings_of_two_threads_out_of_order_do_not_add_up() {
         calls.rules.at(at(n * MS + MS));
         calls.rules.at(at(n * MS));
     }
-    assert_eq!(calls.rules.now(), SECOND);
+    assert_eq!(calls.rules.now, SECOND);
 }
 
 #[test]
@@ -412,8 +412,8 @@ proptest! {
         for step in steps {
             match step {
                 Step::Passes(nanos) => now += nanos,
-                Step::Begins if rules.turn() <= rules.now() => {
-                    running.push(rules.epoch());
+                Step::Begins if rules.turn() <= rules.now => {
+                    running.push(rules.epoch);
                     rules.goes(true);
                 }
                 Step::Ends(at, reply) if !running.is_empty() => {

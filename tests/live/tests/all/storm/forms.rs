@@ -2,7 +2,7 @@
 
 use crate::server::builder;
 use backoff_cloud::http::{self, ApiError};
-use backoff_core::{Event, Policy, RetryError, StopReason, Verdict, retry, retry_block};
+use backoff_core::{Event, Policy, RetryError, StopReason, retry, retry_block};
 use serde::Deserialize;
 use serde_json::Value;
 use std::{net::SocketAddr, sync::Mutex, time::Duration};
@@ -16,7 +16,6 @@ const PATIENCE: Duration = Duration::from_millis(60);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Form {
     Function,
-    Mutable,
     Attribute,
     Block,
     Blocking,
@@ -27,9 +26,8 @@ pub(crate) enum Form {
 }
 
 /// Each form, and whether it is an update.
-pub(crate) const FORMS: [(Form, bool); 9] = [
+pub(crate) const FORMS: [(Form, bool); 8] = [
     (Form::Function, false),
-    (Form::Mutable, false),
     (Form::Attribute, false),
     (Form::Block, false),
     (Form::Blocking, false),
@@ -137,7 +135,7 @@ impl Form {
                 let update = policy.update(get, always, put).version(|read| read.0);
                 reason(update.attempt_timeout(LIMIT).reported().await)
             }
-            Form::Mutable | Form::Blocking | Form::BlockingUpdate => {
+            Form::Blocking | Form::BlockingUpdate => {
                 let (client, runtime) = (client.clone(), Handle::current());
                 let call = move || self.call_on_a_thread(&client, &runtime, policy, number);
                 let done = tokio::task::spawn_blocking(call).await;
@@ -146,25 +144,12 @@ impl Form {
         }
     }
 
-    /// The future of an async closure is not known to be `Send`, and a blocking call would block others.
+    /// A blocking call would block others.
     fn call_on_a_thread(self, client: &Client, on: &Handle, policy: Policy, number: u32) -> Ended {
         let post = || on.block_on(client.post(number));
         let read = || on.block_on(client.read(number));
         let write = |read| on.block_on(client.write(number, read));
         match self {
-            Form::Mutable => {
-                let mut calls = 0;
-                let call = policy.retry_mut(async || {
-                    calls += 1;
-                    client.post(number).await
-                });
-                let error = on.block_on(call).err()?;
-                Some(match policy.judge(&error) {
-                    Verdict::MaybeApplied => StopReason::MaybeApplied,
-                    Verdict::Retry { .. } => StopReason::Attempts,
-                    _ => StopReason::Permanent,
-                })
-            }
             Form::BlockingUpdate => reason(policy.blocking_update(read, add, write).reported()),
             _ => reason(policy.blocking(post).reported()),
         }
