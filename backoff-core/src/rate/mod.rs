@@ -189,8 +189,16 @@ impl Rate {
     ///
     /// static GITHUB: Rate = Rate::new().pause_after_refusal(Duration::from_secs(60));
     /// ```
+    ///
+    /// # Panics
+    /// If `pause` is longer than an hour. In a constant, the panic is a compile error.
     #[must_use]
+    #[track_caller]
     pub const fn pause_after_refusal(mut self, pause: Duration) -> Self {
+        assert!(
+            pause.as_secs() <= 3_600,
+            "a rate pauses for at most an hour: write `Duration::from_secs(60)`"
+        );
         self.pause = nanos(pause);
         self
     }

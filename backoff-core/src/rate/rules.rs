@@ -48,8 +48,8 @@ const BLOCKED: &str = "calls wait for more than a minute, or for longer than the
 pub(super) const UNQUEUED: &str = "attempts begin at their deadline without a turn, because no error can be made when \
      the time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
      key `rate`";
-const CROWDED: &str = "the service admits less than a tenth of the calls that it admitted before: every process that \
-     uses this quota needs a `Rate`";
+const CROWDED: &str = "the service admits less than a tenth of the calls that it admitted before its first 429: if \
+     other processes use this quota, give each of them a `Rate`";
 
 /// How an attempt ended, for its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
