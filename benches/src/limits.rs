@@ -122,6 +122,11 @@ const PLAIN: &[Limit] = &[
     ), // reached: 10,293
 ];
 
+/// With the feature `metrics` and no recorder.
+const WITH_METRICS: &[Limit] = &[
+    limit("bytes", ATTRIBUTE, "const policy", 144.0),
+];
+
 /// With the feature `rate`: before each attempt and after it, a call looks whether it has a rate.
 const WITH_RATE: &[Limit] = &[
     limit("success", ATTRIBUTE, "in place", 78.0),

@@ -6,7 +6,7 @@ use crate::common::{
     time::Time,
 };
 use backoff_core::{Budget, Event, Policy, retry};
-use std::{cell::Cell, future::ready, panic::catch_unwind, pin::Pin, time::Duration};
+use std::{future::ready, panic::catch_unwind, pin::Pin, time::Duration};
 
 const HALF: Duration = Duration::from_millis(500);
 
