@@ -1,6 +1,7 @@
 //! Calls that share a rate, against services that allow so many calls a second, in virtual time.
 
-use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, TimedOut};
+use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, TimedOut, Tokio};
+use rand::{SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
@@ -77,7 +78,10 @@ impl Bucket {
     }
 }
 
-const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(3_600));
+/// Without jitter, so that no verdict depends on chance.
+const POLICY: Policy = Policy::exponential()
+    .jitter(Jitter::None)
+    .deadline(Duration::from_secs(3_600));
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_goes_at_the_rate_that_the_service_allows() {
@@ -87,16 +91,18 @@ async fn a_batch_goes_at_the_rate_that_the_service_allows() {
         let (bucket, left) = (Bucket::new(f64::from(limit)), Rc::new(Cell::new(0..jobs)));
         let start = Instant::now();
         let workers = LocalSet::new();
-        for _ in 0..100 {
+        for worker in 0..100 {
             let (bucket, jobs) = (bucket.clone(), left.clone());
             workers.spawn_local(async move {
-                let policy = POLICY.rate(rate);
+                let policy = POLICY.jitter(Jitter::Full).rate(rate);
+                let runtime = (Tokio, RefCell::new(SmallRng::seed_from_u64(worker)));
                 loop {
                     let mut left = jobs.take();
                     let next = left.next();
                     jobs.set(left);
                     let Some(job) = next else { break };
-                    policy.retry(|| bucket.call(job)).await.unwrap();
+                    let call = policy.retry(|| bucket.call(job)).runtime(&runtime);
+                    call.await.unwrap();
                 }
             });
         }
@@ -388,7 +394,7 @@ async fn calls_without_an_error_begin_within_the_last_second() {
         }
     }
     let deadline = Duration::from_secs(10);
-    let policy = Policy::exponential().deadline(deadline).rate(&RATE);
+    let policy = POLICY.deadline(deadline).rate(&RATE);
     let (bucket, begun) = (Bucket::new(50.0), Rc::new(RefCell::new(Vec::new())));
     let start = Instant::now();
     let calls = LocalSet::new();
