@@ -18,7 +18,10 @@ use core::{
     task::Poll,
     time::Duration,
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tokio::sync::Notify;
 
 #[cfg(test)]
@@ -122,9 +125,13 @@ const PAUSES: Policy = Policy::exponential()
 /// taken, or an aborted task. A plain `tokio::time::timeout` around a call drops the attempt like a
 /// caller, and `Reconnect` cannot distinguish the two. So if a server can hang, use a timeout of this
 /// crate or the client's own timeout, whose error says "timed out", or call [`reset`](Self::reset).
+#[repr(C)]
 pub struct Reconnect<C, O, OpenError> {
-    open: O,
     current: Mutex<Current<C, OpenError>>,
+    open: O,
+    /// Whether the server has not yet answered a call on the newest connection. Outside the lock, so that a
+    /// success on an older connection needs no second lock.
+    is_new: AtomicBool,
     /// Wakes the callers who wait for a connection.
     changed: Notify,
     least_age: Duration,
@@ -149,11 +156,9 @@ struct Current<C, OpenError> {
 
 #[derive(Clone)]
 struct Connection<C> {
-    connection: C,
     /// The number of its opening.
     number: u64,
-    /// Whether the server has answered a call on it.
-    has_answered: bool,
+    connection: C,
 }
 
 /// An opening that has ended.
@@ -201,6 +206,7 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
                 opening: None,
                 last: None,
             }),
+            is_new: AtomicBool::new(false),
             changed: Notify::const_new(),
             least_age: LEAST_AGE,
             pauses: PAUSES,
@@ -287,7 +293,7 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         if let (Some(connection), Some(last)) = (connection, last)
             && connection.number == number
         {
-            connection.has_answered = true;
+            self.is_new.store(false, Relaxed);
             last.works();
         }
     }
@@ -334,23 +340,21 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         E: Fault + FromNotOpened<OpenError>,
     {
         // The rare case is boxed, so that the future of the common case is small.
-        let Connection {
-            connection,
-            number,
-            has_answered,
-        } = match self.found() {
-            Some(found) => found,
-            None => match Box::pin(self.get()).await {
+        let Connection { number, connection } = if let Some(found) = self.found() {
+            found
+        } else {
+            match Box::pin(self.get()).await {
                 Ok(found) => found,
                 Err(error) => return Err(E::from_not_opened(error)),
-            },
+            }
         };
         let in_use = InUse(self, number);
         let outcome = operation(connection).await;
+        let InUse(_, number) = in_use;
         mem::forget(in_use);
         match &outcome {
             Err(error) if error.must_reconnect() => self.failed_on(number, error),
-            _ if !has_answered => self.answered(number),
+            _ if self.is_new.load(Relaxed) => self.answered(number),
             _ => {}
         }
         outcome
@@ -435,14 +439,11 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         let is_shared = number > current.outdated && current.connection.is_none();
         Some(match opened {
             Ok(connection) => {
-                let connection = Connection {
-                    connection,
-                    number,
-                    has_answered: false,
-                };
+                let connection = Connection { connection, number };
                 current.opened += 1;
                 if is_shared {
                     current.connection = Some(connection.clone());
+                    self.is_new.store(true, Relaxed);
                     self.ended(None, &mut current);
                 }
                 Ok(connection)
