@@ -228,15 +228,11 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         if delivery.is_none() {
             self.answered(number);
         }
-        let is_broken = delivery == Some(Delivery::MaybeSent);
-        self.lost(
-            number,
-            if is_broken {
-                Duration::ZERO
-            } else {
-                self.least_age
-            },
-        );
+        let least_age = match delivery {
+            Some(Delivery::MaybeSent) => Duration::ZERO,
+            _ => self.least_age,
+        };
+        self.lost(number, least_age);
     }
 
     /// The server has answered a call on the connection with this number.
