@@ -8,7 +8,7 @@ use crate::{
         not_opened::{FromNotOpened, NotOpened},
     },
     policy::Policy,
-    runtime::{Random, Sleep, Tokio, shared_now},
+    runtime::{Sleep, Tokio},
 };
 use core::{
     fmt,
@@ -18,21 +18,22 @@ use core::{
     task::Poll,
     time::Duration,
 };
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use tokio::sync::Notify;
 
+mod current;
 #[cfg(test)]
 mod tests;
+
+use current::{Connection, Current, Look};
 
 /// How long a connection is kept although its server sends clients to another server. We chose the
 /// value: ten new connections a second are no burden, and a delay of a tenth of a second is not
 /// noticeable.
 const LEAST_AGE: Duration = Duration::from_millis(100);
-
-/// How long callers wait for an opening before one of them begins another opening, and how long a
-/// connection lives until the pauses begin anew. We chose the value: so the promise of about one opening
-/// a second holds in both cases.
-const SECOND: Duration = Duration::from_secs(1);
 
 /// The pauses between openings. We chose the values; the page of [`Reconnect`] gives the reasons.
 const PAUSES: Policy = Policy::exponential()
@@ -94,25 +95,40 @@ const PAUSES: Policy = Policy::exponential()
 /// caller whose attempt fails with an opening gets a clone of this error. If the error cannot be
 /// cloned, put it into an `Arc`.
 ///
-/// While one caller opens a connection, the other callers wait for the result, and a failure is the
-/// result for all of them: if a server hangs, no caller queues behind the timeouts of others. So give
-/// the opening a time limit of its own, well below the time limit of an attempt: an opening that is cut
-/// together with its attempt is not a result for the other callers, and the next caller begins a new
-/// opening.
-///
 /// After a failed opening there is a pause without openings. During the pause, a call fails at once
 /// with a clone of the last error, and the rest of the pause is the error's hint
 /// ([`Fault::retry_after`]). A policy follows the hint: the next attempt begins when the pause is over.
-/// `with` itself never waits for the end of a pause. However many tasks call, a server that is down
-/// gets about one opening a second.
+/// However many tasks call, a server that is down gets about one opening a second.
 ///
 /// A pause is 10 to 20 ms after the first failure, half as much again after each further failure in a
-/// row, and 0.5 to 1 s in the end. After a successful opening, or after [`reset`](Self::reset), the
-/// pauses begin again with the first. The first pause is short, because a failover often takes less
-/// than a second. The pauses grow slowly for the same reason: when the new server is ready, the rest of
-/// the pause is on average a quarter of the time that the failover took. A pause is partly random, so
-/// that the clients of one server do not come back together. [`opening_backoff`](Self::opening_backoff)
-/// sets other pauses.
+/// row, and 0.5 to 1 s in the end. The first pause is short, because a failover often takes less than a
+/// second. The pauses grow slowly for the same reason: when the new server is ready, the rest of the
+/// pause is on average a quarter of the time that the failover took. A pause is partly random, so that
+/// the clients of one server do not come back together. [`opening_backoff`](Self::opening_backoff) sets
+/// other pauses.
+///
+/// A connection can also open and then break before the server answers a call: for example, a proxy
+/// accepts connections for a server that is down. Such an opening counts like a failed one, and its
+/// pause begins when the connection was opened. But no opening failed, so there is no error of opening
+/// to return: a call waits inside `with` for the rest of the pause, and then opens a connection. The
+/// pauses begin again with the first after [`reset`](Self::reset), and when a connection works: the
+/// server has answered a call on it, or it has lived for a second. If a connection that works breaks, the
+/// next call opens another one at once.
+///
+/// # Openings that hang
+///
+/// While one caller opens a connection, the other callers wait for the result, and a failure is the
+/// result for all of them: if a server hangs, no caller queues behind the timeouts of others. If there is
+/// no result after a second, one of the waiting callers begins another opening, and so on: the server may
+/// hang, or the caller who opens keeps its future and does not poll it, as a branch of a `select!` loop
+/// may do. So a server that hangs gets one opening a second, and no caller holds the others up for longer
+/// than a second. All callers, also those who are opening, use the connection that is opened first.
+/// An opening that its caller drops, or that panics, is not a result for the other callers: the next
+/// caller begins a new opening at once. [`reset`](Self::reset) has the same effect.
+///
+/// Each caller whose own opening hangs waits until some caller has opened a connection. So give the
+/// opening a time limit of its own, well below the time limit of an attempt: the error of an opening that
+/// is cut says that nothing was sent, and the error of an attempt that is cut does not say so.
 ///
 /// # Dropped attempts
 ///
@@ -122,69 +138,18 @@ const PAUSES: Policy = Policy::exponential()
 /// taken, or an aborted task. A plain `tokio::time::timeout` around a call drops the attempt like a
 /// caller, and `Reconnect` cannot distinguish the two. So if a server can hang, use a timeout of this
 /// crate or the client's own timeout, whose error says "timed out", or call [`reset`](Self::reset).
+// The lock comes first, which saves two instructions of each call.
+#[repr(C)]
 pub struct Reconnect<C, O, OpenError> {
-    open: O,
     current: Mutex<Current<C, OpenError>>,
+    open: O,
+    /// Whether the server has not answered a call on the newest connection yet. Outside the lock, so that
+    /// a success needs the lock once.
+    is_new: AtomicBool,
     /// Wakes the callers who wait for a connection.
     changed: Notify,
     least_age: Duration,
     pauses: Policy,
-}
-
-struct Current<C, OpenError> {
-    connection: Option<Connection<C>>,
-    /// The number of connections opened so far.
-    opened: u64,
-    /// The number of failed openings.
-    failed: u64,
-    /// The number of openings begun so far, which is also the number of the newest opening.
-    begun: u64,
-    /// The number of the last opening that began before the last call of [`Reconnect::reset`].
-    outdated: u64,
-    /// When the newest opening began, if it is running.
-    opening: Option<Duration>,
-    /// The last opening that ended.
-    last: Option<Ended<OpenError>>,
-}
-
-#[derive(Clone)]
-struct Connection<C> {
-    connection: C,
-    /// The number of its opening.
-    number: u64,
-    /// Whether the server has answered a call on it.
-    has_answered: bool,
-}
-
-/// An opening that has ended.
-struct Ended<OpenError> {
-    /// Why the opening failed.
-    error: Option<OpenError>,
-    at: Duration,
-    /// The length of the pause after the opening.
-    pause: Duration,
-    /// The number of openings in a row, this one included, that led to no working connection.
-    useless: u32,
-    /// The number of failed openings when this one ended.
-    failed: u64,
-}
-
-impl<OpenError> Ended<OpenError> {
-    /// The connection works: there is no pause after it, and the pauses begin anew.
-    fn works(&mut self) {
-        (self.pause, self.useless) = (Duration::ZERO, 0);
-    }
-}
-
-/// The time now. It is compared only with earlier times of the same `Reconnect`.
-fn now() -> Duration {
-    shared_now(&Tokio)
-}
-
-/// The rest of a time that began then, if the time is not over.
-fn rest(began: Duration, time: Duration) -> Option<Duration> {
-    let rest = time.checked_sub(now().checked_sub(began)?);
-    rest.filter(|rest| !rest.is_zero())
 }
 
 impl<C, O, OpenError> Reconnect<C, O, OpenError> {
@@ -192,15 +157,8 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     pub const fn new(open: O) -> Self {
         Reconnect {
             open,
-            current: Mutex::new(Current {
-                connection: None,
-                opened: 0,
-                failed: 0,
-                begun: 0,
-                outdated: 0,
-                opening: None,
-                last: None,
-            }),
+            current: Mutex::new(Current::new()),
+            is_new: AtomicBool::new(false),
             changed: Notify::const_new(),
             least_age: LEAST_AGE,
             pauses: PAUSES,
@@ -215,8 +173,9 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         self
     }
 
-    /// Sets the pauses after failed openings to the waits of this policy: the policy's first wait after
-    /// the first failure, its second wait after the second failure in a row, and so on. Only the waits
+    /// Sets the pauses after failed openings, and after connections that break before an answer, to the
+    /// waits of this policy: the policy's first wait after the first failure, its second wait after the
+    /// second failure in a row, and so on. Only the waits
     /// of the policy are used; its attempts and its deadline have no effect. The page of [`Reconnect`]
     /// describes the default pauses. With `Policy::constant(Duration::ZERO)` there are no pauses, and
     /// every call may open a connection.
@@ -246,15 +205,12 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         self.current().failed
     }
 
-    /// Drops the connection, and ends the pause after a failed opening: the next attempt opens another
-    /// connection. If an opening is running, its result is used only by its own caller: no other caller
-    /// gets the connection or the error, and the callers who wait for it open another connection.
+    /// Drops the connection, and ends the pause after an opening: the next attempt opens another
+    /// connection. If an opening is running, the callers who wait for it begin another opening at once,
+    /// even if it hangs, and its result is used only by its own caller: no other caller gets the
+    /// connection or the error.
     pub fn reset(&self) {
-        let mut current = self.current();
-        current.outdated = current.begun;
-        current.opening = None;
-        let dropped = (current.connection.take(), current.last.take());
-        drop(current);
+        let dropped = self.current().reset();
         drop(dropped);
         self.changed.notify_waiters();
     }
@@ -272,46 +228,25 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         if delivery.is_none() {
             self.answered(number);
         }
-        let is_broken = delivery == Some(Delivery::MaybeSent);
-        if is_broken || !self.is_young(number) {
-            self.lost(number);
-        }
+        let least_age = match delivery {
+            Some(Delivery::MaybeSent) => Duration::ZERO,
+            _ => self.least_age,
+        };
+        self.lost(number, least_age);
     }
 
     /// The server has answered a call on the connection with this number.
     #[cold]
     fn answered(&self, number: u64) {
-        let Current {
-            connection, last, ..
-        } = &mut *self.current();
-        if let (Some(connection), Some(last)) = (connection, last)
-            && connection.number == number
-        {
-            connection.has_answered = true;
-            last.works();
-        }
-    }
-
-    fn is_young(&self, number: u64) -> bool {
-        let Current {
-            connection, last, ..
-        } = &*self.current();
-        (connection.as_ref()).is_some_and(|connection| connection.number == number)
-            && (last.as_ref()).is_some_and(|last| rest(last.at, self.least_age).is_some())
-    }
-
-    /// Drops the connection with this number, if it has not been replaced yet.
-    fn lost(&self, number: u64) {
         let mut current = self.current();
-        let is_it = |connection: &mut Connection<C>| connection.number == number;
-        let dropped = current.connection.take_if(is_it);
-        if dropped.is_some()
-            && let Some(last) = &mut current.last
-            && rest(last.at, SECOND).is_none()
-        {
-            last.works();
+        if current.answered(number) {
+            self.is_new.store(false, Relaxed);
         }
-        drop(current);
+    }
+
+    /// Drops the connection with this number, if it was opened at least this long ago.
+    fn lost(&self, number: u64, least_age: Duration) {
+        let dropped = self.current().lost(number, least_age);
         drop(dropped);
     }
 }
@@ -325,6 +260,10 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
     ///
     /// # Errors
     /// The errors of the operation, and [`NotOpened`] if no connection was opened.
+    ///
+    /// # Panics
+    /// Panics if it has to wait for another caller's opening, or for the end of a pause, outside a tokio
+    /// runtime.
     pub async fn with<T, E, F, Fut, Opening>(&self, operation: F) -> Result<T, E>
     where
         O: Fn() -> Opening,
@@ -334,23 +273,22 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         E: Fault + FromNotOpened<OpenError>,
     {
         // The rare case is boxed, so that the future of the common case is small.
-        let Connection {
-            connection,
-            number,
-            has_answered,
-        } = match self.found() {
-            Some(found) => found,
-            None => match Box::pin(self.get()).await {
+        let Connection { number, connection } = if let Some(found) = self.found() {
+            found
+        } else {
+            match Box::pin(self.get()).await {
                 Ok(found) => found,
                 Err(error) => return Err(E::from_not_opened(error)),
-            },
+            }
         };
         let in_use = InUse(self, number);
         let outcome = operation(connection).await;
+        // Read back, so that the future has the number once.
+        let InUse(_, number) = in_use;
         mem::forget(in_use);
         match &outcome {
             Err(error) if error.must_reconnect() => self.failed_on(number, error),
-            _ if !has_answered => self.answered(number),
+            _ if self.is_new.load(Relaxed) => self.answered(number),
             _ => {}
         }
         outcome
@@ -370,7 +308,8 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         let failed_before = self.failed();
         loop {
             let changed = self.changed.notified();
-            match self.look(failed_before) {
+            let look = self.current().look(failed_before);
+            match look {
                 Look::Decided(decided) => return decided,
                 Look::Wait(time) => {
                     before(changed, pin!(Tokio.sleep(time))).await;
@@ -382,31 +321,6 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
                 }
             }
         }
-    }
-
-    /// What a caller does who had come when the number of failures was `failed_before`.
-    fn look(&self, failed_before: u64) -> Look<C, OpenError> {
-        let mut current = self.current();
-        if let Some(connection) = &current.connection {
-            return Look::Decided(Ok(connection.clone()));
-        }
-        if let Some(last) = &current.last {
-            let pause = rest(last.at, last.pause);
-            match (&last.error, pause) {
-                (Some(error), _) if pause.is_some() || last.failed > failed_before => {
-                    let error = error.clone();
-                    return Look::Decided(Err(NotOpened { error, pause }));
-                }
-                (None, Some(pause)) => return Look::Wait(pause),
-                _ => {}
-            }
-        }
-        if let Some(time) = current.opening.and_then(|began| rest(began, SECOND)) {
-            return Look::Wait(time);
-        }
-        current.begun += 1;
-        current.opening = Some(now());
-        Look::Open(current.begun)
     }
 
     /// Opens a connection. `None` if another caller opens one first.
@@ -431,46 +345,10 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
             }
         };
         let mut current = self.current();
-        // Otherwise only this caller uses the result.
-        let is_shared = number > current.outdated && current.connection.is_none();
-        Some(match opened {
-            Ok(connection) => {
-                let connection = Connection {
-                    connection,
-                    number,
-                    has_answered: false,
-                };
-                current.opened += 1;
-                if is_shared {
-                    current.connection = Some(connection.clone());
-                    self.ended(None, &mut current);
-                }
-                Ok(connection)
-            }
-            Err(error) => {
-                current.failed += 1;
-                let pause = is_shared.then(|| self.ended(Some(error.clone()), &mut current));
-                let pause = pause.filter(|pause| !pause.is_zero());
-                Err(NotOpened { error, pause })
-            }
-        })
-    }
-
-    /// An opening has ended now. Returns the pause after it.
-    fn ended(&self, error: Option<OpenError>, current: &mut Current<C, OpenError>) -> Duration {
-        let (useless, previous) = match &current.last {
-            Some(last) => (last.useless, last.pause),
-            None => (0, Duration::ZERO),
-        };
-        let pause = self.pauses.backoff(useless, previous, Tokio.random());
-        current.last = Some(Ended {
-            error,
-            at: now(),
-            pause,
-            useless: useless.saturating_add(1),
-            failed: current.failed,
-        });
-        pause
+        let ended = current.ended(number, opened, &self.pauses);
+        // If only this caller uses the connection, the next answer on the shared one takes this back.
+        self.is_new.store(true, Relaxed);
+        Some(ended)
     }
 }
 
@@ -487,25 +365,12 @@ async fn before<T>(
     .await
 }
 
-/// What a caller does who finds no connection.
-enum Look<C, OpenError> {
-    Decided(Result<Connection<C>, NotOpened<OpenError>>),
-    /// Waits for a change, and at most this time.
-    Wait(Duration),
-    /// Begins the opening with this number.
-    Open(u64),
-}
-
 /// An opening that is running. If its caller drops it, another caller begins another opening.
 struct Running<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 
 impl<C, O, OpenError> Drop for Running<'_, C, O, OpenError> {
     fn drop(&mut self) {
-        let mut current = self.0.current();
-        if current.begun == self.1 {
-            current.opening = None;
-        }
-        drop(current);
+        self.0.current().stopped(self.1);
         self.0.changed.notify_waiters();
     }
 }
@@ -516,7 +381,7 @@ struct InUse<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 impl<C, O, OpenError> Drop for InUse<'_, C, O, OpenError> {
     fn drop(&mut self) {
         if cut_flag::is_cutting() {
-            self.0.lost(self.1);
+            self.0.lost(self.1, Duration::ZERO);
         }
     }
 }

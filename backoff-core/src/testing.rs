@@ -80,7 +80,8 @@ impl Drop for Guard {
 
 /// While the guard lives, the retries of this thread do not wait. Attempts, budget, deadline and `timeout`
 /// count as usual: each wait that is left out counts as elapsed time. So a call ends after as many attempts
-/// as it does with its waits. Tasks that run on other threads of a runtime are not affected.
+/// as it does with its waits. The pauses of a `Reconnect` that this thread uses are shorter by the same
+/// waits. Tasks that run on other threads of a runtime are not affected.
 ///
 /// ```
 /// use backoff_core::{Jitter, Policy, StopReason, TimedOut, testing};

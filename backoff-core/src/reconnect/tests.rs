@@ -1,6 +1,6 @@
 //! A connection that fails, in virtual time.
 
-use super::*;
+use super::{current::SECOND, *};
 use crate::{facts::fault::FaultKind, test_error::TestError};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

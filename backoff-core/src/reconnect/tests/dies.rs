@@ -86,8 +86,9 @@ async fn a_reset_ends_the_pause_of_calls_that_wait() {
         sleep(SECOND).await;
         source.reset();
     };
-    let (waited, ()) = tokio::join!(call(Ok(())), reset);
-    assert_eq!((waited, began.elapsed()), (Ok(()), SECOND));
+    let waits = async { (call(Ok(())).await, began.elapsed()) };
+    let (waited, ()) = tokio::join!(waits, reset);
+    assert_eq!(waited, (Ok(()), SECOND));
 }
 
 #[tokio::test(start_paused = true)]
