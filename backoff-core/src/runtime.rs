@@ -39,7 +39,8 @@ pub trait BlockingSleep {
     fn sleep_blocking(&self, wait: Duration);
 
     /// Returns once `wait` has passed or `stop` is stopped. The result says whether `stop` is stopped.
-    /// A call with [`stop_on`](crate::Blocking::stop_on), and a call in the queue of a rate, wait with this method.
+    /// A call with [`stop_on`](crate::Blocking::stop_on) waits with this method. A call in the queue of a rate looks
+    /// for the signal every 50 ms.
     ///
     /// By default, this method checks `stop` before and after [`sleep_blocking`](Self::sleep_blocking),
     /// which is right for virtual time. A timer that takes real time must wait with [`Stop::wait`]

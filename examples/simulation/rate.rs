@@ -165,10 +165,10 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     experiment("500 workers, deadline of 60 s", BUCKET)
         .workers(500)
         .ending(SHARED.deadline(RAISED)),
-    Experiment::blocked("a block of 50 s", 50).at_most(1.35, 99.0),
-    Experiment::blocked("a block of 60 s", 60).at_most(1.35, 99.0),
-    Experiment::blocked("a block of 90 s", 90).at_most(1.35, 99.0),
-    Experiment::blocked("a block of 300 s", 300).at_most(1.35, 99.0),
+    Experiment::blocked("a block of 50 s", 50).at_most(1.35, 13.0),
+    Experiment::blocked("a block of 60 s", 60).at_most(1.35, 15.2),
+    Experiment::blocked("a block of 90 s", 90).at_most(1.35, 20.7),
+    Experiment::blocked("a block of 300 s", 300).at_most(1.35, 60.0),
     Experiment::windows("ten processes, windows of 10 s", 10).at_most(1.35, 1.25),
     Experiment::windows("50 processes, windows of 10 s", 50).at_most(1.75, 1.45),
     experiment(
@@ -184,7 +184,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
         Quota::bucket(10).blocking(60, true),
     )
     .jobs(1_000)
-    .at_most(1.15, 99.0)
+    .at_most(1.15, 15.0)
     .pausing(60),
 ];
 

@@ -164,8 +164,6 @@
 //! - One or two callers have a quota of a few calls a minute. `Rate::new().settle(Duration::from_secs(40))` helps.
 //! - The service counts in windows of a minute and names their end. A `Rate` takes 1.06 times the least time, full jitter
 //!   1.01 times.
-//! - Fifty processes meet windows of 10 s: 1.72 calls for each job, in 1.18 times the least time. Full jitter needs 2.30
-//!   calls and 1.27 times the time, but shares more evenly.
 //!
 //! And some limits need something else:
 //!

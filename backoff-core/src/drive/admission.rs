@@ -41,7 +41,7 @@ const LONGEST_PAUSE: u64 = 300_000_000_000;
 
 impl CallState {
     /// An attempt is about to begin. Returns the call's place in the queue of this rate, if it has to wait: for
-    /// `max_wait`, and not beyond the deadline. Without `max_wait`, the attempt begins then. A function of its own,
+    /// `max_wait`, and not beyond the deadline. Without `max_wait`, the attempt begins at the deadline. A function of its own,
     /// so that calls without a rate keep the registers.
     #[cold]
     #[inline(never)]

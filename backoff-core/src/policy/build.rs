@@ -449,7 +449,7 @@ impl Policy {
     }
 
     /// All calls with this rate go as fast as the service allows, which they learn from its 429s. After a 429,
-    /// a call waits as long as the server asks, or not at all, and then joins the queue of the [`Rate`].
+    /// all calls wait in the queue of the [`Rate`], whose page describes the order and the limits.
     ///
     /// ```
     /// use backoff_core::{Policy, Rate};

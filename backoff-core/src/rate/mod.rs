@@ -16,7 +16,7 @@ pub use change::RateChange;
 pub(crate) use rules::Reply;
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
-use crate::runtime::nanos;
+use crate::runtime::{left_out, nanos};
 use crate::sync::{Mutex, MutexGuard};
 use core::{
     fmt,
@@ -55,8 +55,8 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   waits as the policy says, and then joins the queue.
 /// - A call that is dropped leaves the queue. A call that is kept and not polled holds up nobody: a turn that is not
 ///   taken within 20 ms goes to the next call that asks.
-/// - A hint for which a call would not wait itself, and any hint above five minutes, is no hint for the others. A shorter
-///   one stops the others for at most 75 s, unless [`pause_after_refusal`](Self::pause_after_refusal) says otherwise.
+/// - A hint above the longest hint of the call's policy, and any hint above five minutes, is no hint for the others. A
+///   shorter one stops the others for at most 75 s, unless [`pause_after_refusal`](Self::pause_after_refusal) says otherwise.
 ///
 /// # Deadlines and signals
 /// The time in the queue counts against `deadline` and `timeout`, and no call waits in the queue beyond its deadline.
@@ -258,9 +258,10 @@ impl Rate {
     pub(crate) fn turn_after(&self, wait: Duration, clock: Duration) -> Duration {
         match self.begins_if_off() {
             Some(_) => wait,
-            None => self.shared().change(Some(clock), |State { rules, line }| {
-                rules.turn_behind(line.len(), wait)
-            }),
+            None => self.shared().change(
+                Some(clock.saturating_add(left_out())),
+                |State { rules, line }| rules.turn_behind(line.len(), wait),
+            ),
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::runtime::{Clock, Sleep};
 use core::{
     future::{Ready, poll_fn, ready},
-    sync::atomic::AtomicU64,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 use loom::{future::block_on, thread};
 

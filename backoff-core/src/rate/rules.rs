@@ -32,7 +32,7 @@ const NAMED_COUNTS: u32 = 5;
 pub(super) const LATENESS: u64 = 20_000_000;
 /// If a clock goes back by less than this, two threads have read it at the same time.
 const OUT_OF_ORDER: u64 = SECOND;
-/// While no call waits, a count of admitted calls lasts this long.
+/// While the rate is off, a count of admitted calls lasts this long.
 const SECOND: u64 = 1_000_000_000;
 /// A call that waits longer is worth a warning.
 const LONG: u64 = 60 * SECOND;
@@ -77,8 +77,9 @@ enum Way {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     way: Way,
-    /// The rate is flat this number of seconds after a cut, and at least so many.
+    /// The rate is flat this number of seconds after a cut.
     flat_after: f64,
+    /// The least value of `flat_after`.
     settle: f64,
     /// A refusal without a hint stops all calls for this time.
     pause: u64,

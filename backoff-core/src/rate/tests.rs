@@ -211,8 +211,8 @@ fn a_slot_that_nobody_takes_goes_to_the_next_call_that_asks() {
     assert_eq!(rate.waiting(), 3);
     for call in [0, 1, 2] {
         hand.now.set(at(now - LATENESS));
-        for later in call + 1..3 {
-            assert!(!calls[later].goes(&hand), "{later} before {call}");
+        for later in &mut calls[call + 1..3] {
+            assert!(!later.goes(&hand), "before {call}");
         }
         assert!(calls[call].goes(&hand), "{call}");
         now += GAP;
@@ -283,9 +283,7 @@ fn the_longest_wait_ends_the_waiting() {
 fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
     let (rate, hand) = (closed(), Hand::default());
     let enters = |_| Queued::enter(&rate, hand.now(), Duration::from_secs(2), false);
-    let mut calls: Vec<_> = (0..100)
-        .map(|n| enters(n).err().expect("calls wait"))
-        .collect();
+    let mut calls: Vec<_> = (0..100).filter_map(|n| enters(n).err()).collect();
     let mut begun = Vec::new();
     for tenth in 1..=20 {
         hand.now.set(Duration::from_millis(tenth * 100));

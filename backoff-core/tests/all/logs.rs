@@ -169,7 +169,9 @@ fn what_is_kept_from_being_retried_is_a_warning_and_what_waits_has_an_end() {
 #[test]
 fn retries_that_a_test_has_switched_off_are_a_warning() {
     let _off = testing::off();
-    for (form, log) in logs(&call(PLAIN), &[fails(BUSY)]) {
+    let (setting, script) = (call(PLAIN), [fails(BUSY)]);
+    assert!(logs(&setting, &script).count() > 0);
+    for (form, log) in logs(&setting, &script) {
         let short: Vec<_> = log.iter().map(|line| shortened(line)).collect();
         let expected = ["WARN gave up attempts=1 reason=switched_off"];
         assert_eq!(short, expected, "{form}");
@@ -178,7 +180,9 @@ fn retries_that_a_test_has_switched_off_are_a_warning() {
 
 #[test]
 fn an_attempt_that_begins_out_of_turn_is_a_warning() {
-    for (form, log) in logs(&call(PLAIN).rate(SECOND).deadline(HALF), &[gives(200)]) {
+    let (setting, script) = (call(PLAIN).rate(SECOND).deadline(HALF), [gives(200)]);
+    assert!(logs(&setting, &script).count() > 0);
+    for (form, log) in logs(&setting, &script) {
         let said = match form.contains("rate of the call") {
             true => "WARN gave up before the first attempt attempts=0 reason=rate",
             false => "WARN attempts begin at their deadline without a turn",

@@ -473,7 +473,7 @@ fn a_rate_says_when_it_closes_opens_and_switches_off() {
     let closed: &[_] = &["calls wait for the rate of the service", "rate=\"mail\""];
     let said: &[(_, &[_])] = &[
         (0, closed),
-        (1, &["source=\"rate\"", "delay=0.0588"]),
+        (1, &["source=\"backoff\""]),
         (2, &["calls go at ", " a second"]),
         (3, &["succeeded after retries"]),
         (4, &["calls no longer wait"]),
