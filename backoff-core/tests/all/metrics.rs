@@ -1,7 +1,7 @@
 //! The metrics that an exporter gets, in every form of a call.
 
 use crate::common::{
-    error::{Talkative, TestError},
+    error::TestError,
     forms::{
         BUSY, Form, HANGS, Kind, PLAIN, SECOND, Setting, Step, assert_is_name, call, fails, forms,
         gives,
