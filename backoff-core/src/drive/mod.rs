@@ -24,7 +24,6 @@ pub(crate) mod future;
 pub(crate) mod handler;
 pub(crate) mod judges;
 pub(crate) mod limit;
-#[cfg(feature = "tokio")]
 mod opaque;
 pub(crate) mod operation;
 pub(crate) mod plan;
