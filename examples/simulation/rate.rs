@@ -177,7 +177,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     )
     .workers(1)
     .jobs(3)
-    .at_most(9.0, 99.0)
+    .at_most(3.5, 40.0)
     .ending(SHARED.max_attempts(8).jitter(Jitter::None)),
     experiment(
         "a block that each call renews",
