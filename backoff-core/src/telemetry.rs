@@ -122,7 +122,7 @@
 //! | `retry.budget.level` | gauge | {token} | when a call asks a budget that has a [name](crate::Budget::name), refills it, or gives back the tokens of a wait | `retry.budget` alone |
 //! | `retry.rate.limit` | gauge | {call}/s | of a [`Rate`](crate::Rate) that has a [name](crate::Rate::name), when a call joins or leaves its queue or ends: the calls a second that go; `+Inf` while no call waits for its turn | `retry.rate` alone |
 //! | `retry.rate.waiting` | gauge | {call} | the same: the calls in the queue | `retry.rate` alone |
-//! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins | `retry.rate` alone |
+//! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins at its turn | `retry.rate` alone |
 //! | `retry.rate.refused` | counter | {attempt} | when a call with the rate gets a 429 | `retry.rate` alone |
 //!
 //! | label | values |

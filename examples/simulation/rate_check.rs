@@ -55,6 +55,9 @@ fn limits(
     };
     let own = |measure, bound| of(checked, measure).map(|own| limit(measure, own, bound));
     let mut limits = vec![own(DONE, Bound::AtLeast(100.0))?];
+    if load.processes > 1 {
+        limits.push(own(FAIR, Bound::AtLeast(JAIN))?);
+    }
     if let Some((calls, time)) = experiment.most {
         limits.push(own(CALLS, Bound::AtMost(calls))?);
         limits.push(own(TIME, Bound::AtMost(time))?);
@@ -73,9 +76,6 @@ fn limits(
         };
         limits.push(own(CALLS, Bound::AtMost(calls))?);
         limits.push(own(TIME, Bound::AtMost(time))?);
-    }
-    if load.processes > 1 {
-        limits.push(own(FAIR, Bound::AtLeast(JAIN))?);
     }
     if load.quota.is_raised() && !load.quota.has_windows() {
         limits.push(own(USED, Bound::AtMost(FOUND))?);

@@ -71,22 +71,19 @@
 //!
 //! # Queues that repeat by themselves
 //!
-//! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own.
-//! [`Policy::queue_settings`](crate::Policy::queue_settings) prints these settings for a policy, and names the rules that
-//! the queue does not have:
-//!
-//! ```
-//! println!("{}", backoff_cloud::memorystore::REQUEST.queue_settings());
-//! ```
-//!
-//! The queues have other names for these rules:
+//! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own. This table says which setting is
+//! which rule of a [`Policy`](crate::Policy). Where a queue takes whole seconds, round up.
 //!
 //! | rule | [Cloud Tasks] | [Celery] | [Temporal] | [Step Functions] |
 //! |---|---|---|---|---|
+//! | `base` | `minBackoff` | `retry_backoff`, whole seconds | `initial_interval`; 0 means 1 s | `IntervalSeconds`, from 1 |
+//! | `max_backoff` | `maxBackoff` | `retry_backoff_max`, whole seconds | `maximum_interval` | `MaxDelaySeconds` |
+//! | `factor` | 2, for `maxDoublings` retries; then the wait grows evenly | 2 | `backoff_coefficient` | `BackoffRate` |
+//! | `jitter` | none | `retry_jitter`, which is full jitter | none | `JitterStrategy`: `FULL` or `NONE` |
 //! | `on` | every status except 2xx is repeated; return 2xx to end the job | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
 //! | `Retry-After` | considered, when your handler returns it with 429 or 503 | the task calls `self.retry(countdown=…)` | the next retry delay of an application failure | no |
-//! | `max_attempts` | with the first attempt | `max_retries`: without it | with the first attempt | `MaxAttempts`: without it |
-//! | `deadline` | instead of `max_attempts`: a task with both ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine; that of a state limits one attempt |
+//! | `max_attempts` | `maxAttempts`, with the first attempt | `max_retries`, without it; `None` means no limit | `maximum_attempts`, with it; 0 means no limit | `MaxAttempts`, without it; 3 by default |
+//! | `deadline` | `maxRetryDuration`, instead of `maxAttempts`: a task with both ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine; that of a state limits one attempt |
 //! | `idempotent` | no: a task may run twice | no: with `acks_late` a task may run twice | no: an activity may run twice | no |
 //!
 //! [Cloud Tasks]: https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig

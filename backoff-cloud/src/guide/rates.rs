@@ -161,7 +161,10 @@
 //! Full jitter alone is better in these cases:
 //!
 //! - The hints of the service are always far too long. A `Rate` obeys them.
-//! - One or two callers have a quota of a few calls a minute. `Rate::new().settle(Duration::from_secs(40))` helps.
+//! - One or two callers have a quota of a few calls a minute. `Rate::new().settle(Duration::from_secs(40))` makes fewer
+//!   calls then, but takes longer.
+//! - Two callers, and a service that counts in fixed windows and names their end in whole seconds.
+//! - The calls have few attempts (`max_attempts(8)`), and the service refuses every call for a minute without a hint.
 //! - The service counts in windows of a minute and names their end. A `Rate` takes 1.06 times the least time, full jitter
 //!   1.01 times.
 //!

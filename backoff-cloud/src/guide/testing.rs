@@ -15,7 +15,7 @@
 //! | async code on tokio | `#[tokio::test(start_paused = true)]`: waits take no time, and deadlines count them |
 //! | a call that hangs | a future that is pending, under the same clock |
 //! | an HTTP client, against a server that fails twice | a `TcpListener`, with `testing::instant()` |
-//! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline, and for the pauses of `Reconnect` |
+//! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline, for the pauses of `Reconnect` and for the queue of a `Rate` |
 //! | what the program does with the first error | `testing::off()`: one attempt |
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
 //! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |

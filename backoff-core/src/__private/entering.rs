@@ -155,7 +155,7 @@ where
     }
 }
 
-/// Waits for the turn of a retry, unless the signal comes or the turn comes too late.
+/// Waits for the turn of an attempt, unless the signal comes or the turn comes too late.
 pub async fn enters_or_stops<C, F>(
     entering: &mut Entering<'_, C>,
     mut stop: Pin<&mut F>,

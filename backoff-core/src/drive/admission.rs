@@ -123,7 +123,7 @@ impl CallState {
             Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
             reply => reply,
         };
-        let Some(change) = rate.replied(reply, epoch, shared_now(runtime)) else {
+        let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) else {
             return;
         };
         let operation = context.operation();

@@ -453,7 +453,7 @@ where
             runtime: &self.runtime,
         };
         if M::MEASURES && (state.failures() > 0 || context.rate().is_some()) {
-            state.has_rested::<O::Error, _, _>(&mut settings.watch, &self.runtime);
+            state.has_waited::<O::Error, _, _>(&mut settings.watch, &self.runtime);
         }
         settings.around.begins(&context, state.failures());
         let entered = settings.around.enter();

@@ -297,7 +297,7 @@ impl CallState {
     /// keeps the registers.
     #[cold]
     #[inline(never)]
-    pub(super) fn has_rested<E, M: Watch<E>, C: Clock>(&self, watch: &mut M, clock: &C) {
+    pub(super) fn has_waited<E, M: Watch<E>, C: Clock>(&self, watch: &mut M, clock: &C) {
         watch.rested(self.retry.elapsed(|| clock.now()));
     }
 

@@ -876,7 +876,7 @@ where
             if begins {
                 recalled(settings, this.signal.as_mut());
                 if M::MEASURES && rests {
-                    state.has_rested::<O::Error, _, _>(&mut settings.watch, runtime);
+                    state.has_waited::<O::Error, _, _>(&mut settings.watch, runtime);
                 }
                 settings.around.begins(&context, state.failures());
                 let entered = settings.around.enter();

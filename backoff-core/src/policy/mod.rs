@@ -7,7 +7,6 @@ mod calls;
 pub(crate) mod config;
 mod explain;
 pub(crate) mod log_level;
-mod queues;
 pub mod schedule;
 
 #[cfg(feature = "rate")]

@@ -33,7 +33,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied(&self, _: Reply, _epoch: u8, _clock: Duration) -> Option<RateChange> {
+    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u8, _clock: C) -> Option<RateChange> {
         match *self {}
     }
 }

@@ -92,7 +92,7 @@ pub(super) struct Rules {
     /// The rate that was admitted last.
     admitted: f64,
     /// The admitted calls, and since when they are counted.
-    calls: f64,
+    pub(super) calls: f64,
     since: u64,
     /// When the rate is switched off.
     until: u64,
@@ -141,6 +141,11 @@ impl Rules {
         self.way != Way::Off && self.now < self.until
     }
 
+    /// Whether an admitted call adds to the count and changes nothing else.
+    pub(super) fn only_counts(&self) -> bool {
+        self.way == Way::Off && self.calls > 0.0
+    }
+
     /// The rate of the calls that go now, a second; nothing while off.
     pub(super) fn per_second(&self) -> Option<f64> {
         let rate = match self.way {
@@ -158,7 +163,7 @@ impl Rules {
     }
 
     /// The rate of the counted calls and of so many more, over at least so many seconds.
-    fn counted(&self, more: f64, least: f64) -> f64 {
+    pub(super) fn counted(&self, more: f64, least: f64) -> f64 {
         (self.calls + more) / seconds(self.now.saturating_sub(self.since)).max(least)
     }
 

@@ -66,7 +66,10 @@ impl Waiter {
         // Calls that have the same deadline and can make no error begin within a second before it, not all at once.
         let early = match expires {
             true => 0,
-            false => uniform(nanos(limit).min(nanos(EARLY)), ticket.wrapping_mul(GOLDEN)),
+            false => uniform(
+                nanos(limit / 2).min(nanos(EARLY)),
+                ticket.wrapping_mul(GOLDEN),
+            ),
         };
         Err(Waiter {
             shared: Arc::clone(shared),
@@ -118,7 +121,7 @@ impl Waiter {
     }
 }
 
-/// How long before its deadline a call may begin whose waiting can end with no error.
+/// How long before its deadline a call may begin whose waiting can end with no error, and at most half of its time.
 const EARLY: Duration = Duration::from_secs(1);
 /// Spreads consecutive numbers evenly: 2⁶⁴ divided by the golden ratio.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;

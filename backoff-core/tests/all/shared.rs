@@ -4,6 +4,8 @@
 mod callers;
 
 use crate::common::error::TestError;
+#[cfg(feature = "rate")]
+use crate::common::time::Blocked;
 use backoff_core::{Budget, Fault, Jitter, NotOpened, Policy, Reconnect, TimedOut};
 use callers::{SECOND, draw, others_end, step};
 use std::rc::Rc;
@@ -86,7 +88,7 @@ fn a_rate() {
                 let policy = POLICY.rate(rate);
                 match draw(4) {
                     0 => policy.retry(|| policy.retry(refuses)).await,
-                    1 => policy.retry_blocking(|| Ok(())),
+                    1 => policy.blocking(|| Ok(())).runtime(Blocked).call(),
                     _ => policy.retry(refuses).await,
                 }
             },

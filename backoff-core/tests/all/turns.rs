@@ -64,10 +64,10 @@ fn what_ends_the_waiting() {
             "1; at 1 rate: error 429",
         ),
         row(
-            "the deadline, where no error can be made: the attempt begins within the second before",
+            "the deadline, where no error can be made: the attempt begins within the last half of its time",
             closed.deadline(HALF),
             &[gives(200)],
-            "0.190983006; at 0.190983006: 200",
+            "0.345491503; at 0.345491503: 200",
         )
         .but(
             |form| form.name.contains("rate of the call"),

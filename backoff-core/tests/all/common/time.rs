@@ -191,3 +191,26 @@ impl Future for Moment {
         Poll::Pending
     }
 }
+
+/// Tokio's clock for blocking calls. While a thread is blocked, a paused clock stands still.
+#[cfg(feature = "rate")]
+pub(crate) struct Blocked;
+
+#[cfg(feature = "rate")]
+impl Clock for Blocked {
+    fn now(&self) -> Duration {
+        backoff_core::Tokio.now()
+    }
+}
+
+#[cfg(feature = "rate")]
+impl BlockingSleep for Blocked {
+    fn sleep_blocking(&self, _: Duration) {}
+}
+
+#[cfg(feature = "rate")]
+impl Random for Blocked {
+    fn random(&self) -> u64 {
+        backoff_core::Tokio.random()
+    }
+}
