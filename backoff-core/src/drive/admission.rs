@@ -52,6 +52,9 @@ impl CallState {
         context: CallContext<'_>,
         runtime: &R,
     ) -> Option<Queued<R::Sleep>> {
+        if self.goes_if_off(rate, runtime) {
+            return None;
+        }
         let limit = self.remaining(&context, runtime);
         let limit = limit.min(max_wait.unwrap_or(Duration::MAX));
         let entered = Queued::enter(rate, shared_now(runtime), limit, max_wait.is_some());
@@ -85,12 +88,24 @@ impl CallState {
         context: &CallContext<'_>,
         runtime: &R,
     ) -> Result<(), Left> {
+        if self.goes_if_off(rate, runtime) {
+            return Ok(());
+        }
         let limit = self.remaining(context, runtime);
         let limit = limit.min(max_wait.unwrap_or(Duration::MAX));
         let before = left_out();
         let turn = wait_blocking(rate, runtime, limit, max_wait.is_some(), stopped);
         self.retry.skip(left_out() - before);
         turn.map(|epoch| self.goes(epoch, runtime))
+    }
+
+    /// Where no call is delayed, the attempt begins, and no clock is read for the rate.
+    fn goes_if_off<C: Clock>(&mut self, rate: &Rate, clock: &C) -> bool {
+        let epoch = rate.begins_if_off();
+        if epoch.is_some() {
+            self.goes(epoch, clock);
+        }
+        epoch.is_some()
     }
 
     /// The attempt begins. The rate counts the attempt if there is a number of the last refusal.

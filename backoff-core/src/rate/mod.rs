@@ -95,8 +95,8 @@ pub struct Rate {
 const ON: u32 = 1 << 8;
 /// An admitted call is only counted.
 const COUNTS: u32 = 1 << 9;
-/// Of the calls that are only counted, each eighth takes the lock and reads the clock: the two take 490 instructions.
-const LOCKS_EACH: u32 = 8;
+/// Of the calls that are only counted, each sixteenth takes the lock and reads the clock: the two take 490 instructions.
+const LOCKS_EACH: u32 = 16;
 
 /// The parts that a waiting call refers to.
 struct Shared {
@@ -248,7 +248,7 @@ impl Rate {
 
     /// Where no call is delayed: the number of the last refusal, for an attempt that begins.
     #[inline]
-    fn begins_if_off(&self) -> Option<u8> {
+    pub(crate) fn begins_if_off(&self) -> Option<u8> {
         let flag = self.shared.get().map_or(0, |it| it.flag.load(Acquire));
         (flag & ON == 0).then_some(flag as u8)
     }

@@ -29,6 +29,10 @@ impl Rate {
         match *self {}
     }
 
+    pub(crate) fn begins_if_off(&self) -> Option<u8> {
+        match *self {}
+    }
+
     pub(crate) fn turn_after(&self, _wait: Duration, _clock: Duration) -> Duration {
         match *self {}
     }

@@ -220,9 +220,9 @@ fn a_slot_that_nobody_takes_goes_to_the_next_call_that_asks() {
 }
 
 #[test]
-fn each_eighth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_are_counted() {
+fn each_sixteenth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_are_counted() {
     let (rate, reads) = (Rate::new(), Cell::new(0));
-    for n in 0..33 {
+    for n in 0..65 {
         let clock = || {
             reads.set(reads.get() + 1);
             at(n * SECOND / 100)
@@ -230,9 +230,9 @@ fn each_eighth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_are_c
         rate.replied(Reply::Admitted, 0, clock);
     }
     assert_eq!(reads.get(), 5);
-    rate.replied(REFUSED, 0, || at(SECOND / 2));
+    rate.replied(REFUSED, 0, || at(SECOND));
     let rate = rate.shared().lock().rules.counted(0.0, 0.0);
-    assert!((rate - 66.0).abs() < 1e-6, "{rate}");
+    assert!((rate - 65.0).abs() < 1e-6, "{rate}");
 }
 
 #[test]

@@ -45,9 +45,6 @@ impl Waiter {
     /// Begins an attempt if nobody waits and the turn has come; otherwise the call joins the queue, for at most
     /// this time. Returns the number of the last refusal.
     fn enter(rate: &Rate, clock: Duration, limit: Duration, expires: bool) -> Result<u8, Self> {
-        if let Some(epoch) = rate.begins_if_off() {
-            return Ok(epoch);
-        }
         let shared = rate.shared();
         let joined = shared.change(Some(clock), |State { rules, line }| {
             if line.len() == 0 && rules.turn() <= rules.now {
