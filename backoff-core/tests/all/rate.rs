@@ -147,7 +147,7 @@ mod annotated {
     static SHARED: Rate = Rate::new();
     const RATED: Policy = POLICY.rate(&SHARED);
 
-    #[retry(deadline = "1h", rate = SHARED)]
+    #[retry(deadline = "1h", jitter = none, rate = SHARED)]
     async fn by_key(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
         bucket.call(job).await
     }
