@@ -30,7 +30,8 @@
 //!
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
-//! - **Hints**: `retry-after`, and without it the `anthropic-ratelimit-*-reset` of a limit that is used up.
+//! - **Hints**: `retry-after`, and without it, in a 429 or 503, the `anthropic-ratelimit-*-reset` or
+//!   `anthropic-priority-*-reset` of a limit that is used up.
 //!   A limit of tokens can refuse a request although some tokens remain; then there is no hint but `retry-after`.
 //! - **A spend limit** is a 400, a 402, or a 429 without `retry-after` that the service sends until the next month.
 //!   The last one is repeated until the attempts are used up.
@@ -94,4 +95,35 @@ pub const REQUEST: Policy = openai::REQUEST.name("anthropic::REQUEST");
 #[cfg(feature = "http")]
 pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent(true)
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use crate::reply::posted;
+    use backoff_core::StopReason::{Attempts, MaybeApplied, Permanent, StoppedByServer};
+
+    /// A row: the replies, the requests that `send` makes of a `POST`, and why it fails.
+    #[tokio::test]
+    async fn send_repeats_a_message_and_the_preset_alone_does_not() {
+        let (ok, lost, busy) = ((200, ""), (0, ""), (529, ""));
+        for (replies, outcome) in [
+            ([busy, ok, ok], (2, None)),
+            ([lost, busy, ok], (3, None)),
+            ([busy, busy, busy], (3, Some(Attempts))),
+            ([(429, ""), ok, ok], (2, None)),
+            ([(400, ""), ok, ok], (1, Some(Permanent))),
+            (
+                [(529, "x-should-retry: false\r\n"), ok, ok],
+                (1, Some(StoppedByServer)),
+            ),
+        ] {
+            let sent = posted(send, replies).await;
+            assert_eq!(sent, outcome, "{replies:?}");
+        }
+        for first in [busy, lost] {
+            let sent = posted(|post| REQUEST.send(post), [first, ok]).await;
+            assert_eq!(sent, (1, Some(MaybeApplied)), "{first:?}");
+        }
+    }
 }

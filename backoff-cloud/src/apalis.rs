@@ -256,9 +256,15 @@ where
     }
 }
 
-/// Whether the error names the index of the idempotency keys.
+/// Whether the storage refused the job because it has a job with the same idempotency key: SQLSTATE 23505 by the index
+/// of the keys. The type of the error is not known here, so the fields of its `Debug` decide. A text that quotes a
+/// statement is one field, and no name.
 fn is_there_already(error: &(dyn Error + 'static)) -> bool {
-    error.to_string().contains("idempotency_key") || error.source().is_some_and(is_there_already)
+    let shown = format!("{error:?}").replace(r"\\", "").replace("\\\"", "");
+    let has = |wanted: fn(&str) -> bool| shown.split('"').skip(1).step_by(2).any(wanted);
+    let is_violation = has(|field| field == "23505")
+        && has(|field| field.contains("idempotency_key") && !field.contains(char::is_whitespace));
+    is_violation || error.source().is_some_and(is_there_already)
 }
 
 /// A run that a rate may count until it ends, or is dropped because the worker stops.
@@ -357,6 +363,77 @@ impl RescheduleExt for Policy {
                 put_back(&mut storage, move || job.next(args.clone(), saved, at)).await
             }
             Decision::Stop(reason) => Err(GaveUp::after(saved.failures, reason, error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fields of the error that sqlx makes of PostgreSQL's reply, as `Debug` shows them.
+    #[derive(Debug)]
+    #[expect(dead_code, reason = "`Debug` reads the fields")]
+    struct PgDatabaseError {
+        code: &'static str,
+        message: &'static str,
+        detail: Option<&'static str>,
+        constraint: Option<&'static str>,
+    }
+
+    /// The error of a storage, with the statement in its text.
+    #[derive(Debug)]
+    #[expect(dead_code, reason = "`Debug` reads the fields")]
+    enum Refused {
+        Database(PgDatabaseError),
+        Statement(String, Box<dyn Error>),
+        Io(&'static str),
+    }
+
+    impl fmt::Display for Refused {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{self:?}")
+        }
+    }
+
+    impl Error for Refused {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            match self {
+                Refused::Statement(_, cause) => Some(&**cause),
+                _ => None,
+            }
+        }
+    }
+
+    const INDEX: &str = "idx_jobs_idempotency_key";
+    const INSERT: &str = r#"INSERT INTO "jobs" (id, "idempotency_key") VALUES ($1, "23505")"#;
+
+    fn reply(code: &'static str, constraint: Option<&'static str>) -> Refused {
+        Refused::Database(PgDatabaseError {
+            code,
+            message: INSERT,
+            detail: Some("Key (job_type, idempotency_key)=(calls, 23505/1) already exists."),
+            constraint,
+        })
+    }
+
+    #[test]
+    fn only_a_violation_of_the_index_of_the_keys_says_that_the_job_is_there() {
+        let quoting = |cause: Refused| Refused::Statement(INSERT.to_owned(), Box::new(cause));
+        for (error, is_there) in [
+            (reply("23505", Some(INDEX)), true),
+            (quoting(reply("23505", Some(INDEX))), true),
+            (reply("23505", Some("jobs_pkey")), false),
+            (quoting(reply("23505", Some("jobs_pkey"))), false),
+            (reply("23502", None), false),
+            (reply("23514", Some(INDEX)), false),
+            (reply("57014", None), false),
+            (quoting(reply("40001", None)), false),
+            (Refused::Io(INSERT), false),
+            (Refused::Io("idempotency_key"), false),
+            (quoting(Refused::Io("connection reset by peer")), false),
+        ] {
+            assert_eq!(is_there_already(&error), is_there, "{error}");
         }
     }
 }

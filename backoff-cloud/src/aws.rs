@@ -19,8 +19,9 @@
 //! - The announcement of 2026
 //!   (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>) says
 //!   what is new in this revision. It is the default since 10 November 2026 in the SDKs for Python (botocore 1.44),
-//!   JavaScript (3.1166), Go (1.48), C++ (1.11.926), in the CLI (2.40), and in the SDK for Rust with
-//!   `BehaviorVersion::v2026_11_10()` (aws-config 1.13.2). The SDKs for Java and Kotlin do not have it yet.
+//!   JavaScript (3.1166), Go (1.48), C++ (1.11.926), and in the CLI (2.40). The SDK for Rust (aws-config 1.13.0, with
+//!   `BehaviorVersion::v2026_01_12()` as its newest) has it with the environment variable `AWS_NEW_RETRIES_2026=true`.
+//!   The SDKs for Java and Kotlin do not have it yet.
 //! - The codes: see [`kind`].
 //!
 //! | | revision 2.1, [`STANDARD`] | before |
@@ -118,6 +119,8 @@
 
 #[cfg(feature = "aws-smithy-1")]
 mod inside;
+#[cfg(test)]
+mod models;
 
 #[cfg(feature = "aws-smithy-1")]
 pub use inside::{Inside, inside};
@@ -156,6 +159,13 @@ pub const STANDARD: Policy = Policy::exponential()
     .budget(&BUDGET)
     .on(codes![429, 500, 502..=504])
     .name("aws::STANDARD");
+
+/// The codes of a signature that the service calls too old or too young, because a clock is wrong or because the request
+/// waited too long. The list is that of the SDK for JavaScript
+/// (<https://github.com/smithy-lang/smithy-typescript/blob/main/packages/service-error-classification/src/constants.ts>).
+#[cfg(feature = "http")]
+pub(crate) const STALE_SIGNATURE: &str = "AuthFailure InvalidSignatureException RequestExpired RequestInTheFuture \
+                                          RequestTimeTooSkewed SignatureDoesNotMatch";
 
 /// Receives by a long poll: `ReceiveMessage` of SQS, `GetActivityTask` of Step Functions, `PollForActivityTask` and
 /// `PollForDecisionTask` of SWF. A program calls such an operation in a loop, so an error that comes back at once makes
@@ -210,6 +220,8 @@ where
 /// A code may have a namespace before it or a URL after it, as services send them in `__type` and in the
 /// header `x-amzn-errortype`: `"com.amazonaws.dynamodb.v20120810#ThrottlingException"`.
 ///
+/// A code may have `Exception` at its end or not: DynamoDB's `CancellationReasons` leave it out.
+///
 /// A conflict is a condition that does not hold: `ConditionalCheckFailedException` and
 /// `TransactionConflictException` of DynamoDB, `PreconditionFailed` of S3. [`Policy::update`] retries a conflict, and so does a policy with [`Policy::retry_conflicts`]. The
 /// policy's statuses (`.also_on(codes![412])`) do not make it retry a conflict, because the kind counts
@@ -224,15 +236,22 @@ where
 /// assert_eq!(aws::kind("AccessDenied"), None);
 /// ```
 ///
-/// The lists are those of the SDKs for Python and Rust:
-/// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
-/// <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both list
-/// `PriorRequestNotComplete` as throttled; the SDK for Python lists it as transient too, which has no
-/// effect. `InternalError` and `ConditionalRequestConflict` are in S3's list of errors
-/// (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which says to try again.
-/// `IDPCommunicationError` is an error of STS that the SDKs repeat. The conflicts are those of
-/// [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
-/// and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
+/// Sources:
+///
+/// - The lists of the SDKs for Python and Rust:
+///   <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>,
+///   <https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>. Both list `PriorRequestNotComplete` as
+///   throttled; the SDK for Python lists it as transient too, which has no effect.
+/// - The models of the services (<https://github.com/boto/botocore/tree/develop/botocore/data>): the errors with
+///   `retryable`, such as `InternalServerException` and `RetryableConflictException`. A test compares them. Ten codes
+///   that a single service calls retryable are left out, such as `ValidationException` and `ConflictException`, because
+///   they are final in all others.
+/// - `InternalError`, `ConditionalRequestConflict` and `OperationAborted`: S3's list of errors
+///   (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), which says to try again.
+///   `IDPCommunicationError` is an error of STS that the SDKs repeat.
+/// - The conflicts are those of
+///   [DynamoDB](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html)
+///   and of [S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html).
 pub fn kind(code: &str) -> Option<FaultKind> {
     aws_kind(code)
 }

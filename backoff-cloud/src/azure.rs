@@ -8,6 +8,9 @@
 //! | a request to Azure Storage | [`STORAGE`] |
 //! | read a resource, change it, write it with `If-Match` on its etag | [`READ_MODIFY_WRITE`] |
 //!
+//! With the feature `http`, `azure::send(request)` also knows which requests must not be made twice:
+//! `azure::is_idempotent` has the table.
+//!
 //! [`presets`](crate::presets) has the numbers.
 //!
 //! # Where the numbers come from
@@ -42,7 +45,9 @@
 //!
 //! # What is retried
 //!
-//! 408, 429, 500, 502, 503, 504, failures of the connection, and the codes that [`kind`] knows. The hints
+//! 408, 429, 449, 500, 502, 503, 504, failures of the connection, and the codes that [`kind`] knows. 449 is Cosmos DB's
+//! `RetryWith`: another write of the same item was running
+//! (<https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb>). The hints
 //! are `Retry-After` and, from Cosmos DB,
 //! [`x-ms-retry-after-ms`](https://learn.microsoft.com/rest/api/cosmos-db/common-cosmosdb-rest-response-headers);
 //! with the feature `http` both are read from the reply.
@@ -63,19 +68,24 @@
 //! # async fn main() { assert_eq!(secret(&Client, "a").await.unwrap(), "s") }
 //! ```
 
-use backoff_core::{FaultKind, Jitter, Policy, codes};
+#[cfg(feature = "http")]
+use crate::http::{Outgoing, SendExt as _, Sending};
+#[cfg(feature = "http")]
+use backoff_core::__private::{has_etag, has_value, is_safe, may_repeat};
+use backoff_core::{__private::kind_in, FaultKind, Jitter, Policy, codes};
+#[cfg(feature = "http")]
+use reqwest::Request;
 use std::time::Duration;
 
-/// One request to any service. 408, 429, 500, 502, 503, 504 and failures of the connection are retried.
+/// One request to any service. 408, 429, 449, 500, 502, 503, 504 and failures of the connection are retried.
 ///
 /// A jitter of 20 % separates clients that failed at different times. It does not separate many clients
 /// that failed in the same moment; for those write `azure::REQUEST.jitter(Jitter::Full)`.
 ///
 /// **In an attribute or a closure the policy assumes that everything inside may run twice.** Azure's
 /// clients repeat writes as well. If a second write does harm and the request has no `If-Match`,
-/// write `REQUEST.idempotent(false)`. Some `PUT`s of Azure Storage need this: *Append Block*
-/// (`comp=appendblock`) appends again, and *Snapshot Blob* (`comp=snapshot`) makes another snapshot. For one
-/// request in one call (feature `http`) write `REQUEST.send(request).idempotent(false)`.
+/// write `REQUEST.idempotent(false)`. Some `PUT`s of Azure Storage need this, such as *Append Block*
+/// (`comp=appendblock`), which appends again. With the feature `http`, `azure::send(request)` knows them.
 ///
 /// `REQUEST.also_on(codes![412])` retries only a 412 without a code. If the error has a code that
 /// [`aws::kind`](crate::aws::kind) knows, such as `PreconditionFailed`, the error is a conflict, and its kind
@@ -88,7 +98,7 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(60))
     .jitter(Jitter::Proportional(0.2))
     .max_attempts(4)
-    .on(codes![408, 429, 500, 502..=504])
+    .on(codes![408, 429, 449, 500, 502..=504])
     .name("azure::REQUEST");
 
 /// One request to Azure Storage, with the longer waits of its clients. The statuses are those of
@@ -128,14 +138,123 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// ```
 ///
 /// `ServerBusy` says that the server takes no requests at present, or that the account sends too many.
-/// After `OperationTimedOut` and `InternalError` the request may have been applied.
+/// After `OperationTimedOut` and `InternalError` the request may have been applied. The other transient codes come with
+/// a 409: a resource of the same name is being deleted, which takes half a minute or more, or another operation on the
+/// resource is running.
 ///
-/// Sources: <https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes>,
-/// <https://learn.microsoft.com/rest/api/storagerp/srp_error_codes_common> (`TooManyRequests`).
+/// Sources: <https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes> and the pages of codes of
+/// blobs, queues, tables and files beside it; <https://learn.microsoft.com/rest/api/storagerp/srp_error_codes_common>
+/// (`TooManyRequests`, `StorageAccountOperationInProgress`);
+/// <https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors>
+/// (`AnotherOperationInProgress`).
 pub fn kind(code: &str) -> Option<FaultKind> {
-    match code {
-        "ServerBusy" | "TooManyRequests" => Some(FaultKind::Throttled),
-        "OperationTimedOut" | "InternalError" => Some(FaultKind::Transient),
-        _ => None,
+    const KINDS: [(FaultKind, &str); 2] = [
+        (FaultKind::Throttled, "ServerBusy TooManyRequests"),
+        (
+            FaultKind::Transient,
+            "OperationTimedOut InternalError ContainerBeingDeleted QueueBeingDeleted TableBeingDeleted \
+             ShareBeingDeleted AnotherOperationInProgress StorageAccountOperationInProgress",
+        ),
+    ];
+    kind_in(&KINDS, code)
+}
+
+/// Sends a request by [`REQUEST`]. After a failure that may have applied the request, it is sent again only if
+/// [`is_idempotent`] returns `true`. For another policy write
+/// `azure::STORAGE.send(request).idempotent_if(azure::is_idempotent)`.
+///
+/// ```no_run
+/// use backoff_cloud::{azure, http::ApiError};
+///
+/// # async fn f(signed: &str) -> Result<(), ApiError> {
+/// let client = reqwest::Client::new();
+/// // Not sent again after a lost reply, which may have appended the block.
+/// azure::send(client.put(format!("{signed}&comp=appendblock")).body("a line\n")).await?;
+/// # Ok(()) }
+/// ```
+#[cfg(feature = "http")]
+pub fn send(request: impl Into<Outgoing>) -> Sending {
+    REQUEST.send(request).idempotent_if(is_idempotent)
+}
+
+/// Whether a request to an Azure service may be made twice. For [`Sending::idempotent_if`].
+///
+/// The [general rule](Sending#which-requests-are-repeated) holds: by the method, by a key, by `If-Match` with an etag.
+/// But a `PUT` of Azure Storage whose parameter `comp` is one of these is no usual `PUT`:
+///
+/// | `comp` | what a second request does | may be made twice |
+/// |---|---|---|
+/// | `appendblock` | appends again | with `x-ms-blob-condition-appendpos`, or `If-Match` with an etag |
+/// | `snapshot` | makes another snapshot | never |
+/// | `lease` | fails, because the first one holds the lease or has ended it | with `x-ms-proposed-lease-id` |
+///
+/// ```
+/// use backoff_cloud::azure;
+/// use reqwest::{Method, Request};
+///
+/// let put = |query| {
+///     let url = format!("https://account.blob.core.windows.net/logs/today{query}");
+///     Request::new(Method::PUT, url.parse().unwrap())
+/// };
+/// assert!(azure::is_idempotent(&put("")));
+/// assert!(!azure::is_idempotent(&put("?comp=appendblock")));
+/// ```
+///
+/// Sources: <https://learn.microsoft.com/rest/api/storageservices/append-block>,
+/// <https://learn.microsoft.com/rest/api/storageservices/snapshot-blob>,
+/// <https://learn.microsoft.com/rest/api/storageservices/lease-blob>.
+#[cfg(feature = "http")]
+pub fn is_idempotent(request: &Request) -> bool {
+    let mut query = request.url().query_pairs();
+    let comp = query.find_map(|(name, value)| name.eq_ignore_ascii_case("comp").then_some(value));
+    let headers = request.headers();
+    match comp.unwrap_or_default().to_ascii_lowercase().as_str() {
+        _ if is_safe(request.method().as_str()) => true,
+        "appendblock" => has_etag(headers) || has_value(headers, "x-ms-blob-condition-appendpos"),
+        "snapshot" => false,
+        "lease" => has_value(headers, "x-ms-proposed-lease-id"),
+        _ => may_repeat(request.method().as_str(), headers),
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use crate::reply::headers;
+
+    /// Rows: the method and the query, a header, and whether the request may be made twice.
+    #[test]
+    fn an_append_a_snapshot_and_a_lease_must_be_made_once() {
+        let (etag, position) = (
+            ("if-match", "\"e\""),
+            ("x-ms-blob-condition-appendpos", "512"),
+        );
+        let proposed = ("x-ms-proposed-lease-id", "1f81");
+        for (line, header, expected) in [
+            ("PUT ", None, true),
+            ("PUT ?comp=block&blockid=AA", None, true),
+            ("PUT ?comp=page", None, true),
+            ("DELETE ", None, true),
+            ("POST ?comp=batch", None, false),
+            ("POST ", Some(etag), true),
+            ("PUT ?comp=appendblock", None, false),
+            ("PUT ?timeout=9&Comp=AppendBlock", None, false),
+            ("PUT ?comp=appendblock", Some(etag), true),
+            ("PUT ?comp=appendblock", Some(("if-match", "*")), false),
+            ("PUT ?comp=appendblock", Some(position), true),
+            ("PUT ?comp=snapshot", None, false),
+            ("PUT ?comp=snapshot", Some(etag), false),
+            ("GET ?snapshot=2026", None, true),
+            ("PUT ?restype=container&comp=lease", None, false),
+            ("PUT ?comp=lease", Some(proposed), true),
+            ("PUT ?comp=lease", Some(position), false),
+            ("HEAD ?comp=lease", None, true),
+        ] {
+            let (method, query) = line.split_once(' ').unwrap();
+            let url = format!("https://a.blob.core.windows.net/c/b{query}");
+            let mut request = Request::new(method.parse().unwrap(), url.parse().unwrap());
+            *request.headers_mut() = headers(header.as_slice());
+            assert_eq!(is_idempotent(&request), expected, "{line} {header:?}");
+        }
     }
 }

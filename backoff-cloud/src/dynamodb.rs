@@ -89,7 +89,8 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// `ConditionalCheckFailedException` and `TransactionConflictException` are conflicts.
 ///
 /// A `TransactionCanceledException` names a reason for each item; call this function with the code of the
-/// reason. For a code that is not known the result is `None`, and the status of the error decides.
+/// reason, which is `None` in the text for an item without an error. For a code that is not known the result is
+/// `None`, and the status of the error decides.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, dynamodb};
@@ -97,6 +98,11 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// assert_eq!(dynamodb::kind("ConditionalCheckFailedException"), Some(FaultKind::Conflict));
 /// assert_eq!(dynamodb::kind("ProvisionedThroughputExceededException"), Some(FaultKind::Throttled));
 /// assert_eq!(dynamodb::kind("ResourceNotFoundException"), None);
+///
+/// // The reasons of a transaction that was cancelled.
+/// assert_eq!(dynamodb::kind("TransactionConflict"), Some(FaultKind::Conflict));
+/// assert_eq!(dynamodb::kind("ThrottlingError"), Some(FaultKind::Throttled));
+/// assert_eq!(dynamodb::kind("ValidationError"), None);
 /// ```
 ///
 /// Source: <https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>.

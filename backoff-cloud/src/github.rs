@@ -20,20 +20,22 @@
 //!
 //! # Our choices
 //!
-//! - After throttling the policy waits a minute, then two, then four, and never less than the reply asks for. So a
-//!   hint that is shorter than a minute is waited for a minute. (With a `Rate`, feature `rate`, the hint alone counts.)
+//! - After throttling the policy waits as long as the reply asks, as Octokit does
+//!   (<https://github.com/octokit/plugin-throttling.js>). If the reply names no time, it waits a minute, then two, then
+//!   four.
 //! - After another failure the policy waits 1 s, 2 s and 4 s, and up to 1 s more.
 //!
 //! # What is retried
 //!
 //! 408, 429, 500, 502, 503, 504, failures of the connection, and a 403 that is a limit: see [`kind`]. Any other 403 is
-//! final.
+//! final. Under this policy a 403 needs no mark of GitHub, so that a server for tests and GitHub Enterprise behind a
+//! proxy are understood; under other policies `http::ApiError` knows GitHub by the header `x-github-request-id`.
 //!
 //! | limit | sign | wait |
 //! |---|---|---|
 //! | primary | 403 or 429 with `x-ratelimit-remaining: 0` | until `x-ratelimit-reset` |
 //! | secondary | 403 or 429 with `retry-after` | as it says |
-//! | secondary | 403 or 429 whose message names a secondary rate limit | a minute, doubling |
+//! | secondary | 403 or 429 whose message names a secondary rate limit or an abuse detection mechanism | a minute, doubling |
 //!
 //! **A primary limit is refilled after an hour at most.** A hint of more than five minutes ends the call, as with
 //! every policy of this library, and `last_retry_after` has the time. A batch waits for it outside of the call:
@@ -75,7 +77,7 @@
 //! # async fn main() { assert_eq!(stars(&Client, "a/b").await.unwrap(), 7) }
 //! ```
 
-use backoff_core::{FaultKind, Jitter, Policy, codes};
+use backoff_core::{Fault, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request. 408, 429, 500, 502, 503, 504, failures of the connection and limits are retried: four attempts.
@@ -92,11 +94,14 @@ pub const REQUEST: Policy = Policy::exponential()
     .jitter(Jitter::Additive(Duration::from_secs(1)))
     .max_attempts(4)
     .on(codes![408, 429, 500, 502..=504])
+    .throttled_if(is_limit)
+    .retry_after_alone(true)
     .name("github::REQUEST");
 
 /// The kind of an error by its status, its headers and its message: throttled, if a limit was met; `None` otherwise, so
-/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of your own error. `http::ApiError` (feature
-/// `http`) calls it by itself for a reply with the header `x-github-request-id`.
+/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of your own error. [`REQUEST`] asks it about errors
+/// that know their headers, such as `http::ApiError` (feature `http`) and the responses of the crate `http`. Under other
+/// policies `http::ApiError` asks it for a reply with the header `x-github-request-id`.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, github};
@@ -116,11 +121,21 @@ pub fn kind<'h>(
     let is_limit = match status {
         429 => true,
         403 => {
-            header("x-ratelimit-remaining") == Some("0")
+            let left = header("x-ratelimit-remaining").and_then(|left| left.trim().parse().ok());
+            let message = message.to_ascii_lowercase();
+            left == Some(0.0)
                 || header("retry-after").is_some()
-                || message.to_ascii_lowercase().contains("secondary rate")
+                || message.contains("secondary rate")
+                || message.contains("abuse detection")
         }
         _ => false,
     };
     is_limit.then_some(FaultKind::Throttled)
+}
+
+/// The same for an error that knows its headers.
+fn is_limit(fault: &dyn Fault) -> bool {
+    let message = fault.message().map(ToString::to_string).unwrap_or_default();
+    let kind = |status| kind(status, |name| fault.header(name), &message);
+    fault.status().and_then(kind).is_some()
 }

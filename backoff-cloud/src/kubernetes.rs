@@ -25,15 +25,22 @@
 //!
 //! - client-go repeats a 429 or a 5xx only if the reply has `Retry-After`. [`REQUEST`] also repeats 500, 502, 503 and
 //!   504 without it, with waits of its own: from 1 s to 32 s with full jitter.
-//! - client-go repeats a conflict alone, and [`UPDATE`] the failures of the connection too: the `resourceVersion`
-//!   protects the second write.
+//! - client-go repeats a conflict in one place and a 429 or a 5xx in another. [`UPDATE`] repeats all of them, and the
+//!   failures of the connection: the `resourceVersion` protects the second write. A hint and the backoff are added, so
+//!   that writers who are told the same time do not come back together.
 //!
 //! # What is retried
 //!
-//! - [`UPDATE`] and [`UPDATE_MANAGED`]: a 409 `Conflict`, that is another `resourceVersion`, and failures of the
-//!   connection. With kube's own error (feature `kube-5`) a 409 `AlreadyExists` and a field of another manager are
+//! - [`UPDATE`] and [`UPDATE_MANAGED`]: a 409 `Conflict`, that is another `resourceVersion`, and what [`REQUEST`]
+//!   repeats. With kube's own error (feature `kube-5`) a 409 `AlreadyExists` and a field of another manager are
 //!   final. An error that knows its status alone cannot tell them apart.
 //! - [`REQUEST`]: 429, 500, 502, 503, 504 and failures of the connection.
+//! - The hints are `Retry-After` and `details.retryAfterSeconds` of a `Status`; kube's own error and `http::ApiError`
+//!   (feature `http`) read the latter. A 500 to 504 without a hint lasts longer than the few attempts of [`UPDATE`],
+//!   which are 10 ms apart: for such a server write `UPDATE.base(..).max_backoff(..)`.
+//! - **A create that meets a ResourceQuota** can get a 409 `Conflict` too: the quota's own object has changed at the
+//!   same time. Nothing was created. [`REQUEST`] ends there, because a 409 `AlreadyExists` looks the same to an error
+//!   that knows its status alone; with kube's own error write `REQUEST.retry_conflicts(true)` for a create.
 //!
 //! kube's client retries by itself: switch that off with `default_retry`, as the page of `kube::Error` in `backoff_core`
 //! shows.
@@ -84,8 +91,9 @@ pub const REQUEST: Policy = Policy::exponential()
 const BASE: Policy = Policy::exponential()
     .base(Duration::from_micros(10_500))
     .jitter(Jitter::Proportional(1.0 / 21.0))
-    .on(codes![409])
-    .retry_conflicts(true);
+    .on(codes![409, 429, 500, 502..=504])
+    .retry_conflicts(true)
+    .spread_retry_after(true);
 
 /// A whole read-modify-write with the `resourceVersion` that was read, of an object with a few writers: five attempts,
 /// 10 ms apart.

@@ -127,6 +127,8 @@ pub mod pubsub;
 #[cfg(test)]
 mod reply;
 pub mod s3;
+#[cfg(feature = "http")]
+mod services;
 pub mod spanner;
 pub mod sqlite;
 pub mod storage;

@@ -13,9 +13,11 @@
 //! MySQL's manual says what is retried: "InnoDB Error Handling"
 //! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-error-handling.html>) and "Deadlocks in InnoDB"
 //! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-deadlocks.html>): after a deadlock the transaction is rolled back,
-//! and the program repeats it. The manual names no waits and no end.
+//! and the program repeats it. The manual names no waits and no end. The numbers are in the lists of MySQL
+//! (<https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>) and of MariaDB
+//! (<https://mariadb.com/docs/server/reference/error-codes>).
 //!
-//! Sources read on 2026-11-23.
+//! Sources read on 2026-11-26.
 //!
 //! # Our choices
 //!
@@ -28,13 +30,15 @@
 //!
 //! | number | meaning | |
 //! |---|---|---|
-//! | 1213 | a deadlock: the transaction was rolled back | the whole transaction is repeated |
-//! | 1205 | a lock was not free in time | the whole transaction is repeated, so it must be rolled back: sqlx does that when the transaction is dropped |
-//! | 1040 | too many connections | throttled |
-//! | 1290, 1836 | the server is read-only | another connection is needed |
-//! | 1053, 2006, 2013, 4031 | the connection was closed | perhaps applied |
+//! | 1213, 1614; 1180 with error 149 | a deadlock: the transaction was rolled back | the whole transaction is repeated |
+//! | 1020, 3101 | the row has changed since it was read (MariaDB with `innodb_snapshot_isolation`, its default since 11.6.2); another member of the group was faster | the same |
+//! | 1205, 3572 | a lock was not free in time, or at once (`NOWAIT`) | the whole transaction is repeated, so it must be rolled back: sqlx does that when the transaction is dropped |
+//! | 1040, 1203; 1226 for connections | too many connections | throttled |
+//! | 1836; 1290 whose text names `read-only` or `read_only` | the server is read-only | another connection is needed |
+//! | 1047 whose text names `WSREP` | the node of a Galera cluster is not ready | the same |
+//! | 1053, 1927, 2006, 2013, 3169, 4031 | the connection was closed or killed | perhaps applied |
 //! | 3024 | a query took longer than its limit | final: it would take as long again |
-//! | every other | | final |
+//! | every other, also 1290 for another option such as `secure_file_priv` | | final |
 //!
 //! A connection that breaks may have broken after the commit, so such a failure ends with
 //! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). If the transaction can see that an earlier attempt was

@@ -36,7 +36,7 @@
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
 //! - **The codes of a used-up quota** are final: see [`kind`].
-//! - **Hints**: `retry-after-ms`, `retry-after`, and without them `x-ratelimit-reset-requests` and
+//! - **Hints**: `retry-after-ms`, `retry-after`, and without them, in a 429 or 503, `x-ratelimit-reset-requests` and
 //!   `x-ratelimit-reset-tokens` of a limit that is used up.
 //! - **A completion may be made twice.** It changes nothing, but each one is paid for. After a 503 or a lost reply
 //!   the first one may have been computed and counted. OpenAI's client repeats it all the same, and so does
@@ -64,7 +64,7 @@
 
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
-use backoff_core::{FaultKind, Jitter, Policy, codes};
+use backoff_core::{__private::kind_in, FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
@@ -119,13 +119,38 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
 /// ```
 pub fn kind(code: &str) -> Option<FaultKind> {
-    match code {
-        "insufficient_quota"
-        | "billing_hard_limit_reached"
-        | "credit_balance_exhausted"
-        | "organization_spend_limit_exceeded"
-        | "project_spend_limit_exceeded"
-        | "organization_usage_limit_exceeded" => Some(FaultKind::Permanent),
-        _ => None,
+    const SPENT: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
+        organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded";
+    kind_in(&[(FaultKind::Permanent, SPENT)], code)
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use crate::reply::posted;
+    use backoff_core::StopReason::{Attempts, MaybeApplied, Permanent, StoppedByServer};
+
+    /// A row: the replies, the requests that `send` makes of a `POST`, and why it fails.
+    #[tokio::test]
+    async fn send_repeats_a_completion_and_the_preset_alone_does_not() {
+        let (ok, lost, busy) = ((200, ""), (0, ""), (503, ""));
+        for (replies, outcome) in [
+            ([busy, ok, ok], (2, None)),
+            ([lost, busy, ok], (3, None)),
+            ([busy, busy, busy], (3, Some(Attempts))),
+            ([(429, ""), ok, ok], (2, None)),
+            ([(400, ""), ok, ok], (1, Some(Permanent))),
+            (
+                [(503, "x-should-retry: false\r\n"), ok, ok],
+                (1, Some(StoppedByServer)),
+            ),
+        ] {
+            let sent = posted(send, replies).await;
+            assert_eq!(sent, outcome, "{replies:?}");
+        }
+        for first in [busy, lost] {
+            let sent = posted(|post| REQUEST.send(post), [first, ok]).await;
+            assert_eq!(sent, (1, Some(MaybeApplied)), "{first:?}");
+        }
     }
 }

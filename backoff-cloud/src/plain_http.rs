@@ -39,7 +39,8 @@
 //! Failures of the connection are retried too. The policy waits at least as long as `Retry-After` asks.
 //!
 //! 501 and 505 are not retried, because the same request gets the same reply. 409 and 412 are not
-//! retried, because only a new read helps.
+//! retried, because only a new read helps. A 409 to a request with an idempotency key is retried if the server
+//! may still work on an earlier attempt; the page of `http::Sending` says when.
 //!
 //! # Example
 //!

@@ -30,7 +30,8 @@ macro_rules! presets {
         /// - `+ 1 s`: up to 1 s is added to `2ⁿ s`; the maximum stays the same.
         /// - `± 20 %`, `± 1/7`: the wait is up to this part shorter or longer; the maximum stays the same.
         ///
-        /// If the service asks for a longer wait, that wait follows. The presets `READ_MODIFY_WRITE` add the
+        /// If the service asks for a longer wait, that wait follows. (After throttling `github::REQUEST` waits as
+        /// long as GitHub asks, also if that is shorter.) The presets `READ_MODIFY_WRITE` and `kubernetes::UPDATE` add the
         /// wait of the table to it ([`spread_retry_after`](crate::Policy::spread_retry_after)), because many
         /// writers of one resource are told the same time and would come back together.
         ///
@@ -50,6 +51,8 @@ macro_rules! presets {
         /// judged by this code; only a reply without one is judged by its HTTP status. An error that knows its
         /// [kind](crate::Fault::kind) is judged by the kind: the errors of AWS and Azure have one for the service's
         /// codes that [`aws::kind`](crate::aws::kind) and [`azure::kind`](crate::azure::kind) know.
+        ///
+        /// Beside these statuses, `github::REQUEST` retries a 403 that is a [limit](crate::github::kind).
         ///
         /// The column "conflict" says whether the policy retries an error of the kind
         /// [`Conflict`](crate::FaultKind::Conflict). The column "lost reply" says whether the policy retries a
@@ -156,13 +159,13 @@ presets! {
         "412, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `FAILED_PRECONDITION`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     azure::REQUEST: "a request to an Azure service";
         "min(2ⁿ · 800 ms, 60 s)", "± 20 %", "4 attempts";
-        "408, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+        "408, 429, 449, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     azure::STORAGE: "a request to Azure Storage";
         "min(2ⁿ · 4 s, 120 s)", "full", "4 attempts";
-        "408, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+        "408, 429, 449, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     azure::READ_MODIFY_WRITE: "a whole read-modify-write with `If-Match`";
         "min(2ⁿ · 800 ms, 60 s)", "full", "10 attempts";
-        "408, 412, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `FAILED_PRECONDITION`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
+        "408, 412, 429, 449, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `FAILED_PRECONDITION`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     postgres::TRANSACTION: "a whole transaction of PostgreSQL";
         "min(2ⁿ · 10 ms, 1 s), after throttling min(2ⁿ · 100 ms, 1 s)", "full", "30 s";
         "none", "none", "yes", "no";
@@ -186,10 +189,10 @@ presets! {
         "429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     kubernetes::UPDATE: "a whole read-modify-write of an object with a few writers";
         "min(1ⁿ · 10.5 ms, 11 ms)", "± 1/21", "5 attempts";
-        "409", "`ABORTED`", "yes", "yes";
+        "409, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     kubernetes::UPDATE_MANAGED: "the same, of an object that a controller writes";
         "min(5ⁿ · 10.5 ms, 1 s)", "± 1/21", "4 attempts";
-        "409", "`ABORTED`", "yes", "yes";
+        "409, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     plain_http::BY_METHOD: "a request that `send` or the layer of tower sends to any HTTP service";
         "min(2ⁿ · 1 s, 64 s)", "full", "5 attempts";
         "408, 425, 429", "`RESOURCE_EXHAUSTED`", "no", "no";

@@ -122,6 +122,54 @@ pub(crate) fn headers(given: &[(&'static str, &str)]) -> reqwest::header::Header
     headers
 }
 
+/// A server on loopback that answers each request with the next of these statuses and headers; 0 closes the
+/// connection without a reply. Returns its URL, and how many requests came. Requests have no body.
+#[cfg(feature = "http")]
+pub(crate) fn serve<const N: usize>(
+    replies: [(u16, &'static str); N],
+) -> (String, std::sync::Arc<std::sync::atomic::AtomicUsize>) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering::SeqCst};
+    provide_tls();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requests);
+    std::thread::spawn(move || {
+        for (status, headers) in replies {
+            let (mut stream, _) = listener.accept().unwrap();
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            assert!(lines.take_while(|line| !line.is_empty()).count() > 0);
+            count.fetch_add(1, SeqCst);
+            if status > 0 {
+                let lasting = "content-length: 0\r\nconnection: close";
+                let reply = format!("HTTP/1.1 {status} \r\n{lasting}\r\n{headers}\r\n");
+                stream.write_all(reply.as_bytes()).unwrap();
+            }
+        }
+    });
+    (url, requests)
+}
+
+/// How many requests this sender makes of a `POST` that is answered so, and why it fails, if it does. No wait
+/// lasts.
+#[cfg(feature = "http")]
+pub(crate) async fn posted<const N: usize>(
+    send: impl FnOnce(reqwest::RequestBuilder) -> crate::http::Sending,
+    replies: [(u16, &'static str); N],
+) -> (usize, Option<StopReason>) {
+    let (url, requests) = serve(replies);
+    let client = reqwest::Client::builder().retry(reqwest::retry::never());
+    let post = client.build().unwrap().post(url);
+    let sent = send(post)
+        .reply()
+        .delays([Duration::ZERO; 9])
+        .reported()
+        .await;
+    let made = requests.load(std::sync::atomic::Ordering::SeqCst);
+    (made, sent.err().map(|failed| failed.reason))
+}
+
 /// The features of other clients build reqwest with TLS, which then needs a provider.
 #[cfg(feature = "http")]
 pub(crate) fn provide_tls() {

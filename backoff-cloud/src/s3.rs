@@ -23,7 +23,8 @@
 //!
 //! # Our choices
 //!
-//! - 409 `ConditionalRequestConflict` is retried, as S3's page says. The lists of AWS' SDKs do not have this code.
+//! - 409 `ConditionalRequestConflict` and `OperationAborted` are retried, as S3's page says. The lists of AWS' SDKs do
+//!   not have these codes.
 //! - The ten attempts of [`READ_MODIFY_WRITE`], and the sum of a hint and the backoff, so that writers who are
 //!   told the same time do not come back together.
 //!
@@ -35,16 +36,17 @@
 //! | reply | one request | a read-modify-write |
 //! |---|---|---|
 //! | 412 `PreconditionFailed`: the object has changed, or is there already | final | is read again |
-//! | 409 `ConditionalRequestConflict`: another write runs | is sent again | is read again |
+//! | 409 `ConditionalRequestConflict`, `OperationAborted`: another operation runs | is sent again | is read again |
 //! | 409 with another code, such as `BucketAlreadyExists` | final | final |
 //!
 //! After a lost reply a repeated write with `If-Match` or `If-None-Match: *` may get a 412 that its own first attempt
 //! has caused. Read the object to know.
 //!
 //! **An error inside a 200.** S3 begins the reply to `CopyObject`, `UploadPartCopy` and `CompleteMultipartUpload`
-//! before the work is done, so the reply may be a 200 with `<Error>` in its body. `s3::send` (feature `http`) reads the
-//! bodies of `PUT` and `POST` and makes such a reply an error with the status 500, or 503 where the code says
-//! throttling. A `CompleteMultipartUpload` that ends with `ConditionalRequestConflict` needs a new upload of all parts.
+//! before the work is done, so the reply may be a 200 with `<Error>` in its body. With the feature `http` every `send`
+//! of a `PUT` or a `POST`, by whatever policy, makes such a reply an error with the status 500, or 503 where the code
+//! says throttling; the reply shows it, so no name can be forgotten. `http::success` does not know the method, and
+//! returns the body as it is. A `CompleteMultipartUpload` that ends with `ConditionalRequestConflict` needs a new upload of all parts.
 //!
 //! # Example
 //!
@@ -77,8 +79,6 @@ pub static BUDGET: Budget = Budget::aws().name("s3::BUDGET");
 /// **In an attribute or a closure the policy assumes that everything inside may run twice.** Each request of S3 may be
 /// made twice, if nobody else writes the same object.
 ///
-/// With the feature `http`, `s3::send(request)` also finds an error inside a 200.
-///
 /// Sources and an example: [the module](self).
 pub const REQUEST: Policy = aws::STANDARD.budget(&BUDGET).name("s3::REQUEST");
 
@@ -94,8 +94,9 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .spread_retry_after(true)
     .name("s3::READ_MODIFY_WRITE");
 
-/// Sends a request by [`REQUEST`], and finds an error inside the 200 of a `PUT` or a `POST`. Such a `POST` is
-/// repeated after a failure that may have applied it only with `.idempotent(true)`.
+/// Sends a request by [`REQUEST`]: the same as `REQUEST.send(request)`. Both find an [error inside the
+/// 200](self#what-is-retried) of a `PUT` or a `POST`. Such a `POST` is repeated after a failure that may have applied it
+/// only with `.idempotent(true)`.
 ///
 /// ```no_run
 /// use backoff_cloud::{http::ApiError, s3};
@@ -108,5 +109,5 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// ```
 #[cfg(feature = "http")]
 pub fn send(request: impl Into<Outgoing>) -> Sending {
-    REQUEST.send(request).finding_xml_errors()
+    REQUEST.send(request)
 }

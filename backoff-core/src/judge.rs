@@ -305,7 +305,8 @@ impl Policy {
     ///    retried only [if the policy says so](Policy::retry_conflicts), the other kinds are retried.
     /// 3. The error has a [gRPC code](Fault::grpc_code): the policy's gRPC codes decide, whatever the
     ///    HTTP status is.
-    /// 4. The error has an [HTTP status](Fault::status): the policy's statuses decide.
+    /// 4. The error has an [HTTP status](Fault::status): the policy's statuses decide. It is throttled
+    ///    where [`Policy::throttled_if`] says so.
     /// 5. The error is a [failure of the transport](Fault::delivery): retried.
     /// 6. Otherwise nothing is known about the error, and it is not retried.
     ///
@@ -372,6 +373,9 @@ impl Policy {
             self.codes.contains_grpc(code)
                 || stage.is_step() && codes::CONFLICTS.contains_grpc(code)
         } else if let Some(status) = fault.status() {
+            if self.throttled_if.is_some_and(|is_limit| is_limit(&fault)) {
+                return Some(FaultKind::Throttled);
+            }
             self.codes.contains_status(status)
                 || stage.is_step() && codes::CONFLICTS.contains_status(status)
         } else {
@@ -519,6 +523,7 @@ mod tests {
     fn a_policy_judges_by_its_rules_in_their_order() {
         let careful = POLICY.idempotent(false);
         let conflicts = POLICY.retry_conflicts(true);
+        let limits = POLICY.throttled_if(|fault| fault.status() == Some(403));
         let (conflict, unavailable) = (
             status(503).and_kind(Conflict),
             status(503).and_grpc(Unavailable),
@@ -556,6 +561,16 @@ mod tests {
             (POLICY, not_sent(503), retried(Transient)),
             (POLICY, not_sent(501), Verdict::Permanent),
             (POLICY, not_sent(409), Verdict::Permanent),
+            (limits, status(403), retried(Throttled)),
+            (limits, status(404), Verdict::Permanent),
+            (limits, status(503), retried(Transient)),
+            (
+                limits,
+                status(403).and_grpc(PermissionDenied),
+                Verdict::Permanent,
+            ),
+            (limits, status(403).and_kind(Permanent), Verdict::Permanent),
+            (limits.idempotent(false), status(403), retried(Throttled)),
             // 5. A failure of the transport is retried where that is safe.
             (POLICY, TestError::LOST, retried(Transient)),
             (careful, TestError::LOST, Verdict::MaybeApplied),

@@ -460,6 +460,8 @@ fn logged(record: Record<'_>) {
                 (true, LogLevel::Off | LogLevel::Trace) => (level, "not yet, asking again"),
                 (true, _) => (LogLevel::Debug, "not yet, asking again"),
             };
+            let unread = record.fault.and_then(Fault::unread_hint);
+            let value = unread.map(|(_, value)| value[..value.len().min(40)].escape_ascii());
             event_at!(
                 level,
                 operation,
@@ -467,6 +469,8 @@ fn logged(record: Record<'_>) {
                 attempt,
                 delay = seconds(wait.delay),
                 source = wait.source.name(),
+                unread_header = unread.map(|(name, _)| name),
+                unread_hint = value.map(tracing::field::display),
                 elapsed,
                 code = code.filter(|_| !is_poll),
                 error = error.filter(|_| !is_poll),

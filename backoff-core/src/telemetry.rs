@@ -38,7 +38,7 @@
 //!
 //! | what happened | level | fields beside `operation` and `elapsed` |
 //! |---|---|---|
-//! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `code`, `error` |
+//! | an attempt failed, and the next one follows after a wait | `INFO`, or as [`Policy::log_waits`] says | `attempt`, `delay`, `source`, `code`, `error`; after a hint that cannot be read, `unread_header` and `unread_hint` |
 //! | a value is not the awaited one yet, and is asked for again after a wait | `DEBUG`; `TRACE` or nothing, if `log_waits` says so | `attempt`, `delay`, `source` |
 //! | a call succeeded after retries | `INFO` | `attempts` |
 //! | the first attempt failed, and its failure is the operation's own answer: an error that the policy does not retry, such as a 404 | `DEBUG` | `attempts`, `reason` (`permanent`), `code`, `error` |
@@ -74,7 +74,9 @@
 //! is expected to take, together with the wait before. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
-//! counts as a failure too. `late` is by how much the attempt ended after the deadline. `elapsed` is left
+//! counts as a failure too. `late` is by how much the attempt ended after the deadline. `unread_header` is the name of a header with
+//! a hint that cannot be read, and `unread_hint` is its value: at most 40 characters, of which those outside printable
+//! ASCII are escaped. `elapsed` is left
 //! out if the time was not measured, see [`Event`]. `error` is the message of the service or the text of the error on one line, cut after 500 characters, without the
 //! passwords and queries of URLs. Events of `send` of `backoff-cloud` also have the field `host`: metrics
 //! do not, because a label must have few values.

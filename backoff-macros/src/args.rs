@@ -5,6 +5,7 @@ pub(crate) mod bare;
 pub(crate) mod block;
 pub(crate) mod given;
 pub(crate) mod keys;
+mod names;
 pub(crate) mod on;
 #[cfg(test)]
 mod pages;

@@ -271,16 +271,18 @@ fn times(args: &Args, errors: &mut Errors) {
             }
         }
     }
-    for given in [&args.timeout, &args.attempt_timeout].into_iter().flatten() {
-        if given.value.literal.is_some_and(|time| time.is_zero())
-            && let Some(usage) = usage(&given.key)
+    for (given, so) in [
+        (&args.deadline, "nothing is retried"),
+        (&args.timeout, "each call would end at once"),
+        (&args.attempt_timeout, "each call would end at once"),
+    ] {
+        if let Some(Given { key, value }) = given
+            && value.literal.is_some_and(|time| time.is_zero())
+            && let Some(usage) = usage(key)
         {
-            let key = &given.key;
             errors.at(
-                &given.value.expr,
-                format_args!(
-                    "`{key}` is zero, so each call would end at once: write it like `{usage}`"
-                ),
+                &value.expr,
+                format_args!("`{key}` is zero, so {so}: write it like `{usage}`"),
             );
         }
     }

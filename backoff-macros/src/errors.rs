@@ -77,18 +77,6 @@ pub(crate) fn show(tokens: impl ToTokens) -> String {
     }
 }
 
-/// `maxAttempts` and `MaxAttempts` as `max_attempts`.
-pub(crate) fn snake(word: &str) -> String {
-    let mut name = String::new();
-    for letter in word.chars() {
-        if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {
-            name.push('_');
-        }
-        name.extend(letter.to_lowercase());
-    }
-    name
-}
-
 /// The candidate that `word` most likely means: at most one mistake in three letters.
 pub(crate) fn did_you_mean<'a>(
     word: &str,

@@ -166,7 +166,7 @@
 //! | `Jitter::Full`, the default in both | `Jitter::Full` |
 //! | `Jitter::Bounded`: from half of the minimum to the wait | `Jitter::Equal` is the nearest: from half of the wait to the wait |
 //! | `DefaultRetryableStrategy`: 408, 429, every 5xx | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD), or `.on(codes![408, 429, 500..=599])` |
-//! | a `RetryableStrategy` of your own | `POLICY.when(..)`, for errors that keep status, headers and body |
+//! | a `RetryableStrategy` of your own | `POLICY.send(request).when(..)`: its errors keep status, headers and body |
 //! | an error for a body that is a stream | the request is sent once, and the reason says so |
 //!
 //! The middleware ends with the head of the response. `.send(..).json()` reads the body within the attempt, and a

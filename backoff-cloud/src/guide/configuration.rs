@@ -110,17 +110,27 @@
 //! for (wrong, message) in [
 //!     ("deadline = 90", r#"write text with the unit, as "64s", "250ms" or "1m 30s""#),
 //!     ("max_attempts = 0", "counts the first call too: write 1 to never retry"),
+//!     ("deadline = \"0s\"", "a deadline of zero retries nothing"),
 //!     ("factor = 0.5", "write 2.0 to double each wait, 1.0 to keep it"),
 //!     (r#"on = "5xx""#, r#"write a status as 429, a range as "500..=504""#),
-//!     ("retries = 3", "is not a rule of a policy: write one of `base`"),
+//!     ("retries = 3", "is not a rule of a policy: write `max_attempts` as 4"),
+//!     ("initialBackoff = \"1s\"", "is not a rule of a policy: write `base`"),
+//!     ("hope = 3", "is not a rule of a policy: write one of `base`"),
 //! ] {
 //!     let error = toml::from_str::<PolicySettings>(wrong).unwrap_err();
 //!     assert!(error.to_string().contains(message), "{error}");
 //! }
 //! ```
 //!
+//! The names of gRPC's service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform,
+//! object_store and many libraries are known: the message says which rule they mean here.
+//!
+//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place: without
+//! `max_attempts`, as many attempts are made as fit. A preset with a number of attempts of its own, such as
+//! `openai::REQUEST`, keeps that number; write a large `max_attempts` too, such as 1000000.
+//!
 //! Rules can also contradict the preset. Then `over` returns the error: for example, a `factor` where the
-//! waits do not grow by a factor. So read the configuration when the program starts, and not in the first call.
+//! waits do not grow by a factor, or a `base` that is longer than the preset's `max_backoff`. So read the configuration when the program starts, and not in the first call.
 //!
 //! # A policy without a preset
 //!

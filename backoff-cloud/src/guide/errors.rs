@@ -13,9 +13,15 @@
 //! | the server asked not to be called again | gRPC's negative pushback | no |
 //! | the [kind](crate::FaultKind) | a deadlock in a database is a conflict | `Transient`, `Throttled`, `Pending`: yes; `Conflict`: where the policy [retries conflicts](crate::Policy::retry_conflicts); `Permanent`: no |
 //! | the gRPC code | `UNAVAILABLE` in a JSON body of Google | where the policy names the code |
-//! | the HTTP status | 503 | where the policy names the status |
+//! | the HTTP status | 503 | where the policy names the status, or [its rule](crate::Policy::throttled_if) the reply, such as a 403 of GitHub with `retry-after` |
 //! | the [delivery](crate::Delivery), where the transport failed | the connection was refused, or broke | yes |
 //! | nothing | `Err("oh no")` | no; see [below](#an-error-that-says-nothing) |
+//!
+//! Many services say more than a status, and the errors of clients and of `http` (feature `http`) know it. A 400 of AWS
+//! with the code `ThrottlingException` is throttled. A 403 of Google with the reason `rateLimitExceeded` counts as
+//! `RESOURCE_EXHAUSTED`, and a quota for a day is permanent, also with a 429. The modules of the services have the
+//! tables: [`aws::kind`](crate::aws::kind), [`azure::kind`](crate::azure::kind), [`openai::kind`](crate::openai::kind),
+//! [`github::kind`](crate::github::kind), [`mysql`](crate::mysql#what-is-retried).
 //!
 //! [`Policy::judge`](crate::Policy::judge) applies this table, and you can ask it in a test:
 //!
@@ -67,7 +73,9 @@
 //! [`when`](crate::Policy::when) replaces the codes by a function of the error. Hints such as
 //! `Retry-After`, and all limits, still hold. The function answers with a `bool`, or with a
 //! [`Verdict`](crate::Verdict). An error that is no `Fault` goes to
-//! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both.
+//! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both. A
+//! [request](crate::http::Sending::when), a [change of a role](crate::iam::Change::when) and
+//! [combined changes](crate::many::Combining::when) have a `when` of their own.
 //!
 //! ```
 //! use backoff_cloud::retry;

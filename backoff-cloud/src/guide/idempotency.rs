@@ -111,6 +111,10 @@
 //! }
 //! ```
 //!
+//! If the first reply was lost while the service still makes the order, the service answers the second attempt
+//! with 409, and the call goes on: a later attempt gets the reply of the first one. The section "The reply to
+//! a repeated request" of [`Sending`](crate::http::Sending#the-reply-to-a-repeated-request) says when.
+//!
 //! For any other place, ask for the attempt: `attempt = n` in the attribute, or
 //! [`retry_with`](crate::Policy::retry_with). Here the first reply is lost, the second attempt bears the
 //! same `requestId`, and one instance is created:

@@ -92,7 +92,8 @@
 //! failed:
 //!
 //! - A conflict is retried whatever the policy says of conflicts, and always from the read. (A 409 without
-//!   a gRPC code is retried only where the policy names 409, because it may also mean that something exists.)
+//!   a gRPC code is retried only where the policy names 409, because it may also mean that something exists.
+//!   `iam::add`, `iam::remove` and `iam::Members` create nothing, so they retry it.)
 //! - The write gets the value that was read, and nothing else, so it cannot write blindly.
 //! - A change that returns `false` writes nothing, and the result is
 //!   [`Updated::Unchanged`](crate::Updated::Unchanged).

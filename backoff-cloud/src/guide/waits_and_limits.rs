@@ -130,8 +130,12 @@
 //! # Retry-After
 //!
 //! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or
-//! `google.rpc.RetryInfo`. If that is longer than the backoff, the call waits as long as the server asks.
+//! `google.rpc.RetryInfo`, or with a 429 or 503 by the headers of a quota that is used up. If that is longer than the
+//! backoff, the call waits as long as the server asks. Every header may have any form that servers send: `20`, `20.5`,
+//! `1m0s`, an epoch, a date ([`hint::retry_after`](crate::hint::retry_after) has the list, and
+//! [`hint::in_headers`](crate::hint::in_headers) the headers).
 //!
+//! - A hint that cannot be read is ignored. The [log event](crate::telemetry) of the wait shows the header.
 //! - A hint beyond [`max_retry_after`](crate::Policy::max_retry_after) ends the call at once, with
 //!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). Unless you say another limit, it is the
 //!   deadline or the timeout, and five minutes where there is neither.

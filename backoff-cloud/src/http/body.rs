@@ -4,7 +4,7 @@
 //! its beginning is kept, as a text for people. If a field has an unexpected type, the other fields are still read.
 
 use super::service;
-use backoff_core::{FaultKind, GrpcCode, hint};
+use backoff_core::{__private::Reasons, FaultKind, GrpcCode, hint};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
@@ -22,8 +22,13 @@ pub(super) struct Said {
     name: Option<String>,
     message: String,
     details: Details,
-    /// The code of another service than Google.
-    service_code: Option<String>,
+    /// The code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure and OpenAI, or the
+    /// `<Code>` of an XML body, which AWS and Azure send; Google's reason; OpenAI's `error.type`.
+    pub(super) service_code: Option<String>,
+    /// What Google's reasons say about limits and quotas.
+    pub(super) reasons: Reasons,
+    /// The `details.retryAfterSeconds` of Kubernetes; zero means nothing.
+    pub(super) hint: Option<Duration>,
 }
 
 /// The details of a `google.rpc.Status`, as the server has sent them: as values they would take a hundred times
@@ -53,34 +58,31 @@ impl Details {
     }
 }
 
-/// The fields of a `google.rpc.RetryInfo`.
+/// The fields that are read of the objects in a body: of the body itself, of its `error`, and of the details.
 #[derive(Default, Deserialize)]
-#[serde(bound = "'de: 'a", default)]
-struct RetryInfo<'a> {
-    #[serde(rename = "@type")]
-    kind: Option<&'a RawValue>,
-    #[serde(rename = "retryDelay")]
-    delay: Option<&'a RawValue>,
-}
-
-/// The fields of a body that are read.
-#[derive(Default, Deserialize)]
-#[serde(bound = "'de: 'a", default)]
+#[serde(bound = "'de: 'a", default, rename_all = "camelCase")]
 struct Fields<'a> {
-    error: Option<&'a RawValue>,
-    #[serde(rename = "__type")]
-    kind: Option<&'a RawValue>,
     code: Option<&'a RawValue>,
+    details: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+    errors: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
+    reason: Option<&'a RawValue>,
+    retry_after_seconds: Option<&'a RawValue>,
+    retry_delay: Option<&'a RawValue>,
+    status: Option<&'a RawValue>,
+    #[serde(rename = "type")]
+    kind: Option<&'a RawValue>,
+    #[serde(rename = "__type")]
+    aws_kind: Option<&'a RawValue>,
+    #[serde(rename = "@type")]
+    google_kind: Option<&'a RawValue>,
 }
 
-/// The fields of a `google.rpc.Status`, in the field `error` of a body.
-#[derive(Default, Deserialize)]
-#[serde(bound = "'de: 'a", default)]
-struct Status<'a> {
-    code: Option<&'a RawValue>,
-    status: Option<&'a RawValue>,
-    message: Option<&'a RawValue>,
-    details: Option<&'a RawValue>,
+impl Fields<'_> {
+    fn is(&self, kind: &str) -> bool {
+        parsed::<String>(self.google_kind).is_some_and(|named| named.ends_with(kind))
+    }
 }
 
 /// A body with an error and no other field, or a list with one element: serde makes a struct of a list too.
@@ -107,17 +109,22 @@ impl Said {
         let is_list = each(&text, |element| first = first.or(Some(element)));
         let json = first.filter(|_| is_list).map_or(&*text, RawValue::get);
         let fields: Fields<'_> = object(json).unwrap_or_default();
-        let error: Option<Status<'_>> = fields.error.and_then(|it| object(it.get()));
+        let error: Option<Fields<'_>> = fields.error.and_then(|it| object(it.get()));
         let is_status = error.is_some();
         let error = error.unwrap_or_default();
-        let service_code = [fields.kind, fields.code, error.code]
+        let (reasons, reason) = reasons(&error);
+        let service_code = [fields.aws_kind, fields.code, error.code, reason, error.kind]
             .into_iter()
             .find_map(|code| service::plain(&parsed::<String>(code)?))
             .or_else(|| service::in_xml(&text));
+        let details: Option<Fields<'_>> = fields.details.and_then(|it| object(it.get()));
+        let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
         let mut said = Said {
             number: parsed(error.code),
             name: parsed(error.status),
             service_code,
+            reasons,
+            hint: seconds.filter(|it| *it > 0).map(Duration::from_secs),
             ..Said::default()
         };
         if is_status && !is_cut {
@@ -151,12 +158,6 @@ impl Said {
         self.details.retry_after()
     }
 
-    /// Takes out the code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure, or
-    /// the `<Code>` of an XML body, which both services send.
-    pub(super) fn take_service_code(&mut self) -> Option<String> {
-        self.service_code.take()
-    }
-
     /// The kind of the code of another service than Google, beside a status that leaves it open.
     pub(super) fn service_kind(&self) -> Option<FaultKind> {
         service::kind(self.service_code.as_deref()?, 400)
@@ -182,7 +183,8 @@ pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, boo
     (said.number.is_some() || said.name.is_some()).then_some((said, is_cut))
 }
 
-/// The error in the body of a success if the body is an XML document whose root is `Error`, as S3 sends it.
+/// The error in the body of a success if the body is an XML document whose root is `Error` and that has a `Code`, as
+/// S3 sends it.
 pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
     let text = without_mark(body).trim_ascii_start();
     let text = match text.strip_prefix(b"<?xml") {
@@ -191,7 +193,8 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(Said,
     };
     let after = text.strip_prefix(b"<Error")?.first()?;
     let is_root = *after == b'>' || after.is_ascii_whitespace();
-    is_root.then(|| Said::read_within(body, longest))
+    let said = is_root.then(|| Said::read_within(body, longest))?;
+    said.0.service_code.is_some().then_some(said)
 }
 
 /// The beginning of a body as one line of text for people.
@@ -221,10 +224,30 @@ pub(super) fn without_mark(body: &[u8]) -> &[u8] {
 
 /// The delay of a `google.rpc.RetryInfo`.
 fn retry_info(detail: &RawValue) -> Option<Duration> {
-    let info: RetryInfo<'_> = object(detail.get())?;
-    let is_retry_info = parsed::<String>(info.kind)?.ends_with("/google.rpc.RetryInfo");
-    let delay = is_retry_info.then(|| parsed::<String>(info.delay))??;
-    hint::retry_delay(&delay)
+    let info: Fields<'_> = object(detail.get())?;
+    let delay = info
+        .is("/google.rpc.RetryInfo")
+        .then_some(info.retry_delay)?;
+    hint::retry_delay(&parsed::<String>(delay)?)
+}
+
+/// What Google's reasons say, in `errors` and in each `google.rpc.ErrorInfo`, and the first of them.
+fn reasons<'a>(error: &Fields<'a>) -> (Reasons, Option<&'a RawValue>) {
+    let (mut reasons, mut first) = (Reasons::default(), None);
+    for list in [error.details, error.errors].into_iter().flatten() {
+        each(list.get(), |text| {
+            let detail: Fields<'_> = object(text.get()).unwrap_or_default();
+            let is_info = detail.google_kind.is_none() || detail.is("/google.rpc.ErrorInfo");
+            if let Some(reason) = detail.reason.filter(|_| is_info) {
+                reasons = reasons.and(&parsed::<String>(Some(reason)).unwrap_or_default());
+                first = first.or(Some(reason));
+            }
+            if is_info || detail.is("/google.rpc.QuotaFailure") {
+                reasons = reasons.and(text.get());
+            }
+        });
+    }
+    (reasons, first)
 }
 
 /// Calls a function with each element of a JSON list, which is not held as a whole. Returns whether the text is a
@@ -395,7 +418,7 @@ mod tests {
             ("<Error><Code></Code></Error>", None),
             ("<Error><Code><b>Busy</b></Code></Error>", None),
         ] {
-            let found = Said::read(body.as_bytes()).take_service_code();
+            let found = Said::read(body.as_bytes()).service_code;
             assert_eq!(found.as_deref(), code, "{body}");
         }
     }
@@ -474,9 +497,9 @@ mod tests {
             &spaced,
             "<Error xmlns=\"a\"><Code>SlowDown</Code></Error>",
         ] {
-            let (mut said, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
+            let (said, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
             assert_eq!(
-                (said.take_service_code().as_deref(), is_cut),
+                (said.service_code.as_deref(), is_cut),
                 (Some("SlowDown"), false)
             );
         }

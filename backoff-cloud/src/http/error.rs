@@ -8,9 +8,10 @@ use super::{
     body::{Details, Said, excerpt, excerpt_of},
     headers, service,
 };
-use crate::github;
+use crate::{github, services::STALE_SIGNATURE};
 use backoff_core::{
-    Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet, Stopped, TimedOut, hint,
+    __private::Reasons, Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet,
+    Stopped, TimedOut, hint,
 };
 use reqwest::header::HeaderMap;
 use serde_json::{Value, error::Category};
@@ -27,8 +28,9 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// The error of a request to an HTTP/JSON service, with everything that the server said about it.
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
-/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. The header `x-should-retry` counts more than the status:
-/// after `false` the call ends, and `true` is a transient failure. An error whose body was cut (the connection
+/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. The header `x-should-retry`, or `stripe-should-retry`,
+/// counts more than the status: after `false` the call ends, and `true` is a transient failure. So is the code
+/// `idempotency_key_in_use`: the server still works on an earlier request with the same key. An error whose body was cut (the connection
 /// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
 /// its headers, and shows the beginning of the body.
 ///
@@ -86,10 +88,13 @@ struct Reply {
     headers: HeaderMap,
     retry_after: Option<Duration>,
     hint_source: HintSource,
-    /// The value of the header `x-should-retry`.
+    /// The value of the header `x-should-retry` or `stripe-should-retry`; `true` too if the server still works on an
+    /// earlier attempt.
     asks: Option<bool>,
     code: Option<GrpcCode>,
     service_code: Option<String>,
+    /// What Google's reasons say about limits and quotas.
+    reasons: Reasons,
     message: String,
     details: Details,
     cut: Option<Cut>,
@@ -107,15 +112,12 @@ pub(super) struct Head {
 
 impl Head {
     /// `now` is the wall clock. A date is compared with it if the reply has no `Date`.
-    pub(super) fn of(headers: &HeaderMap, now: SystemTime) -> Self {
+    pub(super) fn of(status: u16, headers: &HeaderMap, now: SystemTime) -> Self {
+        let asks = |name| headers::text(headers, name)?.parse().ok();
         Head {
             headers: headers::kept(headers),
-            retry_after: hint::in_headers(headers, now),
-            asks: match headers::text(headers, "x-should-retry") {
-                Some("true") => Some(true),
-                Some("false") => Some(false),
-                _ => None,
-            },
+            retry_after: hint::in_headers(status, headers, now),
+            asks: asks("x-should-retry").or_else(|| asks("stripe-should-retry")),
             service_code: service::in_headers(headers),
         }
     }
@@ -149,32 +151,52 @@ impl ApiError {
         let read = body.len().min(ERROR_BODY);
         let cut = (read < body.len()).then_some(Cut::TooLong(read));
         let said = Said::read(&body[..read]);
-        Self::reply(status, Head::of(headers, now), said, cut)
+        Self::reply(status, Head::of(status, headers, now), said, cut)
     }
 
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
-        let service_code = head.service_code.or_else(|| said.take_service_code());
-        let of_body = said.retry_after();
-        let hint_source = match of_body > head.retry_after {
+        let service_code = head.service_code.or_else(|| said.service_code.take());
+        let is_under_way = service_code.as_deref() == Some("idempotency_key_in_use");
+        let (own, info) = (head.retry_after.max(said.hint), said.retry_after());
+        let hint_source = match info > own {
             true => HintSource::RetryInfo,
             false => HintSource::RetryAfter,
         };
-        let retry_after = head.retry_after.max(of_body);
+        let retry_after = own.max(info);
+        let reasons = match service::says_its_own_limit(status) {
+            true => said.reasons,
+            false => Reasons::default(),
+        };
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
             headers: head.headers,
             retry_after,
             hint_source,
-            asks: head.asks,
+            asks: head.asks.or(is_under_way.then_some(true)),
             code,
             service_code,
+            reasons,
             message,
             details,
             cut,
             is_redirected: false,
         }))
+    }
+
+    /// Whether the service calls the signature of the request too old, or too young.
+    pub(super) fn has_stale_signature(&self) -> bool {
+        let mut codes = STALE_SIGNATURE.split(' ');
+        codes.any(|code| self.service_code() == Some(code))
+    }
+
+    /// Marks a reply that the next attempt can change, unless the server says that the next attempt cannot.
+    pub(super) fn passing(mut self) -> Self {
+        if let Kind::Reply(reply) = &mut *self.0 {
+            reply.asks.get_or_insert(true);
+        }
+        self
     }
 
     /// Marks this error as the reply of another URL than the URL of the request. The request itself was
@@ -191,11 +213,12 @@ impl ApiError {
     /// the code names none.
     pub(super) fn in_success(
         status: u16,
-        head: Head,
+        headers: &HeaderMap,
         (said, is_cut): (Said, bool),
         read: usize,
     ) -> Self {
         let status = said.status().unwrap_or(status);
+        let head = Head::of(status, headers, SystemTime::now());
         Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
     }
 
@@ -243,20 +266,35 @@ impl ApiError {
         }
     }
 
-    /// The code in Google's error body. A 409 whose body was cut counts as `ABORTED`:
-    /// Google sends a 409 with this code or with `ALREADY_EXISTS`, and only another attempt can show which
-    /// one it is. Where conflicts are retried, that attempt begins with a read.
+    /// The code in Google's error body.
+    ///
+    /// - A reason of a rate limit, such as `rateLimitExceeded` or `RATE_LIMIT_EXCEEDED`, counts as
+    ///   `RESOURCE_EXHAUSTED`: many services send it with 403 and `PERMISSION_DENIED`. So a policy repeats it where it
+    ///   repeats a 429.
+    /// - A 409 whose body was cut counts as `ABORTED`: Google sends a 409 with this code or with `ALREADY_EXISTS`, and
+    ///   only another attempt can show which one it is. Where conflicts are retried, that attempt begins with a read.
+    ///
+    /// ```
+    /// use backoff_cloud::{GrpcCode, http::ApiError};
+    /// use std::time::SystemTime;
+    ///
+    /// let body = br#"{"error": {"code": 403, "status": "PERMISSION_DENIED", "message": "Slower",
+    ///     "errors": [{"domain": "usageLimits", "reason": "userRateLimitExceeded"}]}}"#;
+    /// let error = ApiError::new(403, &Default::default(), body, SystemTime::now());
+    /// assert_eq!(error.grpc_code(), Some(GrpcCode::ResourceExhausted));
+    /// assert_eq!(error.service_code(), Some("userRateLimitExceeded"));
+    /// ```
     pub fn grpc_code(&self) -> Option<GrpcCode> {
         let reply = self.as_reply()?;
         let is_half_a_conflict = reply.status == 409 && reply.cut.is_some();
-        reply
-            .code
-            .or(is_half_a_conflict.then_some(GrpcCode::Aborted))
+        let code = reply.reasons.code(reply.code);
+        code.or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
     /// The code of another service than Google, without namespace and URL: from the headers
     /// `x-amzn-errortype` and `x-ms-error-code`; from `__type`, `code` and `error.code` of a JSON body if
-    /// they are texts; from `<Code>` of an XML body.
+    /// they are texts; from `<Code>` of an XML body. If there is none, Google's reason: from a `google.rpc.ErrorInfo`
+    /// in the details, or `error.errors[].reason`. If there is none either, `error.type`, as OpenAI sends it.
     ///
     /// [`dynamodb::kind`](crate::dynamodb::kind), which is [`aws::kind`](crate::aws::kind), and
     /// [`azure::kind`](crate::azure::kind) give the kind of the code. So an AWS `ThrottlingException` with
@@ -367,11 +405,20 @@ impl Fault for ApiError {
         reply.map_or(HintSource::RetryAfter, |reply| reply.hint_source)
     }
 
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        let reply = self.as_reply()?;
+        hint::unread_in_headers(reply.status, &reply.headers, SystemTime::now())
+    }
+
     fn service_code(&self) -> Option<&str> {
         self.service_code()
     }
 
-    /// The header `x-should-retry: false` of OpenAI, Anthropic and others.
+    fn header(&self, name: &str) -> Option<&str> {
+        self.header(name)
+    }
+
+    /// The header `x-should-retry: false` of OpenAI, Anthropic and others, and Stripe's `stripe-should-retry`.
     fn must_stop(&self) -> bool {
         self.as_reply()
             .is_some_and(|reply| reply.asks == Some(false))
@@ -383,6 +430,7 @@ impl Fault for ApiError {
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::NoHead(_) | Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
+            Kind::Reply(_) if self.has_stale_signature() => Some(Delivery::NotSent),
             Kind::Reply(reply) => reply.is_redirected.then_some(Delivery::MaybeSent),
             Kind::TooLong(_) => None,
         }
@@ -402,6 +450,7 @@ impl Fault for ApiError {
                 429 => FaultKind::Throttled,
                 _ => FaultKind::Transient,
             }),
+            Kind::Reply(reply) if reply.reasons.kind().is_some() => reply.reasons.kind(),
             // A gRPC code decides if there is one.
             Kind::Reply(reply) if self.grpc_code().is_none() => {
                 let header = |name: &str| self.header(name);

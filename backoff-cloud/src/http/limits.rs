@@ -226,7 +226,7 @@ impl Limits {
 
     async fn error(self, response: &mut Response) -> ApiError {
         let status = response.status();
-        let head = Head::of(response.headers(), SystemTime::now());
+        let head = Head::of(status.as_u16(), response.headers(), SystemTime::now());
         let mut body = Vec::new();
         let reading = within(
             self.error_body_time,
@@ -247,9 +247,8 @@ impl Limits {
         headers: &HeaderMap,
         body: &[u8],
     ) -> ApiError {
-        let head = Head::of(headers, SystemTime::now());
         let said = Said::read_within(body, self.error_body);
-        ApiError::in_success(status, head, said, self.error_body)
+        ApiError::in_success(status, headers, said, self.error_body)
     }
 
     /// The whole body.
@@ -328,5 +327,49 @@ async fn within<F: Future>(limit: Duration, future: F) -> Option<F::Output> {
     match poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
         Poll::Ready(output) => Some(output),
         Poll::Pending => timeout(limit, future).await.ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{http::SendExt as _, plain_http, reply::provide_tls};
+    use backoff_core::{Delivery, Fault as _, StopReason};
+    use tokio::time::Instant;
+
+    /// The kernel accepts the connections, and nobody answers. The paused clock jumps to the end of each limit.
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_waits_for_the_head_of_a_reply_as_long_as_its_limit() {
+        provide_tls();
+        let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap());
+        let client = reqwest::Client::new();
+        let long = Duration::from_secs(86_400);
+        for (limits, seconds) in [
+            (Limits::new(), 600),
+            (Limits::new().head_timeout(Duration::from_secs(7)), 7),
+            // The limits of the body are not those of the head.
+            (
+                Limits::new()
+                    .read_timeout(Duration::ZERO)
+                    .error_body_time(Duration::ZERO),
+                600,
+            ),
+        ] {
+            for (request, attempts, reason) in [
+                (client.get(&url), 2, StopReason::Attempts),
+                (client.post(&url), 1, StopReason::MaybeApplied),
+            ] {
+                let begin = Instant::now();
+                let twice = plain_http::BY_METHOD.max_attempts(2).base(Duration::ZERO);
+                let sent = twice.send(request).limits(limits).reply().reported();
+                let failed = timeout(long, sent).await.expect("a limit").unwrap_err();
+                assert_eq!((failed.report.attempts, failed.reason), (attempts, reason));
+                assert_eq!(begin.elapsed().as_secs(), u64::from(attempts) * seconds);
+                assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent));
+                let text = format!("no reply arrived within {seconds}s");
+                assert!(failed.error.to_string().starts_with(&text), "{failed}");
+            }
+        }
     }
 }

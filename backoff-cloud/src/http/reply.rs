@@ -3,13 +3,13 @@
 use super::{
     body::{error_of_success, without_mark, xml_error_of_success},
     empty::Empty,
-    error::{ApiError, Head},
+    error::ApiError,
     headers,
 };
 use backoff_core::FaultKind;
 use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
-use std::{fmt, time::SystemTime};
+use std::fmt;
 
 /// The reply to a request that succeeded. [`Sending`](super::Sending) returns it unless another form of the
 /// body was asked for.
@@ -94,13 +94,8 @@ impl Reply {
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         if let Some(said) = error_of_success(&self.body, self.error_body) {
-            let head = Head::of(&self.headers, SystemTime::now());
-            return Err(ApiError::in_success(
-                self.status,
-                head,
-                said,
-                self.error_body,
-            ));
+            let (headers, read) = (&self.headers, self.error_body);
+            return Err(ApiError::in_success(self.status, headers, said, read));
         }
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
@@ -123,13 +118,12 @@ impl Reply {
         let Some((said, is_cut)) = xml_error_of_success(&self.body, self.error_body) else {
             return Ok(self);
         };
-        let head = Head::of(&self.headers, SystemTime::now());
         let status = match said.service_kind() {
             Some(FaultKind::Throttled) => 503,
             _ => 500,
         };
-        let said = (said, is_cut);
-        Err(ApiError::in_success(status, head, said, self.error_body))
+        let (headers, read) = (&self.headers, self.error_body);
+        Err(ApiError::in_success(status, headers, (said, is_cut), read))
     }
 }
 

@@ -10,14 +10,15 @@ use super::{
 };
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying, without_conflicts},
-    Clock, Policy, Random, Report, RequestId, Retrying,
-    drive::{Failed, Measures, Operation, Run},
+    Clock, Policy, Random, Report, Retrying, Verdict,
+    drive::{ByCodes, CallInfo, Failed, Judge, Measures, Operation, Run, Settings, When},
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     fmt,
     future::{Future as _, IntoFuture},
+    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -45,7 +46,8 @@ pub trait SendExt {
     ///
     /// The first request is built when the [`Sending`] is awaited or asked for a form of the reply, and each other
     /// one just before its attempt. What [may be repeated](Sending#which-requests-are-repeated) follows from the first
-    /// one, so let them all have the same method and the same headers of this kind. `build` is a
+    /// one, so let them all have the same method and the same headers of this kind. If AWS calls the signature too old or
+    /// too young (`RequestTimeTooSkewed`, `InvalidSignatureException`), the request is signed and sent once more. `build` is a
     /// blocking function that waits for nothing, since an async attempt calls it. If a request can only be
     /// made by async code, or if making it can fail, use [`Policy::retry`] and
     /// [`http::success`](super::success).
@@ -86,7 +88,7 @@ impl SendExt for Policy {
 ///
 /// First call the methods for the request: [`idempotent`](Self::idempotent),
 /// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
-/// [`limits`](Self::limits). Then choose the form of the reply: [`json`](Self::json),
+/// [`limits`](Self::limits), [`when`](Self::when). Then choose the form of the reply: [`json`](Self::json),
 /// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply); an `.await` alone means `reply`.
 /// These methods return a [`Retrying`], with the methods for the call: `attempt_timeout`, `timeout`,
 /// `notify`, `operation`, `budget`, `until`, `reported`.
@@ -135,9 +137,9 @@ impl SendExt for Policy {
 /// `x-goog-if-generation-match`), with the rule [`storage::is_idempotent`](crate::storage::is_idempotent),
 /// because not every operation of Cloud Storage obeys each of them.
 ///
-/// Some services break the rules of HTTP's methods. Write `.idempotent(false)` for a `PUT` that appends
-/// (Azure's `comp=appendblock`) or makes something new each time (`comp=snapshot`), and for a `GET` that
-/// writes (AWS' Query API, `?Action=SendMessage`).
+/// Some services break the rules of HTTP's methods. [`azure::send`](crate::azure::send) knows a `PUT` that appends
+/// (`comp=appendblock`) or makes something new each time (`comp=snapshot`). Write `.idempotent(false)` for a `GET`
+/// that writes (AWS' Query API, `?Action=SendMessage`).
 ///
 /// # The reply to a repeated request
 ///
@@ -151,7 +153,14 @@ impl SendExt for Policy {
 /// | a create with `If-None-Match: *` | 412: the first one has created it |
 /// | a `POST` with a key, whose first attempt still runs | 409, from most servers |
 ///
-/// None of these replies leads to another attempt. Each of them may be the effect of this call or of
+/// The 409 to a key leads to another attempt, which gets the reply of the first one: if an earlier attempt
+/// of this call may have been applied, or if the code of the reply is `idempotency_key_in_use`
+/// ([Stripe](https://docs.stripe.com/error-codes#idempotency-key-in-use), [draft of the
+/// header](https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/)). A first attempt may
+/// meet the request of another delivery of the same message, if the key comes from the message: for a
+/// service that answers 409 without this code, write `plain_http::BY_METHOD.also_on(codes![409])`.
+///
+/// No other reply of the table leads to another attempt. Each of them may be the effect of this call or of
 /// another client, so read the resource. In the closure of
 /// [`Policy::retry_with`], [`Attempt::maybe_applied`](backoff_core::Attempt::maybe_applied) says whether an earlier attempt can have had this effect.
 ///
@@ -179,8 +188,12 @@ impl SendExt for Policy {
 /// # What counts as an error
 ///
 /// Every status that is not 2xx is an error. A `GET` with `If-None-Match` that finds nothing new ends with
-/// an [`ApiError`] with the [status](ApiError::status) 304. Only [`json`](Self::json) finds an error inside
-/// a 200; if you need no value, write `.json::<()>()`.
+/// an [`ApiError`] with the [status](ApiError::status) 304.
+///
+/// Two kinds of errors are found inside a 200. Only [`json`](Self::json) finds an `error` in JSON; if you need no
+/// value, write `.json::<()>()`. Every form of the reply finds an XML document whose root is `Error` with a `Code`, in
+/// the reply to a `PUT` or a `POST`: S3 sends it for a copy that was [not made](crate::s3#what-is-retried). Such an
+/// error has the status 500, or 503 where its code says throttling.
 ///
 /// The client's settings decide whether a redirect is followed. A redirect that is not followed is an
 /// [`ApiError`] with its headers; so is a 308 without `Location`.
@@ -197,13 +210,13 @@ impl SendExt for Policy {
 /// If a wait is needed and no tokio runtime with a timer (`enable_time` of tokio's `Builder`) is running:
 /// before another attempt, or for a reply that has not yet arrived.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct Sending {
+pub struct Sending<J = ByCodes> {
     policy: Policy,
+    judge: J,
     source: Source,
     limits: Limits,
     rule: Rule,
     adds_key: bool,
-    finds_xml_errors: bool,
 }
 
 /// A request that is sent with retries: a future of the value that was asked for. Before it is awaited, the
@@ -222,7 +235,7 @@ pub struct Sending {
 /// let page = tokio::spawn(page(&client, "http://127.0.0.1:8080/")).await.unwrap()?;
 /// # Ok(()) }
 /// ```
-pub type Sent<T> = Retrying<Policy, Requests<T>>;
+pub type Sent<T, J = ByCodes> = Retrying<Policy, Requests<T>, Settings<J>>;
 
 /// The requests of a [`Sent`], one for each attempt.
 pub struct Requests<T> {
@@ -233,10 +246,11 @@ pub struct Requests<T> {
     host: Option<Box<str>>,
     limits: Limits,
     adds_key: bool,
-    /// The id of the call, if its requests have a key.
-    id: Option<RequestId>,
-    /// Whether a success may have an error in its body, in XML.
-    finds_xml_errors: bool,
+    /// The id of the call and its earlier attempts, if its requests have a key.
+    info: Option<CallInfo>,
+    /// Whether the call may repeat a request whose signature is refused: once, because a clock that stays wrong
+    /// makes each signature wrong.
+    may_sign_anew: bool,
     /// Whether the policy depends on what the server has done with a request.
     is_careful: bool,
     read: fn(Reply) -> Result<T, ApiError>,
@@ -255,6 +269,11 @@ impl<T: 'static> Operation for Requests<T> {
     type Report = Report;
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
     const TIMED: bool = true;
+    const WANTS_INFO: bool = true;
+
+    fn info(&mut self) -> Option<&mut CallInfo> {
+        self.info.as_mut()
+    }
 
     fn name(&self) -> &'static str {
         self.method
@@ -273,27 +292,37 @@ impl<T: 'static> Operation for Requests<T> {
             Ok(request) => request,
             Err(error) => return Box::pin(async { Err(error) }),
         };
-        if self.adds_key && !has_key(request.headers()) {
-            let id = self.id.get_or_insert_with(|| run.draw_id()).to_string();
-            let id = HeaderValue::try_from(id).expect("a UUID is visible ASCII");
+        let has_own_key = has_key(request.headers());
+        let is_keyed = has_own_key || self.adds_key;
+        let attempt = is_keyed.then(|| run.attempt(self.info.get_or_insert_with(|| run.info())));
+        if let Some(attempt) = attempt.filter(|_| !has_own_key) {
+            let id = HeaderValue::try_from(attempt.id().to_string());
+            let id = id.expect("a UUID is visible ASCII");
             request.headers_mut().insert(IDEMPOTENCY_KEY, id);
         }
+        let knows_key = attempt.is_some_and(|attempt| attempt.maybe_applied());
         if cfg!(feature = "tracing") && self.copies.host().is_none() {
             self.host = request.url().host_str().map(Box::from);
         }
         let asked = self.is_careful.then(|| request.url().clone());
-        let (limits, read, finds_xml_errors) = (self.limits, self.read, self.finds_xml_errors);
+        let (limits, read) = (self.limits, self.read);
+        let may_be_error = matches!(self.method, "PUT" | "POST");
         request.sent(limits, move |response| async move {
             let is_redirected = asked.is_some_and(|asked| !is_same(asked, response.url()));
             let outcome = limits.reply(response).await;
-            let outcome = match finds_xml_errors {
+            let outcome = match may_be_error {
                 true => outcome.and_then(Reply::without_xml_error),
                 false => outcome,
             };
             let outcome = outcome.and_then(read);
-            outcome.map_err(|error| match is_redirected {
-                true => error.redirected(),
-                false => error,
+            outcome.map_err(|error| {
+                let is_conflict = error.status() == Some(409) && error.grpc_code().is_none();
+                match is_redirected {
+                    true => error.redirected(),
+                    // The server still works on an earlier attempt.
+                    false if knows_key && is_conflict => error.passing(),
+                    false => error,
+                }
             })
         })
     }
@@ -304,7 +333,10 @@ impl<T: 'static> Operation for Requests<T> {
         _run: &Run<'_, R>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<T, Failed<ApiError>>> {
-        running.poll(cx).map_err(Failed::whole)
+        running.poll(cx).map_err(|error| {
+            let is_passing = error.has_stale_signature() && mem::take(&mut self.may_sign_anew);
+            Failed::whole(if is_passing { error.passing() } else { error })
+        })
     }
 }
 
@@ -312,11 +344,50 @@ impl Sending {
     fn new(policy: Policy, source: Source) -> Self {
         Sending {
             policy,
+            judge: ByCodes,
             source,
             limits: Limits::new(),
             rule: Rule::ByRequest,
             adds_key: false,
-            finds_xml_errors: false,
+        }
+    }
+}
+
+impl<J> Sending<J> {
+    /// Lets a function decide which errors are retried, instead of the policy's codes, as [`Policy::when`] does for a
+    /// closure. Nothing else changes: a hint is waited for, `x-should-retry: false` ends the call, a request that
+    /// [must not be made twice](Self#which-requests-are-repeated) is not repeated after a failure that may have had an
+    /// effect, and the limits of the policy hold. The function returns a `bool` or a [`Verdict`].
+    ///
+    /// To add a rule to the codes of a policy, let [`Policy::judge`] decide about all other errors. Ask a policy
+    /// that is idempotent: the request is protected all the same.
+    ///
+    /// ```no_run
+    /// use backoff_cloud::{http::{self, ApiError, SendExt as _}, memorystore::REQUEST};
+    ///
+    /// # async fn f(client: reqwest::Client) -> Result<(), ApiError> {
+    /// let instance: serde_json::Value = REQUEST
+    ///     .send(client.get("http://127.0.0.1:8080/v1/x"))
+    ///     .when(|error| match error.status() {
+    ///         Some(404) => true.into(), // it was made a moment ago
+    ///         _ => REQUEST.judge(error),
+    ///     })
+    ///     .json()
+    ///     .await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn when<F, Said>(self, judge: F) -> Sending<When<F>>
+    where
+        F: Fn(&ApiError) -> Said,
+        Said: Into<Verdict>,
+    {
+        Sending {
+            policy: self.policy,
+            judge: When(judge),
+            source: self.source,
+            limits: self.limits,
+            rule: self.rule,
+            adds_key: self.adds_key,
         }
     }
 
@@ -391,7 +462,7 @@ impl Sending {
     /// memorystore::REQUEST.send(client.delete(url)).json::<()>().await?;
     /// # Ok(()) }
     /// ```
-    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T> {
+    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
         self.read(|reply| reply.json())
     }
 
@@ -404,12 +475,12 @@ impl Sending {
     /// let object: Vec<u8> = storage::REQUEST.send(client.get(url)).bytes().await?;
     /// # Ok(()) }
     /// ```
-    pub fn bytes(self) -> Sent<Vec<u8>> {
+    pub fn bytes(self) -> Sent<Vec<u8>, J> {
         self.read(|reply| Ok(reply.into_body()))
     }
 
     /// The reply's body as a text: see [`Reply::text`].
-    pub fn text(self) -> Sent<String> {
+    pub fn text(self) -> Sent<String, J> {
         self.read(|reply| Ok(reply.text()))
     }
 
@@ -425,50 +496,43 @@ impl Sending {
     /// println!("{} after {} attempts", reply.status(), report.attempts);
     /// # Ok(()) }
     /// ```
-    pub fn reply(self) -> Sent<Reply> {
+    pub fn reply(self) -> Sent<Reply, J> {
         self.read(Ok)
     }
 
-    /// Finds an error in XML in the body of a success of `PUT` or `POST`, as S3 sends it.
-    pub(crate) fn finding_xml_errors(mut self) -> Self {
-        self.finds_xml_errors = true;
-        self
-    }
-
-    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T> {
-        let (limits, adds_key, finds_xml_errors) =
-            (self.limits, self.adds_key, self.finds_xml_errors);
-        let (policy, copies, method) = self.prepared();
-        let requests = Requests {
-            copies,
-            method,
-            host: None,
-            limits,
-            adds_key,
-            id: None,
-            finds_xml_errors: finds_xml_errors && matches!(method, "PUT" | "POST"),
-            is_careful: !is_idempotent_policy(&policy),
-            read,
-        };
-        retrying(policy, requests)
-    }
-
-    /// The policy for this request, the request or its error, and the name of its method.
-    fn prepared(self) -> (Policy, Copies, &'static str) {
+    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J> {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,
         };
-        let (request, build) = match self.source.begun() {
-            Ok(begun) => begun,
-            // The error's text contains no secrets of the URL.
-            Err(error) => return (self.policy, Copies::Refused(error.to_string()), OTHER),
+        let (policy, copies, method) = prepared(self.policy, rule, self.source);
+        let may_sign_anew = matches!(copies, Copies::Anew(..));
+        let requests = Requests {
+            copies,
+            method,
+            host: None,
+            limits: self.limits,
+            adds_key: self.adds_key,
+            info: None,
+            may_sign_anew,
+            is_careful: !is_idempotent_policy(&policy),
+            read,
         };
-        let policy = without_conflicts(rule.policy(self.policy, &request));
-        let is_once = policy.schedule().next().is_none();
-        let method = name_of(request.method());
-        (policy, Copies::of(request, build, is_once), method)
+        retrying(policy, self.judge, requests)
     }
+}
+
+/// The policy for this request, the request or its error, and the name of its method.
+fn prepared(policy: Policy, rule: Rule, source: Source) -> (Policy, Copies, &'static str) {
+    let (request, build) = match source.begun() {
+        Ok(begun) => begun,
+        // The error's text contains no secrets of the URL.
+        Err(error) => return (policy, Copies::Refused(error.to_string()), OTHER),
+    };
+    let policy = without_conflicts(rule.policy(policy, &request));
+    let is_once = policy.schedule().next().is_none();
+    let method = name_of(request.method());
+    (policy, Copies::of(request, build, is_once), method)
 }
 
 /// The name of a method that is none of the standard ones, as in OpenTelemetry's `http.request.method`: a
@@ -505,11 +569,11 @@ fn is_same(mut asked: Url, answered: &Url) -> bool {
 }
 
 /// The whole reply, for [`Sending::reply`].
-impl IntoFuture for Sending {
+impl<J: Judge<ApiError>> IntoFuture for Sending<J> {
     type Output = Result<Reply, ApiError>;
-    type IntoFuture = Sent<Reply>;
+    type IntoFuture = Sent<Reply, J>;
 
-    fn into_future(self) -> Sent<Reply> {
+    fn into_future(self) -> Sent<Reply, J> {
         self.reply()
     }
 }

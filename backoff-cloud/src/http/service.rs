@@ -5,11 +5,12 @@
 //! | AWS, JSON | the header `x-amzn-errortype`; in the body `__type` or `code` | [restJson1](https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization), [awsJson1.1](https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html#operation-error-serialization) |
 //! | AWS, XML: S3, SQS, EC2 | `<Code>` in the body | [restXml](https://smithy.io/2.0/aws/protocols/aws-restxml-protocol.html#operation-error-serialization), [ec2Query](https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html#operation-error-serialization) |
 //! | Azure | the header `x-ms-error-code`; in the body `error.code` | [API guidelines](https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors) |
-//! | OpenAI | in the body `error.code` | [error codes](https://platform.openai.com/docs/guides/error-codes) |
+//! | Google's reason | in the body a `google.rpc.ErrorInfo`, or `error.errors[].reason` | [error model](https://cloud.google.com/apis/design/errors) |
+//! | OpenAI | in the body `error.code`, or `error.type` where there is no code | [error codes](https://platform.openai.com/docs/guides/error-codes) |
 //! | Azure Storage, XML | `<Code>` in the body | [error response](https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2) |
 
 use super::headers::text;
-use crate::{azure, dynamodb, openai};
+use crate::services::KINDS;
 use backoff_core::{__private::aws_code, FaultKind};
 use reqwest::header::HeaderMap;
 
@@ -47,14 +48,18 @@ pub(super) fn in_xml(body: &str) -> Option<String> {
 /// the statuses that a service sends for throttling: the code beside a 500 may be from another service that
 /// the failed one has called.
 pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
-    let known = [dynamodb::kind, azure::kind, openai::kind];
-    let kind = known.into_iter().find_map(|kind| kind(code))?;
+    let kind = KINDS.into_iter().find_map(|kind| kind(code))?;
     let is_its_own = match kind {
         FaultKind::Conflict => true,
-        FaultKind::Throttled => status < 500 || status == 503,
+        FaultKind::Throttled => says_its_own_limit(status),
         _ => status < 500,
     };
     is_its_own.then_some(kind)
+}
+
+/// Whether a limit that a reply with this status names is one of the service itself.
+pub(super) fn says_its_own_limit(status: u16) -> bool {
+    status < 500 || status == 503
 }
 
 #[cfg(test)]

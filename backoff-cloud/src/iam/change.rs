@@ -4,8 +4,11 @@ use super::READ_MODIFY_WRITE;
 use super::condition::Condition;
 use super::grant::Grant;
 use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
-use super::store::{Error, PolicyStore};
-use backoff_core::{Policy, UpdateReport, Updated};
+use super::store::{Error, Failure, PolicyStore};
+use backoff_core::{
+    Policy, UpdateReport, Updated, Verdict,
+    drive::{ByCodes, Judge, Judged, When},
+};
 use std::{
     future::{Future, IntoFuture},
     pin::Pin,
@@ -43,7 +46,7 @@ use std::{
 ///
 /// let year = iam::Condition::new("2026", "request.time.getFullYear() == 2026");
 /// let (updated, report) = iam::add(&client, project, "roles/viewer", "group:audit@example.com")
-///     .when(year)
+///     .condition(year)
 ///     .policy(iam::READ_MODIFY_WRITE.max_attempts(10))
 ///     .reported()
 ///     .await?;
@@ -62,7 +65,7 @@ pub fn add<'a, S: PolicyStore>(
 
 /// Takes a role from a member, in every spelling that the policy has. A binding without members is removed.
 /// Nothing is written if the member does not have the role. A role with a condition is removed only if
-/// [`when`](Change::when) names the same condition.
+/// [`condition`](Change::condition) names the same condition.
 ///
 /// # Errors
 /// The errors of [`add`].
@@ -78,11 +81,12 @@ pub fn remove<'a, S: PolicyStore>(
 /// A change of an allow policy. Made by [`add`] and [`remove`]; it does nothing until it is awaited.
 #[derive(Debug)]
 #[must_use = "a change is not made until it is awaited"]
-pub struct Change<'a, S> {
+pub struct Change<'a, S, J = ByCodes> {
     store: &'a S,
     resource: &'a str,
     grant: Grant,
     policy: Policy,
+    judge: J,
     attempt_timeout: Duration,
     operation: &'static str,
 }
@@ -95,19 +99,42 @@ impl<'a, S: PolicyStore> Change<'a, S> {
             resource,
             grant: Grant::new(role, member, adds),
             policy: READ_MODIFY_WRITE,
+            judge: ByCodes,
             attempt_timeout: ATTEMPT_TIMEOUT,
             operation: if adds { "iam::add" } else { "iam::remove" },
         }
     }
+}
 
+impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     /// Changes the binding with this condition. Without this call the change is for the binding without a
     /// condition.
-    pub fn when(mut self, condition: Condition) -> Self {
+    pub fn condition(mut self, condition: Condition) -> Self {
         self.grant.condition = Some(condition);
         self
     }
 
-    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried.
+    /// Lets a function decide which failures are retried, instead of the policy's codes, as
+    /// [`Policy::when`] does. The function decides about conflicts too. Nothing else changes: hints and the
+    /// limits of the policy hold. [An example](super#an-account-that-was-just-made).
+    pub fn when<F, Said>(self, judge: F) -> Change<'a, S, When<F>>
+    where
+        F: Fn(&Failure<S::Error>) -> Said,
+        Said: Into<Verdict>,
+    {
+        Change {
+            store: self.store,
+            resource: self.resource,
+            grant: self.grant,
+            policy: self.policy,
+            judge: When(judge),
+            attempt_timeout: self.attempt_timeout,
+            operation: self.operation,
+        }
+    }
+
+    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried, unless
+    /// [`when`](Self::when) says otherwise.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
@@ -130,15 +157,18 @@ impl<'a, S: PolicyStore> Change<'a, S> {
     }
 
     /// Also returns a report: the number of attempts and the time spent.
-    pub fn reported(self) -> ReportedChange<'a, S> {
+    pub fn reported(self) -> ReportedChange<'a, S, J> {
         ReportedChange(self)
     }
 
-    async fn run(self) -> Changed<S> {
+    async fn run(self) -> Changed<S>
+    where
+        J: Judge<Failure<S::Error>>,
+    {
         let Change {
             store, resource, ..
         } = self;
-        self.policy
+        Judged::new(&self.policy, self.judge)
             .update(
                 || read(store, resource),
                 |policy| change(&self.grant, resource, policy, |policy| policy),
@@ -163,11 +193,12 @@ type Changed<S> = Result<
 /// A [`Change`] that also returns a report. Made by [`Change::reported`].
 #[derive(Debug)]
 #[must_use = "a change is not made until it is awaited"]
-pub struct ReportedChange<'a, S>(Change<'a, S>);
+pub struct ReportedChange<'a, S, J = ByCodes>(Change<'a, S, J>);
 
-impl<'a, S> IntoFuture for Change<'a, S>
+impl<'a, S, J> IntoFuture for Change<'a, S, J>
 where
     S: PolicyStore<Policy: Send, Error: Send> + Sync,
+    J: Judge<Failure<S::Error>> + Send + 'a,
 {
     type Output = Result<Updated<S::Policy, S::Policy>, Error<S::Error>>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
@@ -177,14 +208,145 @@ where
     }
 }
 
-impl<'a, S> IntoFuture for ReportedChange<'a, S>
+impl<'a, S, J> IntoFuture for ReportedChange<'a, S, J>
 where
     S: PolicyStore<Policy: Send, Error: Send> + Sync,
+    J: Judge<Failure<S::Error>> + Send + 'a,
 {
     type Output = Changed<S>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.0.run())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        iam::{
+            self, Members,
+            kept::{Kept, PROJECT, ROLE},
+        },
+        reply::{Says, broken, grpc, http},
+    };
+    use backoff_core::{Delivery, GrpcCode, StopReason};
+    use std::sync::Arc;
+    use tokio::time::Instant;
+
+    const NEW: &str = "serviceAccount:new@example.com";
+
+    type Decides = fn(&Failure<Says>) -> Verdict;
+
+    /// Whether a change under a condition is written, the writes, and the seconds, in each way.
+    async fn changed(
+        policy: Policy,
+        decides: Option<Decides>,
+        failing: &[Says],
+    ) -> [(Result<bool, StopReason>, u32, u64); 4] {
+        let mut changed = [(Ok(true), 0, 0); 4];
+        for (way, told) in changed.iter_mut().enumerate() {
+            let kept = Arc::new(Kept::default());
+            let night = Condition::new("night", "request.time.getHours() < 6");
+            let members = Members::new(Arc::clone(&kept)).policy(policy);
+            let is_removed = way % 2 == 1;
+            if is_removed {
+                let add = members.add(PROJECT, ROLE, NEW).condition(night.clone());
+                assert!(add.await.unwrap().is_written());
+            }
+            let before = kept.calls().1;
+            kept.failing.lock().unwrap().extend(failing);
+            let begin = Instant::now();
+            let written = if way < 2 {
+                let change = if is_removed { iam::remove } else { iam::add };
+                let change = change(&kept, PROJECT, ROLE, NEW).policy(policy);
+                let outcome = match decides {
+                    // In either order.
+                    Some(when) if is_removed => change.when(when).condition(night.clone()).await,
+                    Some(when) => change.condition(night.clone()).when(when).await,
+                    None => change.condition(night.clone()).await,
+                };
+                outcome.map(|it| it.is_written()).map_err(|it| it.reason)
+            } else {
+                let members = match decides {
+                    Some(when) => members.when(when),
+                    None => members,
+                };
+                let change = if is_removed {
+                    Members::remove
+                } else {
+                    Members::add
+                };
+                let outcome = change(&members, PROJECT, ROLE, NEW)
+                    .condition(night.clone())
+                    .await;
+                outcome.map(|it| it.is_written()).map_err(|it| it.reason())
+            };
+            *told = (written, kept.calls().1 - before, begin.elapsed().as_secs());
+            let is_there = written.is_ok() != is_removed;
+            let bindings = kept.get(PROJECT).await.unwrap().bindings;
+            let conditions: Vec<_> = bindings.into_iter().map(|it| it.condition).collect();
+            assert_eq!(conditions, vec![Some(night); usize::from(is_there)]);
+        }
+        changed
+    }
+
+    /// A row: who decides, how the first writes fail, whether the change is written, the writes, and the
+    /// least seconds.
+    #[tokio::test(start_paused = true)]
+    async fn a_function_replaces_the_codes_and_nothing_else() {
+        use StopReason::{Attempts, MaybeApplied, Permanent};
+        let refused: Decides = |failure| match backoff_core::Fault::status(failure) {
+            Some(400) => true.into(),
+            _ => READ_MODIFY_WRITE.judge(failure),
+        };
+        let (always, never): (Decides, Decides) = (|_| true.into(), |_| false.into());
+        let conflict = grpc(GrpcCode::Aborted);
+        let lost = broken(Delivery::MaybeSent);
+        let twice = READ_MODIFY_WRITE.max_attempts(2);
+        let careful = READ_MODIFY_WRITE.idempotent(false);
+        for (policy, decides, failing, written, writes, seconds) in [
+            (twice, None, &[http(400)][..], Err(Permanent), 1, 0),
+            (twice, Some(refused), &[http(400)], Ok(true), 2, 0),
+            (twice, Some(refused), &[http(503)], Ok(true), 2, 0),
+            (twice, Some(refused), &[conflict], Ok(true), 2, 0),
+            (twice, Some(refused), &[http(404)], Err(Permanent), 1, 0),
+            (twice, Some(never), &[http(503)], Err(Permanent), 1, 0),
+            (twice, Some(never), &[conflict], Err(Permanent), 1, 0),
+            (
+                twice,
+                Some(always),
+                &[http(404).hint(9_000)],
+                Ok(true),
+                2,
+                9,
+            ),
+            (twice, Some(always), &[http(404); 2], Err(Attempts), 2, 0),
+            (careful, Some(always), &[lost], Err(MaybeApplied), 1, 0),
+        ] {
+            for (way, told) in changed(policy, decides, failing)
+                .await
+                .into_iter()
+                .enumerate()
+            {
+                assert_eq!((told.0, told.1), (written, writes), "{way} {failing:?}");
+                assert!(told.2 >= seconds, "{way} {failing:?}: {told:?}");
+            }
+        }
+    }
+
+    /// A row: a reply, and whether the change is made again.
+    #[tokio::test(start_paused = true)]
+    async fn a_409_is_a_conflict_unless_the_reply_says_otherwise() {
+        for (reply, written, writes) in [
+            (http(409), Ok(true), 2),
+            (grpc(GrpcCode::Aborted), Ok(true), 2),
+            (grpc(GrpcCode::AlreadyExists), Err(StopReason::Permanent), 1),
+        ] {
+            for told in changed(READ_MODIFY_WRITE, None, &[reply]).await {
+                assert_eq!((told.0, told.1), (written, writes), "{reply:?}");
+            }
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Kept {
     has_no_etag: bool,
     /// How many writes get a reply without an etag.
     pub(super) without_etag: AtomicU32,
+    /// How the next writes fail.
+    pub(super) failing: Mutex<Vec<Says>>,
     reads: AtomicU32,
     writes: AtomicU32,
 }
@@ -51,6 +53,9 @@ impl Kept {
 
     pub(super) fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Says> {
         self.writes.fetch_add(1, Relaxed);
+        if let Some(failure) = self.failing.lock().unwrap().pop() {
+            return Err(failure);
+        }
         let bad = |name: &String| name.starts_with("nobody:");
         if policy.bindings.iter().any(|it| it.members.iter().any(bad)) {
             return Err(http(400));

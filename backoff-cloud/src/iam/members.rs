@@ -6,7 +6,7 @@ use super::grant::Grant;
 use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
 use super::store::{Failure, PolicyStore};
 use backoff_core::{
-    Policy,
+    Policy, Verdict,
     many::{Combining, Updating, UpdatingReported},
 };
 use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
@@ -53,7 +53,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 ///
 /// let year = iam::Condition::new("2026", "request.time.getFullYear() == 2026");
 /// let audit = members.add("projects/p", "roles/viewer", "group:audit@example.com");
-/// let (updated, report) = audit.when(year).reported().await?;
+/// let (updated, report) = audit.condition(year).reported().await?;
 /// assert!(updated.is_written());
 /// assert_eq!((report.reads, report.writes), (1, 1));
 /// # Ok(()) }
@@ -67,18 +67,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 /// that the store refuses, is the result of all changes that waited when the read began; for the other
 /// changes the resource is read again.
 pub struct Members<S: PolicyStore> {
-    store: Arc<S>,
-    rules: Rules,
     combining: Combined<S>,
-}
-
-/// The settings, kept so that they can be set in any order.
-#[derive(Clone, Copy, Debug)]
-struct Rules {
-    policy: Policy,
-    attempt_timeout: Duration,
-    at_most: Option<usize>,
-    operation: &'static str,
 }
 
 type Combined<S> = Combining<
@@ -98,20 +87,9 @@ where
     /// Changes members with this client, by [`READ_MODIFY_WRITE`].
     pub fn new(client: S) -> Self {
         make_known();
-        let rules = Rules {
-            policy: READ_MODIFY_WRITE,
-            attempt_timeout: ATTEMPT_TIMEOUT,
-            at_most: None,
-            operation: "iam::Members",
-        };
-        Members::by(Arc::new(client), rules)
-    }
-
-    #[track_caller]
-    fn by(store: Arc<S>, rules: Rules) -> Self {
-        let (reads, writes) = (Arc::clone(&store), Arc::clone(&store));
-        let mut combining = rules
-            .policy
+        let reads = Arc::new(client);
+        let writes = Arc::clone(&reads);
+        let combining = READ_MODIFY_WRITE
             .combine(
                 move |resource: Arc<str>| {
                     let store = Arc::clone(&reads);
@@ -127,38 +105,39 @@ where
                 },
             )
             .version(|policy: &Arc<S::Policy>| version(&**policy))
-            .operation(rules.operation)
-            .attempt_timeout(rules.attempt_timeout);
-        if let Some(callers) = rules.at_most {
-            combining = combining.at_most(callers);
-        }
-        Members {
-            store,
-            rules,
-            combining,
-        }
+            .operation("iam::Members")
+            .attempt_timeout(ATTEMPT_TIMEOUT);
+        Members { combining }
     }
 
-    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried. Call this
-    /// before the first change: the returned value does not combine with the old one.
+    /// Retries by this policy instead of [`READ_MODIFY_WRITE`]. Conflicts are always retried, unless
+    /// [`when`](Self::when) says otherwise. Call this before the first change: the returned value does not
+    /// combine with the old one.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
-        let rules = Rules {
-            policy,
-            ..self.rules
-        };
-        Members::by(self.store, rules)
+        let combining = self.combining.policy(policy);
+        Members { combining }
+    }
+
+    /// Lets a function decide which failures are retried, instead of the policy's codes, as
+    /// [`Change::when`](super::Change::when) does. A failure that the function repeats is repeated for all changes
+    /// of the group. Call this before the first change: the returned value does not combine with the old one.
+    #[must_use]
+    pub fn when<F, Said>(self, judge: F) -> Self
+    where
+        F: Fn(&Failure<S::Error>) -> Said + Send + Sync + 'static,
+        Said: Into<Verdict>,
+    {
+        let combining = self.combining.when(judge);
+        Members { combining }
     }
 
     /// Names the operation in log events and metrics. Without this call the name is `iam::Members`. Call this
     /// before the first change: the returned value does not combine with the old one.
     #[must_use]
     pub fn operation(self, operation: &'static str) -> Self {
-        let rules = Rules {
-            operation,
-            ..self.rules
-        };
-        Members::by(self.store, rules)
+        let combining = self.combining.operation(operation);
+        Members { combining }
     }
 
     /// Ends each attempt (a read and the write after it) after this time. Without this call an attempt ends
@@ -166,11 +145,8 @@ where
     /// the first change: the returned value does not combine with the old one.
     #[must_use]
     pub fn attempt_timeout(self, limit: Duration) -> Self {
-        let rules = Rules {
-            attempt_timeout: limit,
-            ..self.rules
-        };
-        Members::by(self.store, rules)
+        let combining = self.combining.attempt_timeout(limit);
+        Members { combining }
     }
 
     /// Limits how many changes of one resource may wait. A further change gets
@@ -182,11 +158,8 @@ where
     #[must_use]
     #[track_caller]
     pub fn at_most(self, callers: usize) -> Self {
-        let rules = Rules {
-            at_most: Some(callers),
-            ..self.rules
-        };
-        Members::by(self.store, rules)
+        let combining = self.combining.at_most(callers);
+        Members { combining }
     }
 
     /// Gives a role on a resource to a member. [`iam::add`](super::add) says which spellings are the same
@@ -222,19 +195,16 @@ where
 /// The clone combines with the original.
 impl<S: PolicyStore> Clone for Members<S> {
     fn clone(&self) -> Self {
-        Members {
-            store: Arc::clone(&self.store),
-            rules: self.rules,
-            combining: self.combining.clone(),
-        }
+        let combining = self.combining.clone();
+        Members { combining }
     }
 }
 
 impl<S: PolicyStore> fmt::Debug for Members<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Members")
-            .field("rules", &self.rules)
-            .finish_non_exhaustive()
+            .field("combining", &self.combining)
+            .finish()
     }
 }
 
@@ -272,7 +242,7 @@ where
 {
     /// Changes the binding with this condition. Without this call the change is for the binding without a
     /// condition.
-    pub fn when(mut self, condition: Condition) -> Self {
+    pub fn condition(mut self, condition: Condition) -> Self {
         self.grant.condition = Some(condition);
         self
     }

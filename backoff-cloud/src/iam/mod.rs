@@ -53,9 +53,13 @@
 //! - 500, 502, 503, 504 and failures of the connection. The page allows 404 too, because reads are
 //!   eventually consistent and a new resource may be missing for a while: where you expect that, write
 //!   `iam::REQUEST.also_on(codes![404])`.
-//! - A 409 that says `ABORTED` is a conflict with another writer. The write alone would fail each time, so
-//!   only [`READ_MODIFY_WRITE`] retries a conflict, and reads the policy again. A 409 that says
-//!   `ALREADY_EXISTS`, or names no code, is not retried.
+//! - A 409 whose body says `"status": "ABORTED"` is a conflict with another writer. The write alone would fail
+//!   each time, so only [`READ_MODIFY_WRITE`] retries a conflict, and reads the policy again. Your own error type
+//!   must know this code: [`Fault::grpc_code`](crate::Fault::grpc_code). A 409 that says `ALREADY_EXISTS` is
+//!   not retried.
+//! - Old replies of IAM are a 409 without a code. [`add`], [`remove`] and [`Members`] count them as conflicts,
+//!   because they create nothing that could exist already. In a function of yours that creates nothing either,
+//!   write `also_on = [409]`.
 //!
 //! # Example
 //!
@@ -98,6 +102,50 @@
 //! iam::add(&client, "projects/p/secrets/s", "roles/viewer", "user:ann@example.com").await?;
 //! # Ok(()) }
 //! ```
+//!
+//! # An account that was just made
+//!
+//! For some seconds, up to a minute, not every server of IAM knows a new service account. Two replies say so:
+//!
+//! - a grant to the account gets 400 with the text `Service account new@p.iam.gserviceaccount.com does not exist.`;
+//! - a request that uses the account, or is made by it, gets 403 with a text that ends in
+//!   `(or it may not exist)`.
+//!
+//! An account that never exists gets the same replies, so no preset repeats them. Where you have just made the
+//! account, repeat them for a limited time. [`Change::when`] adds the rule, and [`Policy::judge`] keeps
+//! the other rules:
+//!
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::{Policy, http::ApiError, iam::{self, Failure, Rest}};
+//! use std::time::Duration;
+//!
+//! /// Long enough for a new account. An account that does not exist fails after this time.
+//! const NEW_ACCOUNT: Policy = iam::READ_MODIFY_WRITE.deadline(Duration::from_secs(90));
+//!
+//! fn is_unknown_account(error: &ApiError) -> bool {
+//!     let text = error.to_string();
+//!     match error.status() {
+//!         Some(400) => text.contains("Service account") && text.contains("does not exist"),
+//!         Some(403) => text.contains("(or it may not exist)"),
+//!         _ => false,
+//!     }
+//! }
+//!
+//! # async fn f(client: Rest) -> Result<(), Box<dyn std::error::Error>> {
+//! let account = "serviceAccount:new@p.iam.gserviceaccount.com";
+//! iam::add(&client, "projects/p", "roles/viewer", account)
+//!     .policy(NEW_ACCOUNT)
+//!     .when(|failure| match failure {
+//!         Failure::Client(error) if is_unknown_account(error) => true.into(),
+//!         failure => NEW_ACCOUNT.judge(failure),
+//!     })
+//!     .await?;
+//! # Ok(()) }
+//! ```
+//!
+//! [`Members`] has the same method. There the whole group waits for the new account, so make this grant with
+//! [`add`].
 
 mod allow;
 #[cfg(feature = "tokio")]
@@ -244,7 +292,7 @@ pub const AFTER_GRANT: Policy = REQUEST
     .name("iam::AFTER_GRANT");
 
 /// A whole read-modify-write of an allow policy: read it, change it, write it back with its etag. The failures
-/// of [`REQUEST`], 429 and conflicts (`ABORTED`) are retried.
+/// of [`REQUEST`], 429 and conflicts (409 with the code `ABORTED`) are retried.
 ///
 /// The retried function must read the policy before it writes it, as in the example of [the module](self).
 ///

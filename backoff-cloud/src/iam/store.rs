@@ -76,7 +76,8 @@ pub trait PolicyStore {
 /// has the number of attempts and the time spent.
 pub type Error<E> = RetryError<Failure<E>, UpdateReport>;
 
-/// The failure of the last attempt of a change.
+/// The failure of the last attempt of a change. As a [`Fault`] it has the facts of the client's error; a 409
+/// without a gRPC code is a conflict.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Failure<E> {
@@ -130,10 +131,14 @@ impl<E: Fault> Fault for Failure<E> {
         }
     }
 
+    /// A 409 that names no code is a conflict: a change creates nothing that could exist already.
     fn kind(&self) -> Option<FaultKind> {
         match self {
             Failure::NoEtag { .. } => Some(FaultKind::Permanent),
-            _ => self.inner()?.kind(),
+            _ => self.inner()?.kind().or_else(|| {
+                let is_conflict = self.status() == Some(409) && self.grpc_code().is_none();
+                is_conflict.then_some(FaultKind::Conflict)
+            }),
         }
     }
 }

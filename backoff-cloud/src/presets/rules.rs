@@ -93,7 +93,16 @@ fn what_follows_from_a_failure() {
             aws_code("BucketAlreadyExists"),
             Permanent,
         ),
+        (s3::REQUEST, aws_code("OperationAborted"), transient),
         (standard, aws_code("IDPCommunicationError"), transient),
+        // The reasons of a transaction of DynamoDB that was cancelled.
+        (rmw, aws_code("ConditionalCheckFailed"), conflict),
+        (rmw, aws_code("TransactionConflict"), conflict),
+        (rmw, aws_code("ProvisionedThroughputExceeded"), throttled),
+        (rmw, aws_code("ThrottlingError"), throttled),
+        (rmw, aws_code("ItemCollectionSizeLimitExceeded"), Permanent),
+        (rmw, aws_code("ValidationError"), Permanent),
+        (rmw, aws_code("None"), Permanent),
         (rmw, aws_code("ValidationException"), Permanent),
     ] {
         assert_eq!(policy.judge(&says), verdict, "{policy:?} after {says:?}");
@@ -240,6 +249,10 @@ fn the_codes_of_azure_say_what_their_status_leaves_open() {
         ("TooManyRequests", throttled),
         ("OperationTimedOut", transient),
         ("InternalError", transient),
+        ("ContainerBeingDeleted", transient),
+        ("ShareBeingDeleted", transient),
+        ("AnotherOperationInProgress", transient),
+        ("StorageAccountOperationInProgress", transient),
         ("", None),
         ("serverbusy", None),
         ("ConditionNotMet", None),

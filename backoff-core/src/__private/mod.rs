@@ -9,7 +9,7 @@ pub use crate::{
         plan::{Borrowed, Guard, Pays},
     },
     facts::{
-        aws::{aws_code, aws_kind},
+        aws::{aws_code, aws_kind, kind_in},
         codes::{IsCodes, NoCodes},
         idempotence::*,
     },
@@ -28,7 +28,7 @@ pub use backoff_macros::__retry_block;
 #[cfg(feature = "aws-smithy-1")]
 pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(feature = "std")]
-pub use crate::clients::boxed::know;
+pub use crate::{clients::boxed::know, facts::google::Reasons};
 pub use awaited::*;
 pub use cut::*;
 pub use entering::*;

@@ -1,9 +1,8 @@
 //! A policy for one request that is sent again as it is.
 
-use super::judges::BY_CODES;
 use crate::{
     codes,
-    drive::{future::Retrying, operation::Operation},
+    drive::{future::Retrying, operation::Operation, settings::Settings},
     policy::Policy,
     runtime::ASYNC,
 };
@@ -36,9 +35,13 @@ pub fn may_send_twice(
     policy.may_send_twice(method, headers)
 }
 
-/// An async call of an operation of another crate, with a policy of its own.
-pub fn retrying<O: Operation>(policy: Policy, operation: O) -> Retrying<Policy, O> {
-    Retrying::new(policy, operation, BY_CODES, ASYNC)
+/// An async call of an operation of another crate, with a policy and a judge of its own.
+pub fn retrying<O: Operation, J>(
+    policy: Policy,
+    judge: J,
+    operation: O,
+) -> Retrying<Policy, O, Settings<J>> {
+    Retrying::new(policy, operation, Settings::of(judge), ASYNC)
 }
 
 #[cfg(test)]

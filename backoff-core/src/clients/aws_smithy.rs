@@ -3,7 +3,7 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::{begins_with, chain, is_untrusted_certificate},
+    sources::{begins_with, chain, is_own_configuration},
 };
 use crate::{
     drive::stopping::Stopped,
@@ -32,12 +32,12 @@ use std::{error::Error, time::SystemTime};
 /// - **The service has answered**: the code of the reply decides. Throttling has many codes and mostly
 ///   the status 400 (`ThrottlingException`, `ProvisionedThroughputExceededException`, `SlowDown`);
 ///   `RequestTimeout` is transient; a condition that does not hold is a [conflict](FaultKind::Conflict)
-///   (`ConditionalCheckFailedException`, `TransactionConflictException`, S3's `PreconditionFailed` and
-///   `ConditionalRequestConflict`). If the code does not decide, the service's model decides which
-///   errors are retryable, and then the HTTP status. The hint is the longest of the headers
+///   (`ConditionalCheckFailedException`, `TransactionConflictException`, S3's `PreconditionFailed`). If the code does
+///   not decide, the service's model decides which errors are retryable, and then the HTTP status. The hint is in
 ///   `Retry-After`, `x-amz-retry-after` and similar headers.
-/// - **No connection**: refused, host name not found, no answer within the connect timeout: not sent. A
-///   certificate that is not trusted is permanent (rustls).
+/// - **No connection**: refused, host name not found, no answer within the connect timeout: not sent. An
+///   `https` endpoint without TLS, a certificate that is not trusted (rustls, OpenSSL) and a proxy that
+///   answers 407 are permanent.
 /// - **The connection broke**: reset, the client's own timeout, a reply that was cut: perhaps applied.
 /// - **The request could not be built**: permanent. Any other error is permanent too, for example
 ///   missing credentials.
@@ -96,6 +96,10 @@ where
 
     fn retry_after(&self) -> Option<Duration> {
         self.raw_response()?.retry_after()
+    }
+
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        self.raw_response()?.unread_hint()
     }
 
     fn delivery(&self) -> Option<Delivery> {
@@ -161,17 +165,24 @@ impl<B> Fault for Response<B> {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        hint::longest(
-            |name| self.headers().get_all(name),
-            SystemTime::now(),
-        )
+        found(self).0
     }
+
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        found(self).1
+    }
+}
+
+fn found<B>(reply: &Response<B>) -> hint::Found<'_> {
+    let headers = || reply.headers().iter();
+    let headers = || headers().map(|(name, value)| (name, value.as_bytes()));
+    hint::found(reply.status().as_u16(), headers, SystemTime::now())
 }
 
 /// The facts of the client's transport error, from which a `DispatchFailure` is made.
 impl Fault for ConnectorError {
     fn delivery(&self) -> Option<Delivery> {
-        if self.is_user() || is_untrusted_certificate(self) {
+        if self.is_user() || is_own_configuration(self) {
             return None;
         }
         if chain(self).any(is_not_opened) {
@@ -185,7 +196,7 @@ impl Fault for ConnectorError {
 
     fn kind(&self) -> Option<FaultKind> {
         let is_given_up = chain(self).any(<dyn Error>::is::<GivenUp>);
-        if is_given_up || self.is_user() || is_untrusted_certificate(self) {
+        if is_given_up || self.is_user() || is_own_configuration(self) {
             return Some(FaultKind::Permanent);
         }
         match self.delivery() {
@@ -307,13 +318,29 @@ mod tests {
     }
 
     #[test]
+    fn the_headers_of_the_reply_are_heard() {
+        let hinted = |name: &'static str, value: &'static str| {
+            let mut reply = HttpResponse::new(503.try_into().expect("a status"), "".into());
+            reply.headers_mut().insert(name, value);
+            Failed::service_error(ErrorMetadata::default(), reply)
+        };
+        let busy = TestError::status(503);
+        let waits = busy.after(Duration::from_millis(1_500));
+        all_say(waits, false, [hinted("x-amz-retry-after", "1500"), hinted("retry-after", "1.5")]);
+        let vague = hinted("x-amz-retry-after", "invalid");
+        assert_eq!(vague.unread_hint(), Some(("x-amz-retry-after", &b"invalid"[..])));
+        all_say(busy, false, [vague]);
+    }
+
+    #[test]
     fn a_connection_is_known_by_what_the_connector_says_and_by_what_is_behind_it() {
         let words = |words: &str| -> Box<dyn Error + Send + Sync> { words.into() };
-        let all = |said, must_reconnect, connectors: [ConnectorError; 3]| {
-            all_say(said, must_reconnect, connectors.map(Failed::dispatch_failure));
+        let all = |said, must_reconnect, connectors: Vec<ConnectorError>| {
+            let errors = connectors.into_iter().map(Failed::dispatch_failure);
+            all_say(said, must_reconnect, errors);
         };
         let connecting = words("HTTP connect timeout occurred after 3.1s");
-        all(NOT_SENT, true, [
+        all(NOT_SENT, true, vec![
             ConnectorError::io(refused().into()),
             ConnectorError::timeout(connecting),
             // Credentials that are temporarily unavailable.
@@ -321,12 +348,13 @@ mod tests {
         ]);
         let reading = || words("HTTP read timeout occurred after 3.1s");
         let cut = words("cut");
-        all(MAYBE_SENT, true, [
+        all(MAYBE_SENT, true, vec![
             ConnectorError::timeout(reading()),
             ConnectorError::other(cut, Some(ErrorKind::TransientError)),
             ConnectorError::timeout(reading()),
         ]);
-        all(PERMANENT, false, [
+        all(PERMANENT, false, vec![
+            ConnectorError::io(words("invalid URL, scheme is not http")),
             ConnectorError::user(refused().into()),
             ConnectorError::io(untrusted().into()),
             ConnectorError::other(words("no credentials"), None),

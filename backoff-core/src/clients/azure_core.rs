@@ -3,26 +3,25 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::is_untrusted_certificate,
+    sources::is_own_configuration,
 };
 use crate::{
     drive::stopping::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
     hint,
 };
-use azure_core_1::{Error, error::ErrorKind, http::headers::Headers};
+use azure_core_1::{Error, error::ErrorKind};
 use core::{fmt, time::Duration};
-use http_1 as http;
 use std::{error::Error as _, time::SystemTime};
 
 /// | failure | `ErrorKind` | meaning |
 /// |---|---|---|
 /// | no connection: refused, host name not found, not in time | `Connection` | not sent |
 /// | reset, closed before the reply, too late, a reply that ends too early | `Io` | perhaps applied |
-/// | a status of 4xx or 5xx | `HttpResponse` | the status, and the longest hint of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` |
+/// | a status of 4xx or 5xx | `HttpResponse` | the status, and the hint in the [headers](crate::hint::in_headers) |
 /// | no token, because its server could not be reached or was busy | `Credential` | not sent, with that server's hint |
 /// | no token for another reason | `Credential` | permanent |
-/// | everything else, including a certificate that is not trusted (rustls) | | permanent |
+/// | everything else, including an `https` URL without TLS, a certificate that is not trusted (rustls, OpenSSL), a proxy that answers 407 | | permanent |
 ///
 /// A write whose `ETag` is not the newest gets a 412, which is a conflict: an
 /// [update](crate::Policy::update) reads again. A 409 is retried if a policy names it; many services of
@@ -57,16 +56,21 @@ impl Fault for Error {
 
     fn retry_after(&self) -> Option<Duration> {
         match self.kind() {
-            ErrorKind::HttpResponse { raw_response, .. } => {
-                hint_of(raw_response.as_ref()?.headers())
-            }
+            ErrorKind::HttpResponse { .. } => found(self)?.0,
             _ => self.inner()?.retry_after(),
+        }
+    }
+
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        match self.kind() {
+            ErrorKind::HttpResponse { .. } => found(self)?.1,
+            _ => self.inner()?.unread_hint(),
         }
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match self.kind() {
-            ErrorKind::Connection => (!is_untrusted_certificate(self)).then_some(Delivery::NotSent),
+            ErrorKind::Connection => (!is_own_configuration(self)).then_some(Delivery::NotSent),
             ErrorKind::Io => match self.inner() {
                 Some(inner) => inner.delivery(),
                 None => Some(Delivery::MaybeSent),
@@ -107,13 +111,14 @@ impl From<Stopped> for Error {
     }
 }
 
-/// The hints in the headers.
-fn hint_of(headers: &Headers) -> Option<Duration> {
-    let known = headers.iter().filter_map(|(name, value)| {
-        let name = http::HeaderName::try_from(name.as_str()).ok()?;
-        Some((name, http::HeaderValue::try_from(value.as_str()).ok()?))
-    });
-    hint::in_headers(&known.collect(), SystemTime::now())
+/// The hint in the headers, and a header whose hint could not be read.
+fn found(error: &Error) -> Option<hint::Found<'_>> {
+    let ErrorKind::HttpResponse { status, raw_response, .. } = error.kind() else {
+        return None;
+    };
+    let headers = raw_response.as_ref()?.headers();
+    let headers = || headers.iter().map(|(name, value)| (name.as_str(), value.as_str().as_bytes()));
+    Some(hint::found(u16::from(*status), headers, SystemTime::now()))
 }
 
 /// Whether the error says that the token server cannot serve now.

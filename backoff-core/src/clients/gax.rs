@@ -4,12 +4,13 @@
 use super::{
     boxed::{Cause, first_known},
     http::pushback,
-    sources::{chain, is_untrusted_certificate},
+    sources::{chain, is_own_configuration},
 };
 use crate::{
     drive::stopping::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
+        google::Reasons,
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
@@ -22,9 +23,13 @@ use std::{error::Error as _, time::SystemTime};
 /// has only a status, and a gRPC reply has only a code. The hint is the longest of the hints in the
 /// headers ([`hint::in_headers`]), in `google.rpc.RetryInfo` and in `grpc-retry-pushback-ms`.
 ///
+/// A `google.rpc.ErrorInfo` says more than the code: a reason of a rate limit, such as `RATE_LIMIT_EXCEEDED`, counts
+/// as `RESOURCE_EXHAUSTED`, and a quota for a day is permanent. The reason is the
+/// [`service_code`](Fault::service_code).
+///
 /// No connection, or temporarily unavailable credentials: not sent. Reset, timed out, reply cut:
-/// perhaps applied. A certificate that is not trusted (rustls) is permanent. All other errors are
-/// permanent too: a request that matches no path, or a reply of an unexpected type. With the feature
+/// perhaps applied. An `https` URL without TLS, a certificate that is not trusted (rustls, OpenSSL) and a
+/// proxy that answers 407 are permanent. All other errors are permanent too: a request that matches no path, or a reply of an unexpected type. With the feature
 /// `reqwest-013`, a redirect without a target is permanent too.
 ///
 /// An error that says that a retry policy is exhausted is permanent, like a
@@ -49,7 +54,7 @@ impl Fault for Error {
             || error
                 .http_status_code()
                 .is_none_or(|status| status == by_name);
-        is_named.then_some(code)
+        reasons(error).code(is_named.then_some(code))
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -63,6 +68,12 @@ impl Fault for Error {
             true => HintSource::RetryInfo,
             false => HintSource::RetryAfter,
         }
+    }
+
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        let error = cause(self);
+        let status = error.http_status_code().unwrap_or_default();
+        hint::unread_in_headers(status, error.http_headers()?, SystemTime::now())
     }
 
     fn must_stop(&self) -> bool {
@@ -91,7 +102,8 @@ impl Fault for Error {
             return Some(FaultKind::Permanent);
         }
         let error = self;
-        if error.is_connect() && is_untrusted_certificate(error) {
+        // Nothing was sent: no connection, or no token because of one.
+        if (error.is_connect() || error.is_authentication()) && is_own_configuration(error) {
             return Some(FaultKind::Permanent);
         }
         let behind = behind(error)
@@ -100,7 +112,17 @@ impl Fault for Error {
         // `self.status()` would be gax's own status, which exists only in a reply of the service.
         let has_status = Fault::status(self).is_some();
         let says_more = has_status || self.grpc_code().is_some() || self.delivery().is_some();
-        behind.or((!says_more).then_some(FaultKind::Permanent))
+        behind
+            .or((!says_more).then_some(FaultKind::Permanent))
+            .or_else(|| reasons(error).kind())
+    }
+
+    fn service_code(&self) -> Option<&str> {
+        let details = &cause(self).status()?.details;
+        details.iter().find_map(|detail| match detail {
+            StatusDetails::ErrorInfo(info) => Some(&*info.reason),
+            _ => None,
+        })
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -144,9 +166,22 @@ fn behind(error: &Error) -> Option<&dyn Fault> {
 /// The longest hint in the headers.
 fn in_headers(error: &Error) -> Option<Duration> {
     let headers = error.http_headers();
-    let header = headers.and_then(|headers| hint::in_headers(headers, SystemTime::now()));
+    let status = error.http_status_code().unwrap_or_default();
+    let header = headers.and_then(|headers| hint::in_headers(status, headers, SystemTime::now()));
     let pushback = headers.and_then(pushback).and_then(Pushback::wait);
     header.max(pushback)
+}
+
+/// What the details say about limits and quotas.
+fn reasons(error: &Error) -> Reasons {
+    let details = error.status().into_iter().flat_map(|status| &status.details);
+    details.fold(Reasons::default(), |reasons, detail| match detail {
+        StatusDetails::ErrorInfo(info) => {
+            reasons.and(&info.reason).and(&format!("{:?}", info.metadata))
+        }
+        StatusDetails::QuotaFailure(failure) => reasons.and(&format!("{failure:?}")),
+        _ => reasons,
+    })
 }
 
 /// The delay of a `google.rpc.RetryInfo`; a negative delay is ignored.
@@ -208,6 +243,32 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_reason_of_google_says_more_than_the_code() {
+        let detail = |kind: &str, fields: &str| -> StatusDetails {
+            let json = format!(r#"{{"@type": "type.googleapis.com/google.rpc.{kind}", {fields}}}"#);
+            serde_json::from_str(&json).expect(&json)
+        };
+        let info = |reason: &str, limit: &str| {
+            let fields = format!(r#""reason": "{reason}", "metadata": {{"quota_limit": "{limit}"}}"#);
+            detail("ErrorInfo", &fields)
+        };
+        let daily = detail("QuotaFailure", r#""violations": [{"description": "Requests per day"}]"#);
+        let limit = TestError::grpc(GrpcCode::ResourceExhausted);
+        let denied = TestError::grpc(GrpcCode::PermissionDenied);
+        for (detail, reason, said) in [
+            (info("RATE_LIMIT_EXCEEDED", "ReadsPerMinute"), Some("RATE_LIMIT_EXCEEDED"), limit),
+            (info("RATE_LIMIT_EXCEEDED", "ReadsPerDay"), Some("RATE_LIMIT_EXCEEDED"), denied.and_kind(FaultKind::Permanent)),
+            (info("SERVICE_DISABLED", ""), Some("SERVICE_DISABLED"), denied),
+            (daily, None, denied.and_kind(FaultKind::Permanent)),
+        ] {
+            let said_by = Status::default().set_code(Code::PermissionDenied).set_details([detail]);
+            let error = Error::service(said_by);
+            assert_eq!(Fault::service_code(&error), reason);
+            all_say(said, false, [error]);
+        }
+    }
+
     /// The client repeated the call, so the policy does not repeat it, unless the caller says so.
     #[test]
     fn what_made_a_policy_give_up_is_found_however_deep() {
@@ -231,8 +292,9 @@ mod tests {
         all_say(PERMANENT, false, [no_token(false)]);
         let other = Error::connect(io::Error::other("connection refused"));
         all_say(NOT_SENT, true, [other]);
-        let untrusted = Error::connect(untrusted());
-        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
+        let no_key = CredentialsError::from_source(true, untrusted());
+        let unable = [Error::connect(untrusted()), Error::authentication(no_key)];
+        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, unable);
     }
 
     #[test]
@@ -250,6 +312,19 @@ mod tests {
         assert_eq!(source, Some(&stop));
         all_say(MAYBE_SENT, true, [late]);
         all_say(PERMANENT, false, [stopped]);
+    }
+
+    #[test]
+    fn the_headers_are_heard() {
+        let of = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", value.parse().unwrap());
+            answered(Code::Unavailable, Some(503), headers)
+        };
+        let busy = TestError { status: Some(503), ..UNAVAILABLE };
+        all_say(busy.after(Duration::from_millis(1_500)), false, [of("1.5")]);
+        assert_eq!(of("soon").unread_hint(), Some(("retry-after", &b"soon"[..])));
+        all_say(busy, false, [of("soon")]);
     }
 
     #[test]

@@ -67,8 +67,17 @@ impl<B> Fault for http::Response<B> {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        let header = hint::in_headers(self.headers(), SystemTime::now());
+        let status = self.status().as_u16();
+        let header = hint::in_headers(status, self.headers(), SystemTime::now());
         header.max(pushback(self.headers()).and_then(Pushback::wait))
+    }
+
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        hint::unread_in_headers(self.status().as_u16(), self.headers(), SystemTime::now())
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers().get(name)?.to_str().ok()
     }
 
     fn must_stop(&self) -> bool {
@@ -105,6 +114,13 @@ mod tests {
         let pushback = |value| ("grpc-retry-pushback-ms", value);
         let waits = response(503, &[pushback("1500")]);
         all_say(busy.after(Duration::from_millis(1_500)), false, [waits]);
+        let quota = [("x-ratelimit-remaining", "0.0"), ("x-ratelimit-reset", "7.5")];
+        let limited = TestError::status(429).after(Duration::from_millis(7_500));
+        all_say(limited, false, [response(429, &quota)]);
+        all_say(TestError::status(500), false, [response(500, &quota)]);
+        let vague = response(503, &[("retry-after", "soon")]);
+        assert_eq!(vague.unread_hint(), Some(("retry-after", &b"soon"[..])));
+        all_say(busy, false, [vague]);
         let stops = [&[pushback("-1")][..], &[pushback("1"); 2]];
         all_say(busy.asking_to_stop(), false, stops.map(|headers| response(503, headers)));
     }

@@ -7,7 +7,7 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::is_untrusted_certificate,
+    sources::{chain, is_own_configuration},
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind};
 use core::fmt;
@@ -16,7 +16,10 @@ use std::error::Error as _;
 
 /// If no connection was made: not sent. For any other failure, hyper's inner error decides. A request
 /// that cannot be sent at all (no host in its URI, an HTTP version that is not supported) is permanent,
-/// and so is a server whose certificate is not trusted (rustls).
+/// and so is a connection that your own configuration prevents: an `https` URL without TLS, a certificate
+/// that is not trusted (rustls, OpenSSL), a proxy that answers 407.
+///
+/// Logs show the innermost cause, because the text of the error itself is only `client error (Connect)`.
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         // Only `is_connect` shows that the connection attempt failed.
@@ -28,7 +31,7 @@ impl Fault for Error {
 
     fn delivery(&self) -> Option<Delivery> {
         if self.is_connect() {
-            return (!is_untrusted_certificate(self)).then_some(Delivery::NotSent);
+            return (!is_own_configuration(self)).then_some(Delivery::NotSent);
         }
         self.inner()?.delivery()
     }
@@ -41,6 +44,7 @@ impl Fault for Error {
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
+        let cause: &dyn fmt::Display = chain(self).last()?;
+        Some(cause)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::{chain, is_untrusted_certificate},
+    sources::{chain, is_own_configuration},
 };
 use crate::{
     drive::stopping::Stopped,
@@ -22,7 +22,7 @@ use std::error::Error as _;
 /// | 409 `Conflict` with the cause `FieldManagerConflict`: a field of another manager, in a server-side apply without `force` | `Api` | permanent |
 /// | any other status, also from a proxy's page | `Api` | the status; `details.retryAfterSeconds` is the hint |
 /// | no token, because its server could not be reached | `Auth` | not sent |
-/// | everything else, including a certificate that is not trusted (rustls) | | permanent |
+/// | everything else, including an `https` URL without TLS, a certificate that is not trusted (rustls, OpenSSL), a proxy that answers 407 | | permanent |
 ///
 /// An [update](crate::Policy::update) retries a conflict, because it reads again. Other calls retry a
 /// conflict if the policy [retries conflicts](crate::Policy::retry_conflicts). kube drops the headers
@@ -85,7 +85,7 @@ impl Fault for Error {
             Error::Auth(_) => self.inner()?.delivery().map(|_| Delivery::NotSent),
             Error::HyperError(_) | Error::Service(_) | Error::ReadEvents(_) => {
                 if is_not_connected(self) {
-                    return (!is_untrusted_certificate(self)).then_some(Delivery::NotSent);
+                    return (!is_own_configuration(self)).then_some(Delivery::NotSent);
                 }
                 self.inner()?.delivery()
             }

@@ -20,10 +20,10 @@ use std::error::Error as _;
 /// | 408, 429, 5xx | `Generic` | the status, without the headers |
 /// | a success with `SlowDown` or `InternalError` in it (S3) | `Generic` | transient |
 /// | the object has changed meanwhile | `Precondition` | 412 for every store: a conflict |
-/// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` | a conflict |
+/// | another conditional write is under way (S3) | `AlreadyExists`, with `ConditionalRequestConflict` or `OperationAborted` | a conflict |
 /// | the object exists already: a lost race to create, too | `AlreadyExists` | permanent, also in an update |
 /// | 404, 403, 401, 304 | `NotFound`, `PermissionDenied`, `Unauthenticated`, `NotModified` | the status |
-/// | everything else | | permanent |
+/// | everything else, including an `https` URL without TLS, a certificate that is not trusted (rustls, OpenSSL), a proxy that answers 407 | | permanent |
 ///
 /// An [update](crate::Policy::update) retries a conflict, because it reads again. Other calls retry a
 /// 412 if the policy names it, and the other conflict if the policy [retries
@@ -140,6 +140,7 @@ fn is_under_way(error: &Error) -> bool {
         let text = link.to_string();
         // The name without its delimiters may also be part of the object's name.
         text.contains("<Code>ConditionalRequestConflict</Code>")
+            || text.contains("<Code>OperationAborted</Code>")
     })
 }
 

@@ -1,5 +1,6 @@
 //! `Fault` for `redis::RedisError`, version 1.
 
+use super::sources::is_own_configuration;
 use crate::{
     drive::{rules::Conflict, stopping::Stopped},
     facts::{
@@ -40,8 +41,9 @@ use std::{error::Error, io, sync::Arc};
 /// "perhaps applied" there.
 ///
 /// All other errors are permanent: `NOAUTH`, `WRONGTYPE`, `OOM` (waiting frees no memory), a reply of
-/// an unexpected type, and the redirections of a cluster, which the cluster client follows. `EXEC` of a
-/// watched transaction answers a conflict with an empty value, which is not an error: see
+/// an unexpected type, a server whose certificate is not trusted (rustls, OpenSSL), and the redirections
+/// of a cluster, which the cluster client follows. `EXEC` of a watched transaction answers a conflict with
+/// an empty value, which is not an error: see
 /// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 ///
 /// The replies come from <https://redis.io/docs/latest/develop/reference/protocol-spec/> and from the
@@ -143,6 +145,7 @@ fn broken(error: &RedisError) -> Option<Delivery> {
     match io.kind() {
         // A retry does not change the result.
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => None,
+        _ if is_own_configuration(io) => None,
         // Not sent, whatever the inner error is. `NotFound` means that the file of a Unix socket is
         // missing.
         io::ErrorKind::ConnectionRefused
@@ -297,7 +300,12 @@ mod tests {
             [RedisError::from(not_a_number.expect_err("no number"))],
         );
         all_say(PERMANENT, false, [PermissionDenied, Unsupported].map(of));
-        all_say(PERMANENT, false, [RedisError::from(Stopped::new())]);
+        let unable = io::Error::new(InvalidData, untrusted());
+        all_say(
+            PERMANENT,
+            false,
+            [RedisError::from(unable), Stopped::new().into()],
+        );
     }
 
     #[test]

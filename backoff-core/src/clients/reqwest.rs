@@ -6,7 +6,7 @@
 //! [`TimedOut`](crate::TimedOut), or for [`Stopped`](crate::Stopped) if a
 //! [signal](crate::Retrying::cut_on) cuts the attempt.
 
-use super::sources::{chain, is_untrusted_certificate};
+use super::sources::{chain, is_own_configuration};
 use crate::facts::{
     fault::{Delivery, Fault, FaultKind},
     hint,
@@ -18,12 +18,13 @@ macro_rules! faults {
     ($reqwest:ident) => {
         /// Refused, host name not found, a failed TLS handshake, a request that never began: not sent.
         /// Reset, timed out, reply cut: perhaps applied. A request that could not be built, a redirect
-        /// without a target, a failure of your own body, a certificate that is not trusted, a complete
-        /// reply that is not JSON: permanent.
+        /// without a target, a failure of your own body, a complete reply that is not JSON: permanent. So is
+        /// a connection that your own configuration prevents: an `https` URL if reqwest is built without
+        /// TLS, a certificate that is not trusted, a proxy that answers 407.
         ///
         /// With the feature `h2-04`, a stream that an HTTP/2 server refused is distinguished from a
-        /// stream that the server reset. A bad certificate is recognised by the text of rustls; with
-        /// `native-tls`, it counts as a failed handshake.
+        /// stream that the server reset. A bad certificate is recognised by the text of rustls or OpenSSL;
+        /// with `native-tls` on macOS and Windows, it counts as a failed handshake.
         ///
         /// `error_for_status()` drops the headers, and with them `Retry-After`: read `Retry-After`
         /// first.
@@ -53,9 +54,9 @@ macro_rules! faults {
             fn kind(&self) -> Option<FaultKind> {
                 let is_own_doing = below(self).is_some_and(is_permanent);
                 let is_wrong = self.is_builder() || self.is_redirect() || is_own_doing;
-                let is_untrusted = self.is_connect() && is_untrusted_certificate(self);
+                let is_unable = self.is_connect() && is_own_configuration(self);
                 let says_more = Fault::status(self).is_some() || self.delivery().is_some();
-                (is_wrong || is_untrusted || !says_more).then_some(FaultKind::Permanent)
+                (is_wrong || is_unable || !says_more).then_some(FaultKind::Permanent)
             }
 
             fn message(&self) -> Option<&dyn fmt::Display> {
@@ -72,7 +73,17 @@ macro_rules! faults {
             }
 
             fn retry_after(&self) -> Option<Duration> {
-                hint::in_headers(self.headers(), SystemTime::now())
+                let status = self.status().as_u16();
+                hint::in_headers(status, self.headers(), SystemTime::now())
+            }
+
+            fn unread_hint(&self) -> Option<(&str, &[u8])> {
+                let status = self.status().as_u16();
+                hint::unread_in_headers(status, self.headers(), SystemTime::now())
+            }
+
+            fn header(&self, name: &str) -> Option<&str> {
+                self.headers().get(name)?.to_str().ok()
             }
         }
     };

@@ -55,14 +55,20 @@ pub(crate) fn state(code: &str) -> Option<State> {
     })
 }
 
-/// The state of an error of MySQL, where its number says more than its SQLSTATE.
+/// The state of an error of MySQL, where its number says more than its SQLSTATE. Some numbers have several meanings,
+/// which only the text of the message tells apart.
 #[cfg(any(feature = "sqlx-08-mysql", feature = "sqlx-09-mysql", test))]
-pub(crate) fn state_of_mysql(number: u16) -> Option<State> {
+pub(crate) fn state_of_mysql(number: u16, message: &str) -> Option<State> {
+    let says = |words: &str| message.contains(words);
     Some(match number {
-        1213 | 1205 => not_applied(FaultKind::Conflict, false),
-        1040 => not_applied(FaultKind::Throttled, true),
-        1290 | 1836 => not_applied(FaultKind::Transient, true),
-        1053 | 2006 | 2013 | 4031 => maybe_applied(true),
+        1020 | 1205 | 1213 | 1614 | 3101 | 3572 => not_applied(FaultKind::Conflict, false),
+        1180 if says("149") => not_applied(FaultKind::Conflict, false),
+        1040 | 1203 => not_applied(FaultKind::Throttled, true),
+        1226 if says("connections") => not_applied(FaultKind::Throttled, true),
+        1836 => not_applied(FaultKind::Transient, true),
+        1047 if says("WSREP") => not_applied(FaultKind::Transient, true),
+        1290 if says("read-only") || says("read_only") => not_applied(FaultKind::Transient, true),
+        1053 | 1927 | 2006 | 2013 | 3169 | 4031 => maybe_applied(true),
         _ => return None,
     })
 }
@@ -144,22 +150,73 @@ mod tests {
         states("25P03", PERMANENT, true);
         states("5 6 261 262 517 773", conflict, false);
         states("1 11 19 1555 2067 8714", PERMANENT, false);
-        for (numbers, said, must_reconnect) in [
-            (&[1213, 1205][..], conflict, false),
-            (&[1040], full, true),
-            (&[1290, 1836], NOT_APPLIED, true),
-            (&[1053, 2006, 2013, 4031], MAYBE_APPLIED, true),
+        for code in ["", "-5", "+5", "000005", "40001 ", "4000é", "123456"] {
+            assert_eq!(state(code), None, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_mysql_says_it_together_with_its_text() {
+        let conflict = TestError::CONFLICT.and_delivery(Delivery::NotSent);
+        let full = NOT_APPLIED.and_kind(FaultKind::Throttled);
+        for (numbers, message, said) in [
+            (&[1020, 1205, 1213, 1614, 3101, 3572][..], "", conflict),
+            (
+                &[1180],
+                "Got error 149 \"Lock deadlock; Retry transaction\" during COMMIT",
+                conflict,
+            ),
+            (&[1040, 1203], "", full),
+            (
+                &[1226],
+                "User 'a' has exceeded the 'max_user_connections' resource (current value: 5)",
+                full,
+            ),
+            (&[1836], "", NOT_APPLIED),
+            (
+                &[1047],
+                "WSREP has not yet prepared node for application use",
+                NOT_APPLIED,
+            ),
+            (
+                &[1290],
+                "The MariaDB server is running with the --read-only option so it cannot",
+                NOT_APPLIED,
+            ),
+            (
+                &[1290],
+                "The MySQL server is running with the --super_read_only option so it cannot",
+                NOT_APPLIED,
+            ),
+            (&[1053, 1927, 2006, 2013, 3169, 4031], "", MAYBE_APPLIED),
         ] {
-            let found = numbers.iter().map(|number| state_of_mysql(*number));
+            let found = numbers
+                .iter()
+                .map(|number| state_of_mysql(*number, message));
+            let must_reconnect = said != conflict;
             all_say(
                 said,
                 must_reconnect,
                 found.map(|state| state.expect("a state")),
             );
         }
-        assert_eq!(state_of_mysql(1062), None);
-        for code in ["", "-5", "+5", "000005", "40001 ", "4000é", "123456"] {
-            assert_eq!(state(code), None, "{code}");
+        for (number, message) in [
+            (1062, ""),
+            (
+                1290,
+                "The MySQL server is running with the --secure-file-priv option so it cannot",
+            ),
+            (
+                1180,
+                "Got error 28 \"No space left on device\" during COMMIT",
+            ),
+            (
+                1226,
+                "User 'a' has exceeded the 'max_questions' resource (current value: 5)",
+            ),
+            (1047, "Unknown command"),
+        ] {
+            assert_eq!(state_of_mysql(number, message), None, "{number} {message}");
         }
     }
 

@@ -167,7 +167,7 @@ macro_rules! fault_for {
             let error = error.as_database_error()?;
             #[cfg(feature = $mysql)]
             if let Some(error) = error.try_downcast_ref::<::$driver::MySqlDatabaseError>()
-                && let Some(state) = crate::clients::sqlstate::state_of_mysql(error.number())
+                && let Some(state) = crate::clients::sqlstate::state_of_mysql(error.number(), error.message())
             {
                 return Some(state);
             }

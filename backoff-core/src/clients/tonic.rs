@@ -5,12 +5,13 @@
 
 use super::{
     boxed::{Cause, first_known},
-    sources::{begins_with, is_untrusted_certificate},
+    sources::{begins_with, is_own_configuration},
 };
 use crate::{
     drive::stopping::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
+        google::Reasons,
         grpc::GrpcCode,
         not_opened::NotOpened,
     },
@@ -28,6 +29,10 @@ use tonic_types_014::pb;
 ///
 /// The hint is the longer of `google.rpc.RetryInfo` and `grpc-retry-pushback-ms`; a pushback with a
 /// negative number [stops the retries](Fault::must_stop).
+///
+/// A `google.rpc.ErrorInfo` says more than the code: a reason of a rate limit, such as `RATE_LIMIT_EXCEEDED`, counts
+/// as `RESOURCE_EXHAUSTED`, and a quota for a day is permanent. The reason is the
+/// [`service_code`](Fault::service_code).
 ///
 /// If the timeout of a tonic server passes, the server answers `CANCELLED`, "Timeout expired". The
 /// client's own timeout has the same text, and either of them may come first. So that reply counts as
@@ -70,7 +75,7 @@ impl Fault for tonic::Status {
         if self.code() == tonic::Code::Cancelled && self.message() == LATE {
             return Some(GrpcCode::DeadlineExceeded);
         }
-        GrpcCode::from_number(self.code() as i32)
+        reasons(self).code(GrpcCode::from_number(self.code() as i32))
     }
 
     fn retry_after(&self) -> Option<Duration> {
@@ -91,7 +96,15 @@ impl Fault for tonic::Status {
     fn kind(&self) -> Option<FaultKind> {
         match self.inner() {
             Some(inner) => inner.kind(),
-            None => is_unreadable(self).then_some(FaultKind::Permanent),
+            None if is_unreadable(self) => Some(FaultKind::Permanent),
+            None => reasons(self).kind(),
+        }
+    }
+
+    fn service_code(&self) -> Option<&str> {
+        match self.inner() {
+            Some(inner) => inner.service_code(),
+            None => reason(self),
         }
     }
 
@@ -221,13 +234,36 @@ fn is_unreadable(status: &tonic::Status) -> bool {
     beginnings.iter().any(is_local)
 }
 
+/// The contents of the details of these types.
+fn details(status: &tonic::Status, types: &[&str]) -> Vec<Vec<u8>> {
+    let all = pb::Status::decode(status.details()).unwrap_or_default().details;
+    let is_one = |url: &str| types.iter().any(|name| url.ends_with(name));
+    let found = all.into_iter().filter(|any| is_one(&any.type_url));
+    found.map(|any| any.value).collect()
+}
+
+/// The reason of a `google.rpc.ErrorInfo`, where it stands in the status, which lends it.
+fn reason(status: &tonic::Status) -> Option<&str> {
+    let infos = details(status, &["/google.rpc.ErrorInfo"]);
+    let reason = pb::ErrorInfo::decode(&**infos.first()?).ok()?.reason;
+    let all = status.details();
+    let at = (0..all.len()).find(|at| all[*at..].starts_with(reason.as_bytes()))?;
+    str::from_utf8(&all[at..at + reason.len()]).ok()
+}
+
+/// What the details say about limits and quotas.
+fn reasons(status: &tonic::Status) -> Reasons {
+    let named = Reasons::default().and(reason(status).unwrap_or_default());
+    let texts = details(status, &["/google.rpc.ErrorInfo", "/google.rpc.QuotaFailure"]);
+    let texts = texts.iter().map(|text| String::from_utf8_lossy(text));
+    texts.fold(named, |all, text| all.and(&text))
+}
+
 /// The delay of a `google.rpc.RetryInfo` among the details; a negative delay is ignored. (`StatusExt`
 /// of tonic-types would panic at the most negative delay: prost-types negates it.)
 fn retry_info(status: &tonic::Status) -> Option<Duration> {
-    let details = pb::Status::decode(status.details()).ok()?.details;
-    let is_retry_info = |url: &str| url.ends_with("/google.rpc.RetryInfo");
-    let found = details.iter().find(|any| is_retry_info(&any.type_url))?;
-    let delay = pb::RetryInfo::decode(&*found.value).ok()?.retry_delay?;
+    let infos = details(status, &["/google.rpc.RetryInfo"]);
+    let delay = pb::RetryInfo::decode(&**infos.first()?).ok()?.retry_delay?;
     let nanos = u32::try_from(delay.nanos).ok()?;
     Duration::from_secs(u64::try_from(delay.seconds).ok()?)
         .checked_add(Duration::from_nanos(nanos.into()))
@@ -239,8 +275,8 @@ fn pushback(status: &tonic::Status) -> Option<Pushback> {
 }
 
 /// The source decides whether the request was sent; if no source is known, the request may have been
-/// sent. An invalid address or user agent is permanent, and so is a certificate that is not trusted
-/// (rustls).
+/// sent. An invalid address or user agent is permanent, and so is a connection that your own configuration
+/// prevents: an `https` address without TLS, a certificate that is not trusted (rustls, OpenSSL).
 impl Fault for tonic::transport::Error {
     fn inner(&self) -> Option<&dyn Fault> {
         first_known(Cause::new(self.source()?), &|_| None)
@@ -271,14 +307,16 @@ fn is_nonsense(error: &tonic::transport::Error) -> bool {
     source.is_none_or(|source| source.is::<hyper_1::http::uri::InvalidUri>())
 }
 
-/// No connection was made: not sent. Permanent if the server's certificate is not trusted (rustls).
+/// No connection was made: not sent. Permanent if your own configuration is the cause: an `https` address
+/// without TLS, a certificate that is not trusted (rustls, OpenSSL). tonic notices a missing TLS only if one of
+/// its features for TLS is on.
 impl Fault for tonic::ConnectError {
     fn delivery(&self) -> Option<Delivery> {
         Some(Delivery::NotSent)
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        is_untrusted_certificate(self).then_some(FaultKind::Permanent)
+        is_own_configuration(self).then_some(FaultKind::Permanent)
     }
 
     fn message(&self) -> Option<&dyn fmt::Display> {
@@ -348,6 +386,32 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_of_google_says_more_than_the_code() {
+        let limit = TestError::grpc(GrpcCode::ResourceExhausted);
+        let denied = TestError::grpc(GrpcCode::PermissionDenied);
+        let per_day = [("quota_limit".to_owned(), "ReadsPerDay".to_owned())];
+        for (reason, metadata, said) in [
+            ("RATE_LIMIT_EXCEEDED", &[][..], limit),
+            ("CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", &[], limit),
+            ("RATE_LIMIT_EXCEEDED", &per_day, denied.and_kind(FaultKind::Permanent)),
+            ("SERVICE_DISABLED", &[], denied),
+        ] {
+            let mut details = ErrorDetails::with_retry_info(None);
+            details.set_error_info(reason, "googleapis.com", metadata.iter().cloned().collect::<std::collections::HashMap<_, _>>());
+            let status = Status::with_error_details(Code::PermissionDenied, "", details);
+            assert_eq!(status.service_code(), Some(reason));
+            let behind = with_source(Code::Unknown, io::Error::other(status.clone()));
+            assert_eq!(behind.service_code(), Some(reason));
+            all_say(said, false, [status, behind]);
+        }
+        let mut details = ErrorDetails::new();
+        details.add_quota_failure_violation("project:1", "Requests per day");
+        let status = Status::with_error_details(Code::ResourceExhausted, "", details);
+        assert_eq!(status.service_code(), None);
+        all_say(limit.and_kind(FaultKind::Permanent), false, [status]);
+    }
+
+    #[test]
     fn what_was_not_opened_was_not_sent() {
         let unopened = |error| Status::from(not_opened(error));
         let full = unopened(Status::unavailable("the proxy is full"));
@@ -368,8 +432,9 @@ mod tests {
     fn the_source_is_asked_before_the_code() {
         let no_connection = with_source(Code::Unavailable, ConnectError(refused().into()));
         all_say(NOT_SENT, true, [no_connection]);
-        let untrusted = with_source(Code::Unavailable, ConnectError(untrusted().into()));
-        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, [untrusted]);
+        let unable = [untrusted().into(), "Connecting to HTTPS without TLS enabled".into()];
+        let unable = unable.map(|cause| with_source(Code::Unavailable, ConnectError(cause)));
+        all_say(PERMANENT.and_delivery(Delivery::NotSent), true, unable);
         all_say(MAYBE_SENT, true, [with_source(Code::Cancelled, TimeoutExpired(()))]);
         let stale = with_pushback(Status::aborted("stale"), "1500");
         let said = TestError::grpc(GrpcCode::Aborted).after(Duration::from_millis(1_500));

@@ -183,7 +183,7 @@ impl Policy {
         F: Fn(&E) -> V,
         V: Into<Verdict>,
     {
-        self.judged(WhenAny(judge))
+        Judged::new(self, WhenAny(judge))
     }
 
     /// Lets a function decide which errors are retried, instead of the policy's codes. The error is a
@@ -219,7 +219,7 @@ impl Policy {
         F: Fn(&E) -> V,
         V: Into<Verdict>,
     {
-        self.judged(When(judge))
+        Judged::new(self, When(judge))
     }
 
     /// Changes a value that others change too, without losing an update: reads the value, applies `change`
@@ -358,18 +358,17 @@ impl Policy {
 
     /// The policy's codes judge the errors.
     pub(super) const fn by_codes(&self) -> Judged<'_, ByCodes> {
-        self.judged(ByCodes)
-    }
-
-    const fn judged<J>(&self, judge: J) -> Judged<'_, J> {
-        Judged {
-            policy: self,
-            judge,
-        }
+        Judged::new(self, ByCodes)
     }
 }
 
 impl<'p, J> Judged<'p, J> {
+    /// For calls of other crates that have a `when` of their own.
+    #[doc(hidden)]
+    pub const fn new(policy: &'p Policy, judge: J) -> Self {
+        Judged { policy, judge }
+    }
+
     fn begin<O: Operation>(self, operation: O) -> Retrying<&'p Policy, O, Settings<J>> {
         Retrying::new(self.policy, operation, Settings::of(self.judge), ASYNC)
     }

@@ -54,7 +54,7 @@ named_in_debug!(WhenAny, When);
 /// The caller's function judges, about a [`Fault`] whose hints are kept. Made by
 /// [`Policy::when`].
 #[derive(Clone, Copy)]
-pub struct When<F>(pub(super) F);
+pub struct When<F>(#[doc(hidden)] pub F);
 
 impl<E, F, V> Judge<E> for When<F>
 where

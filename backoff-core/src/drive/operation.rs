@@ -10,7 +10,7 @@ use crate::{
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random, Sleep, timer_of},
-    state::{Attempt, Overrides, RequestId},
+    state::{Attempt, Overrides},
 };
 use core::{
     fmt,
@@ -29,9 +29,9 @@ pub struct Run<'r, R> {
 }
 
 impl<R: Random> Run<'_, R> {
-    /// Draws an id for the call.
-    pub fn draw_id(&self) -> RequestId {
-        RequestId::random(self.runtime)
+    /// What the call remembers for its attempts, before the first one. Draws the id of the call.
+    pub fn info(&self) -> CallInfo {
+        CallInfo::new(self.runtime)
     }
 }
 

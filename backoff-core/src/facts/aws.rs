@@ -2,40 +2,51 @@
 
 use super::fault::FaultKind;
 
-/// The meaning of the code of an AWS error; `None` if the HTTP status decides.
+/// The meaning of the code of an AWS error; `None` if the HTTP status decides. A code may have `Exception` at its end
+/// or not: DynamoDB's `CancellationReasons` leave it out.
 ///
-/// The throttled and the transient codes are the codes of the SDKs for Rust and for Python
-/// (<https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>,
-/// <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>). The conflicts are the
-/// codes of conditional writes to DynamoDB
-/// (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>) and to
-/// S3 (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>).
+/// - The throttled codes and the timeouts are the codes of the SDKs for Rust and for Python
+///   (<https://docs.rs/aws-runtime/latest/aws_runtime/retries/classifiers/>,
+///   <https://github.com/boto/botocore/blob/develop/botocore/retries/standard.py>).
+/// - The other transient codes: S3's list of errors
+///   (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), and the codes that the services' models
+///   call `retryable` and that have no status which says the same
+///   (<https://github.com/boto/botocore/tree/develop/botocore/data>). A test of `backoff-cloud` compares them.
+/// - The conflicts are the codes of conditional writes to DynamoDB
+///   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>) and to
+///   S3 (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>).
 pub fn aws_kind(code: &str) -> Option<FaultKind> {
-    match aws_code(code) {
-        "Throttling"
-        | "ThrottlingException"
-        | "ThrottledException"
-        | "RequestThrottledException"
-        | "TooManyRequestsException"
-        | "ProvisionedThroughputExceededException"
-        | "TransactionInProgressException"
-        | "RequestLimitExceeded"
-        | "BandwidthLimitExceeded"
-        | "LimitExceededException"
-        | "RequestThrottled"
-        | "SlowDown"
-        | "PriorRequestNotComplete"
-        | "EC2ThrottledException" => Some(FaultKind::Throttled),
-        "RequestTimeout"
-        | "RequestTimeoutException"
-        | "InternalError"
-        | "IDPCommunicationError"
-        | "ConditionalRequestConflict" => Some(FaultKind::Transient),
-        "ConditionalCheckFailedException"
-        | "TransactionConflictException"
-        | "PreconditionFailed" => Some(FaultKind::Conflict),
-        _ => None,
-    }
+    let code = aws_code(code);
+    let name = code.strip_suffix("Exception").unwrap_or(code);
+    // Without `Exception` it is a quota of IAM, which no wait cures.
+    (code != "LimitExceeded").then(|| kind_in(&KINDS, name))?
+}
+
+/// The codes without `Exception` at their end.
+const KINDS: [(FaultKind, &str); 3] = [
+    (
+        FaultKind::Throttled,
+        "Throttling ThrottlingError Throttled ThrottledRequest RequestThrottled TooManyRequest TooManyRequests \
+         ProvisionedThroughputExceeded TransactionInProgress RequestLimitExceeded BandwidthLimitExceeded \
+         LimitExceeded SlowDown PriorRequestNotComplete EC2Throttled",
+    ),
+    (
+        FaultKind::Transient,
+        "RequestTimeout InternalError IDPCommunicationError ConditionalRequestConflict OperationAborted \
+         ReplicatedWriteConflict RetryableConflict ConcurrentModification InternalServer InternalServiceError \
+         InsufficientCapacity DirectoryUnavailable SchemaRegistryUnavailable QueryTimeout ClientTimeout \
+         StreamSessionAccessNotReady",
+    ),
+    (
+        FaultKind::Conflict,
+        "ConditionalCheckFailed TransactionConflict PreconditionFailed",
+    ),
+];
+
+/// The kind of a code in a table of kinds with the codes that have this kind, separated by blanks.
+pub fn kind_in(table: &[(FaultKind, &str)], code: &str) -> Option<FaultKind> {
+    let names = |(_, codes): &&(FaultKind, &str)| codes.split(' ').any(|name| name == code);
+    table.iter().find(names).map(|(kind, _)| *kind)
 }
 
 /// The code without the prefix and suffix that services add.
@@ -61,8 +72,25 @@ mod tests {
         ] {
             assert_eq!(aws_kind(code), Some(FaultKind::Throttled), "{code}");
         }
-        for unknown in ["", "#", ":", "throttling", "Throttling ", "AccessDenied"] {
+        for unknown in [
+            "",
+            "#",
+            ":",
+            "throttling",
+            "Throttling ",
+            "AccessDenied",
+            "Exception",
+        ] {
             assert_eq!(aws_kind(unknown), None, "{unknown:?}");
         }
+    }
+
+    #[test]
+    fn a_quota_of_iam_is_no_throttling() {
+        assert_eq!(
+            aws_kind("LimitExceededException"),
+            Some(FaultKind::Throttled)
+        );
+        assert_eq!(aws_kind("LimitExceeded"), None);
     }
 }

@@ -85,6 +85,12 @@ pub trait Fault {
         inner.map_or(HintSource::RetryAfter, |inner| inner.hint_source())
     }
 
+    /// The name and the value of a header that has a hint which cannot be read. The log event of the wait shows them.
+    /// No rule depends on them, and metrics never use them as a label.
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        self.inner()?.unread_hint()
+    }
+
     /// Whether the server asked not to be called again, for example by a negative gRPC pushback.
     fn must_stop(&self) -> bool {
         self.inner().is_some_and(|inner| inner.must_stop())
@@ -125,6 +131,12 @@ pub trait Fault {
         self.inner()?.service_message()
     }
 
+    /// The value of a header of the reply, for a rule of [`Policy::throttled_if`](crate::Policy::throttled_if). The name
+    /// is in lower case.
+    fn header(&self, name: &str) -> Option<&str> {
+        self.inner()?.header(name)
+    }
+
     /// The text for logs, if the error has a text. Metrics never use the text as a label.
     fn message(&self) -> Option<&dyn fmt::Display> {
         self.inner()?.message()
@@ -160,6 +172,9 @@ macro_rules! forward {
                 fn hint_source(&self) -> HintSource {
                     (**self).hint_source()
                 }
+                fn unread_hint(&self) -> Option<(&str, &[u8])> {
+                    (**self).unread_hint()
+                }
                 fn must_stop(&self) -> bool {
                     (**self).must_stop()
                 }
@@ -177,6 +192,9 @@ macro_rules! forward {
                 }
                 fn service_message(&self) -> Option<&str> {
                     (**self).service_message()
+                }
+                fn header(&self, name: &str) -> Option<&str> {
+                    (**self).header(name)
                 }
                 fn message(&self) -> Option<&dyn fmt::Display> {
                     (**self).message()

@@ -3,6 +3,8 @@
 pub(crate) mod aws;
 pub(crate) mod codes;
 pub(crate) mod fault;
+#[cfg(feature = "std")]
+pub(crate) mod google;
 pub(crate) mod grpc;
 #[cfg(feature = "hint")]
 pub mod hint;

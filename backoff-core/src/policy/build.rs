@@ -15,7 +15,10 @@ use crate::{
         jitter::{Jitter, Spread},
         slots,
     },
-    facts::{codes::Codes, fault::FaultKind},
+    facts::{
+        codes::Codes,
+        fault::{Fault, FaultKind},
+    },
     rate::Rate,
     runtime::nanos,
 };
@@ -49,6 +52,8 @@ impl Policy {
             idempotent: true,
             by_method: true,
             spread_retry_after: false,
+            retry_after_alone: false,
+            throttled_if: None,
             log_waits: LogLevel::Info,
             name: None,
         }
@@ -279,6 +284,33 @@ impl Policy {
         self
     }
 
+    /// Replies that this rule names are throttled, and so they are retried, whatever their status is. The rule is asked
+    /// about errors with a status, but neither with a [kind](crate::Fault::kind) nor with a gRPC code. For a service that
+    /// says a limit in a way of its own, such as GitHub by a 403.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, Verdict};
+    ///
+    /// struct Reply { status: u16, left: &'static str }
+    /// impl Fault for Reply {
+    ///     fn status(&self) -> Option<u16> { Some(self.status) }
+    ///     fn header(&self, name: &str) -> Option<&str> { (name == "x-left").then_some(self.left) }
+    /// }
+    ///
+    /// fn is_limit(fault: &dyn Fault) -> bool {
+    ///     fault.status() == Some(403) && fault.header("x-left") == Some("0")
+    /// }
+    /// const POLICY: Policy = Policy::exponential().throttled_if(is_limit);
+    ///
+    /// let judged = |left| POLICY.judge(&Reply { status: 403, left });
+    /// assert!(matches!(judged("0"), Verdict::Retry { .. }));
+    /// assert_eq!(judged("7"), Verdict::Permanent);
+    /// ```
+    pub const fn throttled_if(mut self, rule: fn(&dyn Fault) -> bool) -> Self {
+        self.throttled_if = Some(rule);
+        self
+    }
+
     /// Whether an error whose kind is [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
     ///
     /// Set this to `true` only if the operation reads again before it writes: without a new read, the
@@ -432,6 +464,27 @@ impl Policy {
     /// ```
     pub const fn spread_retry_after(mut self, spread: bool) -> Self {
         self.spread_retry_after = spread;
+        self
+    }
+
+    /// Whether a hint is the whole wait after throttling, even if the backoff is longer. For a service whose
+    /// [`throttled_base`](Self::throttled_base) is meant for a reply that names no time.
+    ///
+    /// ```
+    /// use backoff_core::{Decision, FaultKind, Policy, RetryState, Verdict};
+    /// use std::time::Duration;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let policy = Policy::exponential().throttled_base(minute).retry_after_alone(true);
+    /// let second = Duration::from_secs(1);
+    /// let limited = Verdict::Retry { kind: FaultKind::Throttled, retry_after: Some(second) };
+    /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
+    /// let Decision::Wait(wait) = retry.failed(&policy, limited, || Duration::ZERO, || u64::MAX)
+    /// else { unreachable!() };
+    /// assert_eq!(wait.delay, second);
+    /// ```
+    pub const fn retry_after_alone(mut self, alone: bool) -> Self {
+        self.retry_after_alone = alone;
         self
     }
 

@@ -1,17 +1,21 @@
 //! A policy from configuration: every rule of a constant, except functions and budgets.
 
 mod duration;
+mod names;
 mod value;
 
 use crate::{
     delay::{growth::Growth, jitter::Jitter},
     facts::codes::Codes,
-    policy::{NEVER, Policy, log_level::LogLevel},
+    policy::{NEVER, NO_ATTEMPTS, Policy, log_level::LogLevel},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
-use serde_core::de::{self, Deserialize, Deserializer, MapAccess};
-use value::{Grows, Value, attempts, codes, factor, growth, jitter, level, time, yes_or_no};
+use serde_core::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess};
+use value::{
+    Grows, Value, attempts, codes, deadline, factor, first_wait, growth, jitter, level, time,
+    yes_or_no,
+};
 
 /// Defines how a rule reads its value. An error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
@@ -70,7 +74,9 @@ rules! {
     /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status.
     ///
     /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
-    /// the rule and says what to write instead. It is also an error if, with a deadline, no failure or
+    /// the rule and says what to write instead. The names that other systems have for a rule are known: gRPC's
+    /// service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform, object_store
+    /// and libraries of Rust. It is also an error if, with a deadline, no failure or
     /// no throttled call would ever be followed by a wait.
     ///
     /// ```
@@ -95,6 +101,8 @@ rules! {
     ///
     /// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
     /// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
+    /// let error = toml::from_str::<PolicySettings>("initialBackoff = '1s'").unwrap_err();
+    /// assert!(error.to_string().contains("write `base`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -120,7 +128,7 @@ rules! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct PolicySettings {
-        base: Duration = time => Policy::base,
+        base: Duration = first_wait => Policy::base,
             r#"a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`"#;
         throttled_base: Duration = time => Policy::throttled_base, "a time";
         growth: Grows = growth => grow,
@@ -131,7 +139,7 @@ rules! {
             r#"`"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"`"#;
         max_attempts: u32 = attempts => Policy::max_attempts,
             "a whole number from 1, the first call included";
-        deadline: Duration = time => Policy::deadline, "a time";
+        deadline: Duration = deadline => Policy::deadline, "a time";
         on: Codes = codes => Policy::on,
             r#"statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"`"#;
         also_on: Codes = codes => Policy::also_on, "as `on`";
@@ -141,6 +149,7 @@ rules! {
             "a time; without it the deadline is the limit, else 5 minutes";
         retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
         spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
+        retry_after_alone: bool = yes_or_no => Policy::retry_after_alone, "`true`, `false`";
         log_waits: LogLevel = level => Policy::log_waits,
             r#"`"off"`, `"error"`, `"warn"`, `"info"`, `"debug"`, `"trace"`"#;
     }
@@ -175,8 +184,9 @@ impl PolicySettings {
     /// function stays too, unless `growth` is named.
     ///
     /// # Errors
-    /// Returns an error if `factor` is named and the waits do not grow by a factor. Also returns an
-    /// error if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
+    /// Returns an error if `factor` is named and the waits do not grow by a factor, and if `base` or
+    /// `throttled_base` is named and longer than the longest wait. Also returns an error if `base` is named
+    /// and longer than the deadline, and if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
     /// its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
@@ -187,10 +197,30 @@ impl PolicySettings {
             ));
         }
         let policy = self.set_on(policy);
-        match without_pause(&policy) {
+        match self.too_long(&policy).or_else(|| without_pause(&policy)) {
             Some(instead) => Err(PolicySettingsError(instead)),
             None => Ok(policy),
         }
+    }
+
+    /// What to write instead of a first wait that is named here and longer than a limit of the policy.
+    fn too_long(&self, policy: &Policy) -> Option<&'static str> {
+        let named = [self.base, self.throttled_base].map(|wait| wait.map(nanos));
+        let [base, throttled] = named.map(|wait| wait.unwrap_or_default());
+        if base > policy.max_backoff {
+            return Some(
+                "`base` is longer than `max_backoff`: write a shorter `base`, or a longer `max_backoff`",
+            );
+        }
+        if throttled > policy.max_backoff {
+            return Some(
+                "`throttled_base` is longer than `max_backoff`: write a shorter `throttled_base`, or a longer \
+                 `max_backoff`",
+            );
+        }
+        let instead =
+            "`base` is longer than `deadline`: write a shorter `base`, or a longer `deadline`";
+        (base > policy.deadline).then_some(instead)
     }
 }
 
@@ -246,58 +276,110 @@ impl<'de> de::Visitor<'de> for OfRules {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PolicySettings, A::Error> {
-        let mut settings = PolicySettings::default();
-        let mut seen = [false; RULES.len()];
+        let (mut settings, mut seen) = (PolicySettings::default(), [false; RULES.len()]);
         while let Some(name) = map.next_key::<String>()? {
-            let Some(rule) = RULES.iter().position(|(rule, _)| *rule == name) else {
-                return Err(de::Error::custom(NoRule(&name)));
-            };
-            let (name, take) = RULES[rule];
-            let value = map
-                .next_value::<Value>()
-                .map_err(|error| about(name, &error))?;
-            if core::mem::replace(&mut seen[rule], true) {
-                return Err(about(name, &"it is named twice: leave one out"));
-            }
-            if !matches!(value, Value::Nothing) {
-                take(&mut settings, &value).map_err(|instead| about(name, &instead))?;
-            }
+            map.next_value_seed(Named {
+                name: &name,
+                settings: &mut settings,
+                seen: &mut seen,
+            })?;
         }
         Ok(settings)
     }
 }
 
-/// Names that are not rules of a policy, and what to write instead.
-const INSTEAD: &[(&str, &str)] = &[
-    (
-        "timeout",
-        "it is a setting of a call: write `.timeout(..)` on the call, or the rule `deadline`, after which no \
-         attempt begins",
-    ),
-    (
-        "attempt_timeout",
-        "it is a setting of a call: write `.attempt_timeout(..)` on the call",
-    ),
-    (
-        "max_retries",
-        "write `max_attempts`, which counts the first call too: one more than the number of retries",
-    ),
-];
+/// Reads the value of a rule, and makes the error about it: outside of this the format does not know the
+/// line any more.
+struct Named<'a> {
+    name: &'a str,
+    settings: &'a mut PolicySettings,
+    seen: &'a mut [bool; RULES.len()],
+}
 
-struct NoRule<'n>(&'n str);
+impl<'de> DeserializeSeed<'de> for Named<'_> {
+    type Value = ();
 
-impl fmt::Display for NoRule<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a rule of a policy: ", self.0.escape_debug())?;
-        if let Some((_, instead)) = INSTEAD.iter().find(|(name, _)| *name == self.0) {
-            return f.write_str(instead);
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        let value = Value::deserialize(value).map_err(|error| about(self.name, &error))?;
+        let Some(rule) = position(self.name) else {
+            let name = self.name.escape_debug();
+            let instead = instead(self.name, &value).unwrap_or_else(|| {
+                let names: Vec<_> = RULES.iter().map(|(name, _)| format!("`{name}`")).collect();
+                format!("write one of {}", names.join(", "))
+            });
+            return Err(de::Error::custom(format_args!(
+                "`{name}` is not a rule of a policy: {instead}"
+            )));
+        };
+        let (name, take) = RULES[rule];
+        if core::mem::replace(&mut self.seen[rule], true) {
+            return Err(about(name, &"it is named twice: leave one out"));
         }
-        f.write_str("write one of")?;
-        for (i, (name, _)) in RULES.iter().enumerate() {
-            write!(f, "{} `{name}`", if i == 0 { "" } else { "," })?;
+        if matches!(value, Value::Nothing) {
+            return Ok(());
         }
-        Ok(())
+        take(self.settings, &value).map_err(|instead| about(name, &instead))
     }
+}
+
+fn position(name: &str) -> Option<usize> {
+    RULES.iter().position(|(rule, _)| *rule == name)
+}
+
+/// Settings that only the code can have.
+const IN_CODE: &str = "attempt_timeout budget consecutive cut_on max_wait notify operation rate responses runtime \
+                       stop_on timeout until when";
+
+/// What to write instead of a name that is not a rule.
+fn instead(word: &str, value: &Value) -> Option<String> {
+    let name = names::snake(word);
+    let meaning = |name: &str| {
+        let mut own = RULES
+            .iter()
+            .map(|(rule, _)| *rule)
+            .chain(IN_CODE.split(' '));
+        let own = own.find(|own| *own == name);
+        own.or_else(|| names::meanings(name).map(|[_, meant]| meant))
+    };
+    let mut with_unit = None;
+    let meant = meaning(&name).or_else(|| {
+        let (stem, unit) = names::split_unit(&name)?;
+        let number = match value {
+            Value::Text(text) => text.clone(),
+            other => other.to_string(),
+        };
+        with_unit = Some(Value::Text(format!("{number}{unit}")));
+        meaning(stem)
+    })?;
+    if meant == names::RETRIES {
+        return Some(match value::whole(value) {
+            Some(retries) if retries < 0 => NO_ATTEMPTS.to_owned(),
+            Some(retries) => format!(
+                "write `max_attempts` as {}, which counts the first call too",
+                retries.saturating_add(1)
+            ),
+            None => "write `max_attempts`, which counts the first call too".to_owned(),
+        });
+    }
+    let Some(rule) = position(meant) else {
+        return Some(match meant {
+            sentence if sentence.contains(' ') => sentence.to_owned(),
+            "timeout" => "it is a setting of a call: write `.timeout(..)` on the call in the code, or the rule \
+                          `deadline`, after which no attempt begins"
+                .to_owned(),
+            setting => format!("it is a setting of a call: write `.{setting}(..)` on the call in the code"),
+        });
+    };
+    let (own, take) = RULES[rule];
+    let said = match with_unit.as_ref().unwrap_or(value) {
+        Value::Nothing => Ok(()),
+        value => take(&mut PolicySettings::default(), value),
+    };
+    Some(match (said, with_unit) {
+        (Ok(()), Some(value)) => format!("write `{own}` as {value}"),
+        (Ok(()), None) => format!("write `{own}`"),
+        (Err(said), _) => format!("the rule is `{own}`, and {said}"),
+    })
 }
 
 /// An error that names the rule, unless its text already does.
@@ -307,5 +389,28 @@ fn about<E: de::Error>(name: &str, said: &dyn fmt::Display) -> E {
         E::custom(said)
     } else {
         E::custom(format_args!("`{name}`: {said}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_of_another_system_means_something_in_a_configuration() {
+        for (name, [_, meant]) in names::all() {
+            let is_known = meant.contains(' ') || meant == names::RETRIES;
+            assert!(
+                is_known || position(meant).is_some() || IN_CODE.split(' ').any(|own| own == meant),
+                "{name}"
+            );
+            assert!(
+                !meant.contains("=|") && !meant.contains("|e"),
+                "{name}: {meant}"
+            );
+        }
+        for setting in IN_CODE.split(' ') {
+            assert!(position(setting).is_none(), "{setting}");
+        }
     }
 }

@@ -129,6 +129,9 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if policy.spread_retry_after {
         f.write_str(", added to the wait that the server asks for")?;
     }
+    if policy.retry_after_alone {
+        f.write_str(", but after throttling only as long as the server asks, if it names a time")?;
+    }
     if policy.retry_after_slack != NEVER {
         let slack = shown(policy.retry_after_slack);
         write!(f, ", and at most {slack} longer if the server asks for it")?;
@@ -148,6 +151,9 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (true, false) => write!(f, "{:?} and ", policy.codes)?,
         (false, true) => f.write_str("conflicts and ")?,
         (false, false) => {}
+    }
+    if policy.throttled_if.is_some() {
+        f.write_str("what its rule calls throttled and ")?;
     }
     f.write_str("failures of the connection")?;
     f.write_str(match (policy.idempotent, policy.by_method) {
@@ -295,6 +301,16 @@ mod tests {
                 0,
                 Policy::celery(3),
                 "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s",
+            ),
+            (
+                0,
+                plain.jitter(Jitter::None).retry_after_alone(true),
+                "waits 1s, doubling up to 64s, but after throttling only as long as the server asks, if it names a time",
+            ),
+            (
+                1,
+                none.throttled_if(|_| false),
+                "retries what its rule calls throttled and failures of the connection",
             ),
             (1, none, "retries failures of the connection"),
             (

@@ -14,7 +14,10 @@ use crate::rate::Rate;
 use crate::{
     budget::Budget,
     delay::{Delay, growth::Growth, jitter::Spread},
-    facts::{codes::Codes, fault::FaultKind},
+    facts::{
+        codes::Codes,
+        fault::{Fault, FaultKind},
+    },
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
@@ -39,10 +42,12 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
 /// | time for everything | [`deadline`](Self::deadline) | none |
 /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
+/// | replies that are limits without saying so by a code | [`throttled_if`](Self::throttled_if) | none |
 /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
 /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
 /// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
 /// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
+/// | after throttling a hint is the whole wait | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
 /// | tokens for all retries | [`budget`](Self::budget) | none |
 /// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
 /// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
@@ -102,6 +107,9 @@ pub struct Policy {
     /// idempotent policy too.
     pub(crate) by_method: bool,
     pub(crate) spread_retry_after: bool,
+    pub(crate) retry_after_alone: bool,
+    /// Which failures are throttled, if neither their kind nor the codes say so.
+    pub(crate) throttled_if: Option<fn(&dyn Fault) -> bool>,
     /// The level of the log event before each wait. Only the feature `tracing` reads this field.
     pub(crate) log_waits: LogLevel,
     /// The name of the policy in metrics.
@@ -123,8 +131,8 @@ enum Way {
 pub(crate) const MOST_ATTEMPTS: u32 = 1_048_575;
 
 /// The message for a policy that would never call the operation.
-pub(crate) const NO_ATTEMPTS: &str =
-    "`max_attempts` counts the first call too: write 1 to never retry";
+pub(crate) const NO_ATTEMPTS: &str = "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out, and \
+     write a `deadline` as \"5m\", which replaces the default of 5 attempts";
 
 /// The limit of a policy without `max_attempts` and deadline, and of a policy that never waits.
 const DEFAULT_ATTEMPTS: u32 = 5;
@@ -202,7 +210,8 @@ impl PartialEq for Policy {
                 p.codes,
                 p.conflicts,
                 (p.idempotent, p.by_method),
-                p.spread_retry_after,
+                (p.spread_retry_after, p.retry_after_alone),
+                p.throttled_if.map(|rule| rule as usize),
             )
         };
         times(self) == times(other)
@@ -239,6 +248,8 @@ impl fmt::Debug for Policy {
             .field("max_retry_after", &limit(self.max_retry_after))
             .field("retry_after_slack", &limit(self.retry_after_slack))
             .field("spread_retry_after", &self.spread_retry_after)
+            .field("retry_after_alone", &self.retry_after_alone)
+            .field("throttled_if", &self.throttled_if.is_some())
             .field("budget", &self.budget)
             .field("rate", &self.shared_rate())
             .field("log_waits", &self.log_waits)

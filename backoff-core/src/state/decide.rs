@@ -143,6 +143,9 @@ impl RetryState {
         let mut next = match rate {
             // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
             Some(rate) if kind == FaultKind::Throttled && rate.waiting() > 0 => Next::RATE,
+            _ if policy.retry_after_alone && kind == FaultKind::Throttled && ruling.hint > 0 => {
+                Next::backoff(0)
+            }
             _ => match backoff(memory, kind, turn) {
                 Some(backoff) => Next::backoff(backoff),
                 None => return Next::stop(StopReason::Attempts),

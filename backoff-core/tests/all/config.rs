@@ -7,7 +7,7 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// All rules that there are.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "base",
     "throttled_base",
     "growth",
@@ -23,6 +23,7 @@ const NAMES: [&str; 16] = [
     "max_retry_after",
     "retry_after_slack",
     "spread_retry_after",
+    "retry_after_alone",
     "log_waits",
 ];
 
@@ -58,6 +59,7 @@ fn every_rule_is_its_setter() {
         max_retry_after = "1h"
         retry_after_slack = "5s"
         spread_retry_after = true
+        retry_after_alone = true
         log_waits = "debug"
     "#;
     let by_hand = Policy::exponential()
@@ -74,6 +76,7 @@ fn every_rule_is_its_setter() {
         .max_retry_after(3_600 * SECOND)
         .retry_after_slack(5 * SECOND)
         .spread_retry_after(true)
+        .retry_after_alone(true)
         .log_waits(LogLevel::Debug);
     assert_eq!(toml(text), Ok(by_hand));
     for name in NAMES {
@@ -224,12 +227,20 @@ fn an_empty_list_of_codes_leaves_the_connection() {
 /// What is written, with the beginning of what is said, or the part that says what to write instead.
 #[rustfmt::skip]
 const REFUSED: &[(&str, &str)] = &[
-    ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry"),
-    ("max_attempts = -3", "write 1 to never retry"),
+    ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out"),
+    ("max_attempts = -1", "for no limit leave it out, and write a `deadline` as \"5m\""),
+    ("max_attempts = '-1'", "for no limit leave it out"),
     ("max_attempts = 2.5", "2.5 is not a number of attempts: write a whole number"),
     ("max_attempts = 'many'", "write a whole number from 1"),
     ("base = 64", "`base`: 64 is not a time: write text with the unit, as \"64s\""),
+    ("base = 2.0", "\"1m 30s\"; the growth of the waits is `factor`"),
     ("base = '64'", "`base`: `64` has no unit: write `64s`"),
+    ("base = '2m'", "`base` is longer than `max_backoff`: write a shorter `base`, or a longer `max_backoff`"),
+    ("max_backoff = '5s'\nbase = '6s'", "`base` is longer than `max_backoff`"),
+    ("deadline = '10s'\nbase = '11s'", "`base` is longer than `deadline`: write a shorter"),
+    ("throttled_base = '65s'", "`throttled_base` is longer than `max_backoff`"),
+    ("deadline = '0s'", "`deadline`: a deadline of zero retries nothing: write a longer one as \"5m\""),
+    ("deadline = 0", "0 is not a time"),
     ("deadline = '-1s'", "cannot be negative: write `1s`"),
     ("deadline = 'soon'", "`soon` is not a duration"),
     ("deadline = ''", "an empty text is not a duration"),
@@ -283,6 +294,150 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         let name = text.rsplit('\n').next().unwrap().split(' ').next().unwrap();
         assert!(error.starts_with(&format!("`{name}`")), "{text}: {error}");
     }
+}
+
+/// As the files of other systems have them, and what is said of them.
+#[rustfmt::skip]
+const OTHERS: &[(&str, &str)] = &[
+    // gRPC's service config
+    ("maxAttempts = 4", "write `max_attempts`"),
+    ("initialBackoff = '0.1s'", "write `base`"),
+    ("maxBackoff = '1s'", "write `max_backoff`"),
+    ("backoffMultiplier = 2", "write `factor`"),
+    ("retryableStatusCodes = ['UNAVAILABLE']", "write `on`"),
+    ("retryableStatusCodes = ['unavailable']", "the rule is `on`, and \"unavailable\" is not a code"),
+    ("retryThrottling = { maxTokens = 10 }", "write `.budget(..)` on the call"),
+    // Envoy, Istio
+    ("num_retries = 3", "write `max_attempts` as 4, which counts the first call too"),
+    ("retry_on = '5xx,reset'", "the rule is `on`, and \"5xx\" is not a code"),
+    ("perTryTimeout = '2s'", "write `.attempt_timeout(..)` on the call"),
+    ("attempts = 3", "Istio and Terraform do not count the first call"),
+    ("base_interval = '25ms'", "write `base`"),
+    // Cloud Tasks, Cloud Scheduler
+    ("maxAttempts = -1", "the rule is `max_attempts`, and `max_attempts` counts the first call too"),
+    ("maxRetryDuration = '10m'", "write `deadline`"),
+    ("maxRetryDuration = '0s'", "the rule is `deadline`, and a deadline of zero retries nothing"),
+    ("minBackoff = '0.1s'", "write `base`"),
+    ("maxDoublings = 16", "remove it: the waits are doubled up to `max_backoff`"),
+    ("retryCount = 0", "write `max_attempts` as 1"),
+    // Temporal
+    ("initialInterval = '1s'", "write `base`"),
+    ("backoffCoefficient = 2.0", "write `factor`"),
+    ("maximumInterval = '100s'", "write `max_backoff`"),
+    ("maximumAttempts = 0", "for no limit leave it out"),
+    ("nonRetryableErrorTypes = ['A']", "name the codes to retry in `on`"),
+    ("scheduleToCloseTimeout = '1h'", "write `deadline`"),
+    ("startToCloseTimeout = '1m'", "write `.attempt_timeout(..)`"),
+    // AWS
+    ("max_retries = -1", "for no limit leave it out"),
+    ("max_retries = 'three'", "write `max_attempts`, which counts the first call too"),
+    ("retry_mode = 'adaptive'", "the policy in the code has the algorithm"),
+    ("IntervalSeconds = 3", "write `base` as \"3s\""),
+    ("BackoffRate = 1.5", "write `factor`"),
+    ("JitterStrategy = 'FULL'", "the rule is `jitter`, and \"FULL\" is not a jitter"),
+    // Spring, resilience4j
+    ("max-attempts = 3", "write `max_attempts`"),
+    ("initial-interval = 1000", "the rule is `base`, and 1000 is not a time"),
+    ("multiplier = 2", "write `factor`"),
+    ("max-interval = '10000ms'", "write `max_backoff`"),
+    ("waitDuration = '500ms'", "write `base`"),
+    ("exponentialBackoffMultiplier = 2", "write `factor`"),
+    ("enableRandomizedWait = true", "write `jitter` as \"full\""),
+    ("ignoreExceptions = ['A']", "name the codes to retry in `on`"),
+    // Terraform, object_store
+    ("min_delay_ms = 250", "write `base` as \"250ms\""),
+    ("min_delay_ms = '250'", "write `base` as \"250ms\""),
+    ("max_delay_ms = 'many'", "the rule is `max_backoff`, and"),
+    ("retry_timeout = '180s'", "write `deadline`"),
+    ("init_backoff = '100ms'", "write `base`"),
+    // The keys of the attribute that are no rules.
+    ("timeout = '1m'", "write `.timeout(..)` on the call in the code, or the rule `deadline`"),
+    ("attempt_timeout = '1s'", "write `.attempt_timeout(..)` on the call"),
+    ("when = 'is_busy'", "write `.when(..)` on the call"),
+    ("strategy = 'linear'", "remove it, because waits grow exponentially"),
+    ("fixed = '1s'", "write `growth` as \"constant\""),
+];
+
+#[test]
+fn the_names_of_other_systems_are_answered() {
+    for (text, instead) in OTHERS {
+        let error = toml(text).expect_err(text);
+        let name = text.split(' ').next().unwrap();
+        let is_named = error.starts_with(&format!("`{name}` is not a rule of a policy: "));
+        assert!(is_named && error.contains(instead), "{text}: {error}");
+    }
+    // As a template that leaves the value open.
+    let error = json(r#"{ "initialBackoff": null }"#).unwrap_err();
+    assert!(error.contains("write `base`"), "{error}");
+}
+
+/// "For no limit": the deadline alone, in place of the default of five attempts.
+#[cfg(feature = "testing")]
+#[test]
+fn the_advice_for_no_limit_is_followed() {
+    use crate::common::error::TestError;
+    use backoff_core::testing::VirtualTime;
+
+    let advice = toml("max_attempts = 0").unwrap_err();
+    let advised = "a `deadline` as \"5m\", which replaces the default of 5 attempts";
+    assert!(advice.contains(advised), "{advice}");
+    let preset = Policy::exponential().max_attempts(3);
+    for (text, policy, attempts) in [
+        ("", Policy::exponential(), 5),
+        ("deadline = '5m'", Policy::exponential(), 301),
+        (
+            "deadline = '5m'\nmax_attempts = 5",
+            Policy::exponential(),
+            5,
+        ),
+        // A preset keeps its own number, so a large number is written over it.
+        ("deadline = '5m'", preset, 3),
+        ("deadline = '5m'\nmax_attempts = 1000000", preset, 301),
+    ] {
+        let policy = over(text, policy).unwrap();
+        let policy = policy.jitter(Jitter::None).max_backoff(SECOND);
+        let mut calls = 0;
+        let fails = || {
+            calls += 1;
+            Err::<(), _>(TestError::status(503))
+        };
+        let ended = policy.blocking(fails).runtime(VirtualTime::new()).call();
+        assert!(ended.is_err());
+        assert_eq!(calls, attempts, "{text}");
+    }
+}
+
+/// A row: a document, and the line on which the mistake is.
+#[test]
+fn an_error_names_its_line() {
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "the errors are what is read")]
+    struct Config {
+        url: String,
+        retry: PolicySettings,
+    }
+    let table = "url = 'a'\n\n[retry]\nbase = '1s'\n";
+    for (rest, line) in [
+        ("max_attempts = 0", 5),
+        ("\njitter = 'Full'\n", 6),
+        ("hope = 3", 5),
+        ("on = [\n  429,\n  '5xx',\n]", 5),
+        ("\n\nmaxAttempts = 3", 7),
+        ("deadline = '0s'", 5),
+        ("[retry.backoff]\nbase = '1s'", 5),
+    ] {
+        let error = toml::from_str::<Config>(&format!("{table}{rest}")).expect_err(rest);
+        let start = error.span().expect("a place").start;
+        let text = format!("{table}{rest}");
+        assert_eq!(text[..start].matches('\n').count() + 1, line, "{error}");
+        assert!(
+            error.to_string().contains(&format!("line {line}, ")),
+            "{error}"
+        );
+    }
+    let settings = "{\n \"base\": \"1s\",\n \"factor\": 0,\n \"jitter\": \"full\"\n}";
+    let error = serde_json::from_str::<Policy>(settings).unwrap_err();
+    assert_eq!(error.line(), 3, "{error}");
 }
 
 /// Nothing but the deadline would end it, after as many calls as fit.
@@ -349,17 +504,6 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
 
 #[test]
 fn a_rule_that_there_is_not_is_refused_with_those_that_there_are() {
-    for (given, instead) in [
-        ("max_retries = 3", "write `max_attempts`"),
-        ("timeout = '1m'", "write `.timeout(..)` on the call"),
-        (
-            "attempt_timeout = '1s'",
-            "write `.attempt_timeout(..)` on the call",
-        ),
-    ] {
-        let error = toml(given).unwrap_err();
-        assert!(error.contains(instead), "{error}");
-    }
     let error = toml("hope = 3").unwrap_err();
     assert!(error.starts_with("`hope` is not a rule of a policy: write one of `base`,"));
     for name in NAMES {
@@ -437,7 +581,7 @@ proptest! {
 
     #[test]
     fn what_the_setters_take_is_read_as_they_take_it(
-        base in 0u64..10_000_000,
+        base in 0u64..=64_000,
         factor in 1.0..1e6f64,
         attempts in 1u32..,
         first in 400u16..600,

@@ -6,7 +6,8 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Pat, Path, Token};
 
 use super::bare::bare;
-use crate::errors::{show, snake};
+use super::names::snake;
+use crate::errors::show;
 
 /// The errors that are retried.
 #[derive(Default)]

@@ -62,7 +62,14 @@ fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
         }
         _ => None,
     };
-    if count.is_none() {
+    let is_zero = matches!(literal, Lit::Int(number) if number.base10_digits() == "0");
+    if key == "max_attempts" && (negative || is_zero) {
+        errors.at(
+            value,
+            "`max_attempts` counts the first call too: write 1 to never retry; for no limit remove it, \
+             and write `deadline = \"300s\"`",
+        );
+    } else if count.is_none() {
         let usage = usage(key).unwrap_or_default();
         errors.at(
             value,

@@ -99,8 +99,18 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("on = [A::B { .. } C]", "a comma is missing"),
         (r#"base = "1s",,"#, "this comma"),
         (",", "this comma"),
-        ("max_attempts = -1", "a whole number"),
-        ("max_attempts = 0", "a whole number from 1"),
+        (
+            "max_attempts = -1",
+            "write 1 to never retry; for no limit remove it",
+        ),
+        (
+            "max_attempts = 0",
+            "for no limit remove it, and write `deadline =",
+        ),
+        (
+            r#"deadline = "0s""#,
+            "`deadline` is zero, so nothing is retried",
+        ),
         ("max_attempts = 5s", "a whole number"),
         (r#"max_attempts = "5""#, "a whole number"),
         ("max_attempts = 4294967296", "a whole number"),

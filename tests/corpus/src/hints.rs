@@ -6,68 +6,111 @@ use std::time::{Duration, SystemTime};
 
 /// Values of hint headers, and texts that are nearly such values.
 pub const SAMPLES: &str = include_str!("../samples/hints.txt");
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 8] = [
     "retry-after",
     "retry-after-ms",
     "x-ms-retry-after-ms",
     "x-amz-retry-after",
     "date",
-    "x-else",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "ratelimit",
 ];
 
 fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
-/// Digits, perhaps between blanks.
-fn is_number(text: &str) -> bool {
-    let text = text.trim_matches([' ', '\t']);
-    !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
+/// The number that the text is: digits with at most one point, perhaps between blanks.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim_ascii();
+    let is_number = text.bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    is_number.then(|| text.parse().ok())?
 }
 
-/// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110's examples.
-const NOW: u64 = 784_111_777;
+/// Whether a number is 2⁶⁴ or more.
+fn is_beyond(number: &str) -> bool {
+    let whole = number.trim_ascii().split('.').next();
+    whole.is_some_and(|it| !it.is_empty() && it.parse::<u64>().is_err())
+}
 
-/// A text means one time, whatever the clock says.
+/// Thu, 01 May 2025 22:01:18 GMT.
+const NOW: u64 = 1_746_136_878;
+const STEP: Duration = Duration::from_secs(7);
+const DAY: Duration = Duration::from_secs(86_400);
+const YEAR: Duration = Duration::from_secs(365 * 86_400);
+
+/// A text means one time or one moment.
 pub fn check_text(value: &[u8]) {
     let _ = Pushback::parse([value]);
     let Ok(text) = str::from_utf8(value) else {
         return;
     };
-    let trimmed = text.trim_matches([' ', '\t']);
-    let number = is_number(text).then(|| trimmed.parse::<u64>());
-    // A number beyond `u64` is the longest time.
-    let time = |unit: fn(u64) -> Duration| {
-        Some(
-            number
-                .as_ref()?
-                .as_ref()
-                .map_or(Duration::MAX, |it| unit(*it)),
-        )
-    };
-    assert_eq!(hint::retry_after_ms(text), time(Duration::from_millis));
-    let (read, later) = (
-        hint::retry_after(text, at(NOW)),
-        hint::retry_after(text, at(NOW + 7)),
+    let read = hint::retry_after(text, at(NOW));
+    let later = hint::retry_after(text, at(NOW) + STEP);
+    let ms = hint::retry_after_ms(text, at(NOW));
+    match number(text) {
+        // Rounded up, so that the milliseconds follow from the seconds.
+        Some(value) if value < 999_999_999.9 => {
+            let time = read.expect(text);
+            let rounding = time.as_secs_f64() - value;
+            assert!((-1e-6..1e-6).contains(&rounding), "{text}: {time:?}");
+            assert_eq!(later, read, "{text}");
+            let nanos = time.as_nanos().div_ceil(1_000);
+            assert_eq!(ms.expect(text).as_nanos(), nanos, "{text}");
+        }
+        Some(_) if is_beyond(text) => {
+            assert_eq!((read, ms), (Some(Duration::MAX), read), "{text}");
+        }
+        // An epoch.
+        Some(value) if value > 1_000_000_000.1 => {
+            assert_eq!(ms, read, "{text}");
+            assert!(read <= Some(YEAR), "{text}: {read:?}");
+        }
+        Some(_) => {}
+        // The unit of the header counts for numbers alone.
+        None if !text.contains(',') => assert_eq!(ms, read, "{text}"),
+        None => assert_eq!(ms.is_some(), read.is_some(), "{text}"),
+    }
+    // A moment is nearer when the clock is later.
+    match (read, later) {
+        (Some(time), _) => {
+            let nearer = time.saturating_sub(STEP);
+            assert!(
+                later == read || later == Some(nearer) || text.contains(','),
+                "{text}: {later:?}"
+            );
+            assert!(later >= Some(nearer) && later <= read, "{text}: {later:?}");
+        }
+        (None, Some(later)) => assert!(later > YEAR - STEP, "{text}: {later:?}"),
+        (None, None) => {}
+    }
+    let sign = text.trim_ascii().starts_with(['-', '+']);
+    assert!(
+        !sign || text.contains(',') || read.is_none(),
+        "{text}: {read:?}"
     );
-    let seconds = time(Duration::from_secs);
-    match seconds {
-        Some(_) => assert_eq!((read, later), (seconds, seconds)),
-        // A date is nearer when the clock is later.
-        None => assert_eq!(
-            later,
-            read.map(|it| it.saturating_sub(Duration::from_secs(7)))
-        ),
+    // Blanks around a value do not count, and of a list the longest counts.
+    for (list, other) in [
+        (format!(" {text}\t"), None),
+        (format!("{text}, {text}"), None),
+        (format!("{text},11"), Some(Duration::from_secs(11))),
+        (format!("11s , {text}"), Some(Duration::from_secs(11))),
+        (format!("-1, {text}"), None),
+    ] {
+        assert_eq!(hint::retry_after(&list, at(NOW)), read.max(other), "{list}");
     }
     // A delay in JSON: the same number with `s` behind it.
-    let delay = hint::retry_delay(&format!("{trimmed}s"));
-    if seconds.is_some() {
-        assert_eq!(delay, seconds);
+    let delay = hint::retry_delay(&format!("{}s", text.trim_ascii()));
+    match number(text) {
+        Some(value) if value < 999_999_999.9 => assert_eq!(delay, read, "{text}"),
+        other => assert_eq!(delay.is_some(), other.is_some(), "{text}"),
     }
     let _ = hint::retry_delay(text);
 }
 
-/// Of several headers the longest counts. The number of a header chooses its name.
+/// Of several headers the longest counts; a quota counts without them, and after 429 and 403. The number of a header
+/// chooses its name.
 pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
     let mut headers = HeaderMap::new();
     for (name, value) in given {
@@ -77,25 +120,59 @@ pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
         }
     }
     let now = at(NOW);
-    let all = |name| {
-        headers
-            .get_all(name)
-            .iter()
-            .filter_map(|it: &HeaderValue| it.to_str().ok())
+    let texts = |name| {
+        let values = headers.get_all(name).iter();
+        values.map(|it: &HeaderValue| str::from_utf8(it.as_bytes()).unwrap_or("?"))
     };
-    // A date is compared with the reply's own date: a hint says when it is, from the epoch on.
-    let date = all("date").next().filter(|it| !is_number(it));
-    let date = date.and_then(|it| hint::retry_after(it, at(0)));
-    let sent = date.map_or(now, |date| at(0) + date);
-    let seconds = all("retry-after").filter_map(|it| hint::retry_after(it, sent));
-    let milliseconds = NAMES[1..4]
-        .iter()
-        .flat_map(|name| all(name))
-        .filter_map(hint::retry_after_ms);
-    assert_eq!(
-        hint::in_headers(&headers, now),
-        seconds.chain(milliseconds).max()
-    );
+    // A date is compared with the reply's own date, which is recognised because another clock reads another time.
+    let date = texts("date").next();
+    let date = date.and_then(|it| it.rsplit(',').next());
+    let since = |at| {
+        date.filter(|it| number(it).is_none())
+            .and_then(|it| hint::retry_after(it, at))
+    };
+    let epoch = at(0);
+    let sent = match since(epoch) {
+        Some(wait) if since(epoch + STEP) != Some(wait) => epoch + wait,
+        _ => now,
+    };
+    let apart = sent.duration_since(now).unwrap_or_else(|it| it.duration());
+    let sent = if apart > DAY { now } else { sent };
+    let seconds = texts("retry-after").map(|it| hint::retry_after(it, sent));
+    let names = NAMES[1..4].iter();
+    let milliseconds = names
+        .flat_map(|name| texts(name))
+        .map(|it| hint::retry_after_ms(it, sent));
+    let asked: Vec<_> = seconds.chain(milliseconds).collect();
+    let asks = asked.iter().copied().max().flatten();
+    let pairs = texts(NAMES[5]).zip(texts(NAMES[6]));
+    let pairs = pairs.flat_map(|(left, reset)| {
+        let count = left.split(',').count();
+        left.split(',').zip(reset.splitn(count, ','))
+    });
+    let used_up = pairs.filter(|(left, _)| number(left) == Some(0.0));
+    let refilled = used_up
+        .filter_map(|(_, reset)| hint::retry_after(reset, sent))
+        .max();
+    for (status, quota) in [(500, None), (403, refilled)] {
+        let found = hint::in_headers(status, &headers, now);
+        assert_eq!(found, asks.or(quota), "{status} {headers:?}");
+    }
+    let limited = hint::in_headers(429, &headers, now);
+    match texts(NAMES[7]).next() {
+        None => assert_eq!(limited, asks.or(refilled), "{headers:?}"),
+        Some(_) => assert!(
+            limited == asks || asks.is_none() && limited >= refilled,
+            "{headers:?}"
+        ),
+    }
+    // A header is named if it was there and cannot be read, and no other.
+    let unread = hint::unread_in_headers(500, &headers, now);
+    assert_eq!(unread.is_some(), asked.contains(&None), "{headers:?}");
+    let named = hint::unread_in_headers(429, &headers, now);
+    assert!(named.is_none_or(
+        |(name, value)| name != "date" && headers.get_all(name).iter().any(|it| it == value)
+    ));
 }
 
 #[test]
@@ -105,7 +182,7 @@ fn every_sample() {
         check_text(value);
         for other in SAMPLES.lines().map(str::as_bytes) {
             for name in names.clone() {
-                for second in names.clone() {
+                for second in name..NAMES.len() as u8 {
                     check_headers(&[(name, value), (second, other)]);
                 }
             }

@@ -32,6 +32,14 @@ impl Drop for Server {
 
 impl Server {
     async fn start(name: &str) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        Self::start_with(name, &[]).await
+    }
+
+    /// A server with these options.
+    async fn start_with(
+        name: &str,
+        options: &[&str],
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let folder = format!("backoff-mysql-{}-{name}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&folder)?;
@@ -62,6 +70,7 @@ impl Server {
                 "--innodb-lock-wait-timeout=1",
             ])
             .args(["--max-connections=40", "--skip-name-resolve"])
+            .args(options)
             .args(&folders)
             .args([
                 format!("--port={port}"),
@@ -232,6 +241,101 @@ async fn the_numbers_of_a_real_server() -> Tested {
     assert_eq!(
         facts(&full),
         (1040, Some(FaultKind::Throttled), nothing, true)
+    );
+    Ok(())
+}
+
+/// Reads the counter and writes it as one more, without a lock between.
+#[retry(policy = mysql::TRANSACTION, deadline = "10m")]
+async fn count(pool: &MySqlPool) -> sqlx::Result<()> {
+    let mut transaction = pool.begin().await?;
+    let read = sqlx::query_as("SELECT moves FROM accounts WHERE id = 0");
+    let (moves,): (i32,) = read.fetch_one(&mut *transaction).await?;
+    tokio::task::yield_now().await;
+    let write = sqlx::query("UPDATE accounts SET moves = ? WHERE id = 0");
+    write.bind(moves + 1).execute(&mut *transaction).await?;
+    transaction.commit().await
+}
+
+/// MariaDB refuses to write a row that has changed since it was read, with the default since version 11.6.2.
+#[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(
+    not(has_mariadb),
+    ignore = "MariaDB is not installed: apt-get install mariadb-server"
+)]
+async fn a_snapshot_that_is_no_longer_true_is_read_again() -> Tested {
+    const WRITERS: i32 = 8;
+    const ROUNDS: i32 = 10;
+    let server = Server::start_with("snapshot", &["--innodb-snapshot-isolation=ON"]).await?;
+    let pool = server.pool().await?;
+
+    // Another connection writes what a transaction has read.
+    let (mut one, mut two) = (pool.begin().await?, pool.acquire().await?);
+    let read = sqlx::query("SELECT moves FROM accounts WHERE id = 0");
+    read.fetch_one(&mut *one).await?;
+    change(&mut two, 0, 0).await?;
+    let stale = change(&mut one, 0, 0).await.unwrap_err();
+    let nothing = Some(Delivery::NotSent);
+    assert_eq!(
+        facts(&stale),
+        (1020, Some(FaultKind::Conflict), nothing, false)
+    );
+    one.rollback().await?;
+    let begun = sqlx::query("UPDATE accounts SET moves = 0");
+    begun.execute(&mut *two).await?;
+
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        let pool = pool.clone();
+        writers.spawn(async move {
+            for _ in 0..ROUNDS {
+                count(&pool).await?;
+            }
+            Ok::<_, sqlx::Error>(())
+        });
+    }
+    while let Some(writer) = writers.join_next().await {
+        writer??;
+    }
+    let counted = sqlx::query_as("SELECT moves FROM accounts WHERE id = 0");
+    let (counted,): (i32,) = counted.fetch_one(&pool).await?;
+    assert_eq!(counted, WRITERS * ROUNDS);
+    Ok(())
+}
+
+/// The same number says that the server is read-only, and that an option forbids a statement.
+#[tokio::test]
+#[cfg_attr(
+    not(has_mariadb),
+    ignore = "MariaDB is not installed: apt-get install mariadb-server"
+)]
+async fn an_option_that_forbids_a_statement_is_permanent() -> Tested {
+    let folder = std::env::temp_dir();
+    let option = format!("--secure-file-priv={}", folder.display());
+    let server = Server::start_with("option", &[&option]).await?;
+    let pool = server.pool().await?;
+    let outside = sqlx::query("SELECT * FROM accounts INTO OUTFILE '/nowhere/at/all'");
+    let refused = outside.execute(&pool).await.unwrap_err();
+    assert_eq!(
+        facts(&refused),
+        (1290, Some(FaultKind::Permanent), None, false)
+    );
+
+    let reader = "CREATE USER reader IDENTIFIED BY ''";
+    for statement in [
+        reader,
+        "GRANT ALL ON bank.* TO reader",
+        "SET GLOBAL read_only = ON",
+    ] {
+        sqlx::query(statement).execute(&pool).await?;
+    }
+    let options = server.options().username("reader").database("bank");
+    let mut reader = options.connect().await?;
+    let refused = change(&mut reader, 0, 0).await.unwrap_err();
+    let nothing = Some(Delivery::NotSent);
+    assert_eq!(
+        facts(&refused),
+        (1290, Some(FaultKind::Transient), nothing, true)
     );
     Ok(())
 }

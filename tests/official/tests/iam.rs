@@ -82,12 +82,12 @@ where
         (add(ANN), true, &[&ann][..]),
         (add(ANN), false, &[&ann]),
         (add(BOB), true, &[&both]),
-        (add(ANN).when(night()), true, &[&both, &ann_at_night]),
+        (add(ANN).condition(night()), true, &[&both, &ann_at_night]),
         // Version 3 is asked for, or the condition would not be seen and be added again.
-        (add(ANN).when(night()), false, &[&both, &ann_at_night]),
+        (add(ANN).condition(night()), false, &[&both, &ann_at_night]),
         (remove(ANN), true, &[&bob, &ann_at_night]),
         (remove(ANN), false, &[&bob, &ann_at_night]),
-        (remove(ANN).when(night()), true, &[&bob]),
+        (remove(ANN).condition(night()), true, &[&bob]),
         (remove(BOB), true, &[]),
     ] {
         let (updated, report) = change.reported().await.unwrap();

@@ -55,6 +55,15 @@ async fn by_reqwest(server: SocketAddr) -> reqwest::Error {
     error
 }
 
+/// The error of a request through this proxy.
+async fn by_proxy(proxy: SocketAddr) -> reqwest::Error {
+    let proxy = reqwest::Proxy::all(format!("http://{proxy}")).expect("a proxy");
+    let client = reqwest::Client::builder().proxy(proxy);
+    let client = client.retry(reqwest::retry::never()).build();
+    let get = client.expect("a client").get("https://a.example/");
+    get.send().await.expect_err("no tunnel")
+}
+
 async fn by_google(server: SocketAddr) -> google_cloud_gax_1::error::Error {
     let url = format!("https://{server}");
     let client = client!(SecretManagerService, url, with_retry_policy(NeverRetry));
@@ -96,5 +105,22 @@ async fn nothing_was_sent() {
     ] {
         assert_not_sent(row, &by_reqwest(server).await, kind);
         assert_not_sent(row, &by_google(server).await, kind);
+    }
+}
+
+/// No wait gives a program the password of its proxy.
+#[tokio::test]
+async fn a_proxy_makes_no_tunnel() {
+    install_tls();
+    for (said, kind) in [
+        (&b"HTTP/1.1 407 \r\n\r\n"[..], Some(FaultKind::Permanent)),
+        (&b"HTTP/1.1 502 \r\n\r\n"[..], None),
+    ] {
+        let proxy = serve(move |mut stream: TcpStream| async move {
+            stream.read(&mut [0; 1_024]).await?;
+            stream.write_all(said).await?;
+            stream.read(&mut [0; 1_024]).await.map(drop)
+        });
+        assert_not_sent("a proxy", &by_proxy(proxy.await).await, kind);
     }
 }

@@ -65,6 +65,10 @@ impl Fault for Failure<'_> {
         asked.max(self.response.and_then(Fault::retry_after))
     }
 
+    fn unread_hint(&self) -> Option<(&str, &[u8])> {
+        self.response?.unread_hint()
+    }
+
     fn delivery(&self) -> Option<Delivery> {
         let cut = self.is_cut() && self.status().is_none();
         let known = self.known().and_then(Fault::delivery);

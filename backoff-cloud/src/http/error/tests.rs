@@ -154,7 +154,7 @@ fn the_text_of_a_server_is_one_short_line_without_secrets_of_urls() {
 fn half_a_409_may_be_a_conflict() {
     let half = |status, body: &str| {
         let cut = Some(Cut::Stalled(Duration::from_secs(5)));
-        let head = Head::of(&HeaderMap::new(), SystemTime::UNIX_EPOCH);
+        let head = Head::of(status, &HeaderMap::new(), SystemTime::UNIX_EPOCH);
         ApiError::reply(status, head, Said::read(body.as_bytes()), cut)
     };
     let unnamed = half(409, r#"{"error": {"co"#);

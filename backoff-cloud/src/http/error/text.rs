@@ -35,7 +35,8 @@ impl fmt::Display for Kind {
                 write!(f, "HTTP {status}")?;
                 if let Some(code) = code {
                     write!(f, " {code}")?;
-                } else if let Some(code) = service_code {
+                }
+                if let Some(code) = service_code {
                     write!(f, " {code}")?;
                 }
                 if let Some(cut) = cut {

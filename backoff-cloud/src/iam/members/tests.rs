@@ -121,7 +121,7 @@ async fn each_rule_holds_in_any_order() {
         assert!(matches!(second, Err(CombineError::Full)), "{second:?}");
         members.remove(PROJECT, ROLE, "user:a").await.unwrap();
         let shown = format!("{members:?}");
-        assert!(shown.contains("attempt_timeout: 7s"), "{shown}");
+        assert!(shown.contains("attempt_timeout: Some(7s)"), "{shown}");
     }
 }
 
@@ -212,7 +212,7 @@ mod live {
         let (emulator, members) = start();
         let night = Condition::new("night", "request.time.getHours() < 6");
         let add = || members.add(PROJECT, ROLE, &user(1));
-        let at_night = add().when(night.clone());
+        let at_night = add().condition(night.clone());
         let (always, at_night) = tokio::join!(add().into_future(), at_night.into_future());
         assert!(always.unwrap().is_written() && at_night.unwrap().is_written());
         let removed = members.remove(PROJECT, ROLE, &user(1)).reported().await;

@@ -94,7 +94,7 @@ pub(super) async fn drive<K, V, W, E, R>(
     }
 }
 
-/// The settings of the calls: the policy's codes judge.
+/// The settings of the calls. Their judge is not asked: `FailedStep` has the ruling.
 const SETTINGS: Settings = Settings::of(ByCodes);
 
 /// The state of the driver of a resource.
@@ -248,7 +248,8 @@ where
             (None, None) => unreachable!("only attempts with a limit are cut"),
         };
         let has_versions = self.rules.versions.is_some();
-        let failed = FailedStep::new(&self.rules.policy, stage, &error, concerned, has_versions);
+        let Rules { policy, judge, .. } = self.rules;
+        let failed = FailedStep::new(policy, &**judge, stage, &error, concerned, has_versions);
         Err((error, failed))
     }
 

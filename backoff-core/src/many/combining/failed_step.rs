@@ -2,10 +2,7 @@
 
 use super::caller::{Caller, Place};
 use crate::{
-    drive::{
-        judges::{ByCodes, Judge as _},
-        write_outcome::WriteOutcome,
-    },
+    drive::{judges::Judge, write_outcome::WriteOutcome},
     facts::fault::Fault,
     judge::{Ruling, Stage, is_perhaps_written, refuses_value},
     policy::Policy,
@@ -47,6 +44,7 @@ impl FailedStep {
     /// Judges the error of a step that failed at this stage.
     pub(super) fn new<E: Fault>(
         policy: &Policy,
+        judge: &dyn Judge<E>,
         stage: Stage,
         error: &E,
         concerned: Concerned,
@@ -58,7 +56,7 @@ impl FailedStep {
             Stage::Cut => (Stage::CutRead, true),
             stage => (stage, false),
         };
-        let ruling = ByCodes.rule(policy, harmless, error);
+        let ruling = judge.rule(policy, harmless, error);
         let unless = |may_repeat: bool| match maybe_applied && !may_repeat {
             true => ruling.not_repeated(),
             false => ruling,

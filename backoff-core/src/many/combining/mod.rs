@@ -22,8 +22,14 @@ pub use error::CombineError;
 pub use updating::{Updating, UpdatingReported};
 
 use crate::{
-    drive::{rules::Conflict, update::Changed, version::Version},
+    drive::{
+        judges::{ByCodes, When},
+        rules::Conflict,
+        update::Changed,
+        version::Version,
+    },
     facts::fault::{Fault, TimedOut},
+    judge::Verdict,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime},
 };
@@ -188,6 +194,7 @@ impl Policy {
     {
         Combining::new(Rules {
             policy: *self,
+            judge: Arc::new(ByCodes),
             read: Arc::new(move |key| Box::pin(read(key))),
             write: Arc::new(move |key, value| Box::pin(write(key, value))),
             runtime: Arc::new(ASYNC),
@@ -243,6 +250,43 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         E: From<TimedOut>,
     {
         self.with(|rules| rules.attempt_timeout = Some((limit, E::from)))
+    }
+
+    /// Lets a function decide which failed reads and writes are retried, instead of the policy's codes, as
+    /// [`Policy::when`] does. The function decides about conflicts too. A write that it repeats is not halved: all
+    /// callers of the group wait for the next attempt. Call this before the first change: the returned
+    /// `Combining` does not combine its changes with those of the old one.
+    ///
+    /// ```
+    /// use backoff_core::{FaultKind, Policy, TimedOut, Verdict};
+    /// use std::{future::ready, time::Duration};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = |_| ready(Err(TimedOut::new(Duration::ZERO)));
+    /// let counts = Policy::exponential()
+    ///     .combine(busy, |_, _: u32| ready(Ok(())))
+    ///     .when(|_: &TimedOut| false);
+    /// assert!(counts.update("counter", |count| *count += 1).await.is_err()); // after one attempt
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[must_use]
+    pub fn when<F, Said>(self, judge: F) -> Self
+    where
+        F: Fn(&E) -> Said + Send + Sync + 'static,
+        Said: Into<Verdict>,
+        E: Fault,
+    {
+        self.with(|rules| rules.judge = Arc::new(When(judge)))
+    }
+
+    /// The same reads and writes by another policy.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn policy(self, policy: Policy) -> Self {
+        self.with(|rules| rules.policy = policy)
     }
 
     /// Names the operation in log events and metrics, as
@@ -319,8 +363,10 @@ impl<K, V, W, E, R> Clone for Combining<K, V, W, E, R> {
 
 impl<K, V, W, E, R> fmt::Debug for Combining<K, V, W, E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = self.shared.rules.attempt_timeout.map(|(limit, _)| limit);
         f.debug_struct("Combining")
             .field("policy", &self.shared.rules.policy)
+            .field("attempt_timeout", &limit)
             .finish_non_exhaustive()
     }
 }

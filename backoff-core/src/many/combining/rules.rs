@@ -3,7 +3,7 @@
 use super::key_queue::KeyQueue;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
-    drive::{rules::Conflict, version::Version},
+    drive::{judges::Judge, rules::Conflict, version::Version},
     facts::fault::TimedOut,
     policy::Policy,
 };
@@ -55,6 +55,7 @@ impl<V> Versions<V> {
 /// Policy, read, write, and the other settings.
 pub(super) struct Rules<K, V, W, E, R> {
     pub(super) policy: Policy,
+    pub(super) judge: Arc<dyn Judge<E> + Send + Sync>,
     pub(super) read: Arc<Read<K, V, E>>,
     pub(super) write: Arc<Write<K, V, W, E>>,
     pub(super) runtime: Arc<R>,
@@ -72,6 +73,7 @@ impl<K, V, W, E, R> Rules<K, V, W, E, R> {
     pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Rules<K, V, W, E, Q> {
         Rules {
             policy: self.policy,
+            judge: Arc::clone(&self.judge),
             read: Arc::clone(&self.read),
             write: Arc::clone(&self.write),
             runtime,

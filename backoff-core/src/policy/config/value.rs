@@ -123,13 +123,31 @@ pub(super) fn time(value: &Value) -> Result<Duration, String> {
     }
 }
 
-pub(super) fn attempts(value: &Value) -> Result<u32, String> {
-    let number = match value {
+/// The first wait. A number may be meant as the growth: `object_store` calls the factor `base`.
+pub(super) fn first_wait(value: &Value) -> Result<Duration, String> {
+    time(value).map_err(|said| match value {
+        Value::Whole(_) | Value::Real(_) => format!("{said}; the growth of the waits is `factor`"),
+        _ => said,
+    })
+}
+
+pub(super) fn deadline(value: &Value) -> Result<Duration, String> {
+    const ZERO: &str = "a deadline of zero retries nothing: write a longer one as \"5m\", or leave it out for the \
+                        default of 5 attempts";
+    let time = time(value)?;
+    (!time.is_zero()).then_some(time).ok_or(ZERO.to_owned())
+}
+
+pub(super) fn whole(value: &Value) -> Option<i128> {
+    match value {
         Value::Whole(number) => Some(*number),
         Value::Text(text) => text.trim().parse().ok(),
         _ => None,
-    };
-    match number {
+    }
+}
+
+pub(super) fn attempts(value: &Value) -> Result<u32, String> {
+    match whole(value) {
         Some(number) if number < 1 => Err(NO_ATTEMPTS.to_owned()),
         // A number above the limit counts as the limit.
         Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),

@@ -128,7 +128,7 @@ fn aws_standard_mode_2_1_obeys_x_amz_retry_after_within_5_s() {
     ] {
         let source = format!("AWS SDKs, retry behaviour 2.1, x-amz-retry-after: {header}");
         let failed = TestError {
-            hint: backoff_core::hint::retry_after_ms(header),
+            hint: backoff_core::hint::retry_after_ms(header, std::time::SystemTime::now()),
             ..TestError::status(500)
         };
         let steps = [wait(failed, seconds, 486), done(500)];

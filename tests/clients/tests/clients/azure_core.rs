@@ -40,7 +40,11 @@ fn pipeline(options: ClientOptions) -> Pipeline {
 }
 
 fn request(host: impl Display, method: Method) -> Request {
-    let url = format!("http://{host}/container/blob");
+    request_of(&format!("http://{host}"), method)
+}
+
+fn request_of(origin: &str, method: Method) -> Request {
+    let url = format!("{origin}/container/blob");
     Request::new(Url::parse(&url).expect("a URL"), method)
 }
 
@@ -58,10 +62,10 @@ impl Form for Azure {
         "reqwest calls it a body that cannot be decoded",
     )];
 
-    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
         let client = reqwest::Client::builder().connect_timeout(connect);
         let pipeline = pipeline(options(client.timeout(whole)));
-        let sent = send(&pipeline, request(host, Method::Get));
+        let sent = send(&pipeline, request_of(origin, Method::Get));
         sent.await.map(drop)
     }
 
@@ -79,7 +83,7 @@ impl Form for Azure {
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<Azure>().await;
-    let refused = Azure::read(&nobody().to_string(), AMPLE, AMPLE).await;
+    let refused = Azure::read(&format!("http://{}", nobody()), AMPLE, AMPLE).await;
     let hidden = refused.expect_err("refused").with_context("while asking");
     let found = known_fault(&hidden).and_then(Fault::delivery);
     assert_eq!(found, Some(Delivery::NotSent));
@@ -89,6 +93,7 @@ async fn on_the_way() {
 async fn statuses_and_hints() {
     let dates =
         "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:50:07 GMT\r\n";
+    let quota = "x-ratelimit-remaining-tokens: 0\r\nx-ratelimit-reset-tokens: 2500ms\r\n";
     let both = "x-ms-retry-after-ms: 2500\r\nretry-after: 2\r\n";
     let exists = "x-ms-error-code: BlobAlreadyExists\r\n";
     for body in ["", r#"{"error": {"code": "C", "message": "m"}}"#] {
@@ -98,7 +103,10 @@ async fn statuses_and_hints() {
             (429, "retry-after: 7\r\n", Some(7_000), Always),
             (429, "retry-after-ms: 1500\r\n", Some(1_500), Always),
             (429, both, Some(2_500), Always),
-            (503, dates, Some(30_000), IfIdempotent),
+            (503, dates, Some(0), IfIdempotent),
+            (503, "retry-after: 1.5\r\n", Some(1_500), IfIdempotent),
+            (429, quota, Some(2_500), Always),
+            (500, quota, None, IfIdempotent),
             (409, exists, None, Never),
             (404, "", None, Never),
         ];
@@ -119,7 +127,7 @@ impl TokenCredential for Asking {
         _: &[&str],
         _: Option<TokenRequestOptions<'_>>,
     ) -> azure::Result<AccessToken> {
-        let answer = Azure::read(&self.0, AMPLE, AMPLE).await;
+        let answer = Azure::read(&format!("http://{}", self.0), AMPLE, AMPLE).await;
         let error = answer.expect_err("this server gives no token");
         Err(Error::with_error(ErrorKind::Credential, error, "no token"))
     }

@@ -3,20 +3,26 @@
 use crate::{
     facts::{
         Facts, MAYBE_SENT, NOT_SENT, NOTHING,
-        Repeated::{self, Always, IfIdempotent},
+        Repeated::{self, Always, IfIdempotent, Never},
         assert_says,
     },
-    server::{AMPLE, End, LAST_MODIFIED, PATIENCE, Server, full, half, html_502, nobody},
+    server::{
+        AMPLE, End, LAST_MODIFIED, PATIENCE, Server, full, half, hanging_up, html_502, nobody,
+    },
 };
-use backoff_core::{Delivery, Fault, TimedOut, known_fault};
+use backoff_core::{Delivery, Fault, FaultKind, TimedOut, known_fault};
 use std::time::Duration;
 
 /// A client whose own retries are off.
 pub(crate) trait Form {
     type Error: Fault + std::error::Error + From<TimedOut> + Send + Sync + 'static;
 
-    /// Reads an object of this host. The limits are those of the connection and of all together.
-    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Self::Error>;
+    /// Reads an object of this origin: a scheme and a host. The limits are those of the connection and of all
+    /// together.
+    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Self::Error>;
+
+    /// Whether reqwest is built with TLS, because object_store is built with it.
+    const HAS_TLS: bool = cfg!(feature = "object-store");
 
     /// Whether the client's own word for the error fits the row.
     fn fits(_error: &Self::Error, _row: &str) -> bool {
@@ -38,7 +44,7 @@ pub(crate) fn status(status: u16) -> Facts {
 /// The error when the server does this.
 pub(crate) async fn failure<F: Form>(bytes: impl Into<Vec<u8>>, end: End) -> F::Error {
     let server = Server::of(bytes, end);
-    let got = F::read(&server.to_string(), AMPLE, end.patience()).await;
+    let got = F::read(&format!("http://{server}"), AMPLE, end.patience()).await;
     // On a slow machine the time may be over before the server has read the request.
     assert!(server.calls() <= 1, "its own retries are off");
     got.expect_err("the failure")
@@ -59,11 +65,25 @@ pub(crate) async fn fails_on_the_way<F: Form>() {
         ("no such name", "no-such-host.invalid".to_owned(), AMPLE),
         ("nobody accepts", full.to_string(), PATIENCE),
     ] {
-        let error = F::read(&host, connect, AMPLE).await.expect_err(row);
+        let origin = format!("http://{host}");
+        let error = F::read(&origin, connect, AMPLE).await.expect_err(row);
         assert_named::<F>(row, &error, NOT_SENT, Always);
         let hidden = std::io::Error::other(error);
         let found = known_fault(&hidden).and_then(Fault::delivery);
         assert_eq!(found, Some(Delivery::NotSent), "{row}, inside of another");
+    }
+
+    // `https` with a client without TLS; with TLS, a handshake that the server cuts.
+    for end in [End::Close, End::Reset] {
+        let origin = format!("https://{}", hanging_up(end));
+        let error = F::read(&origin, AMPLE, AMPLE).await.expect_err("no TLS");
+        match F::HAS_TLS {
+            true => assert_named::<F>("a handshake is cut", &error, NOT_SENT, Always),
+            false => {
+                assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
+                assert_eq!(Repeated::of(&error), Never, "{error:?}");
+            }
+        }
     }
 
     let plain = || half(LAST_MODIFIED, b"half");

@@ -26,8 +26,11 @@ use std::{
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
 fn config(host: impl Display) -> Config {
-    let url = format!("http://{host}/").parse().expect("a URL");
-    let mut config = Config::new(url);
+    config_of(&format!("http://{host}/"))
+}
+
+fn config_of(url: &str) -> Config {
+    let mut config = Config::new(url.parse().expect("a URL"));
     config.default_retry = false;
     config.read_timeout = Some(AMPLE);
     config.connect_timeout = Some(AMPLE);
@@ -48,11 +51,14 @@ impl Form for Kube {
         "hyper does not say whether the connection is of use",
     )];
 
-    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
-        let mut config = config(host);
+    const HAS_TLS: bool = false;
+
+    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+        let mut config = config_of(origin);
         config.connect_timeout = Some(connect);
         config.read_timeout = Some(whole);
-        maps(config).get("counter").await.map(drop)
+        let maps: Api<ConfigMap> = Api::default_namespaced(Client::try_from(config)?);
+        maps.get("counter").await.map(drop)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     facts::{
-        NOTHING, POLICY,
+        NOT_SENT, NOTHING, POLICY,
         Repeated::{Always, IfIdempotent, Never},
         assert_says,
     },
@@ -22,22 +22,29 @@ use object_store_014 as object_store;
 use std::{fmt::Display, time::Duration};
 
 fn builder(host: impl Display, options: ClientOptions) -> AmazonS3Builder {
+    builder_of(&format!("http://{host}"), options)
+}
+
+fn builder_of(origin: &str, options: ClientOptions) -> AmazonS3Builder {
     install_tls();
     AmazonS3Builder::new()
         .with_bucket_name("bucket")
-        .with_endpoint(format!("http://{host}"))
+        .with_endpoint(origin)
         .with_client_options(options.with_allow_http(true))
         .with_skip_signature(true)
 }
 
 /// A client without the retries that object_store makes by itself.
 fn store(host: impl Display, options: ClientOptions) -> AmazonS3 {
+    once(builder(host, options))
+}
+
+fn once(builder: AmazonS3Builder) -> AmazonS3 {
     let once = RetryConfig {
         max_retries: 0,
         ..Default::default()
     };
-    let built = builder(host, options).with_retry(once).build();
-    built.expect("a client")
+    builder.with_retry(once).build().expect("a client")
 }
 
 fn patient() -> ClientOptions {
@@ -62,9 +69,9 @@ impl Form for S3 {
         ("a chunk without a length", "an object has a length"),
     ];
 
-    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
         let options = ClientOptions::new().with_connect_timeout(connect);
-        let store = store(host, options.with_timeout(whole));
+        let store = once(builder_of(origin, options.with_timeout(whole)));
         get(&store).await.map(drop)
     }
 
@@ -91,6 +98,23 @@ fn update() -> PutMode {
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<S3>().await;
+}
+
+/// A proxy that makes no tunnel, because the program has no password for it, or because the proxy is busy.
+#[tokio::test]
+async fn a_proxy_without_a_tunnel() {
+    for (code, repeated) in [(407, Never), (502, Always)] {
+        let proxy = Server::of(reply(code, "", ""), End::Close);
+        let options = patient().with_proxy_url(format!("http://{proxy}"));
+        let error = get(&once(builder_of("https://a.example", options))).await;
+        let error = error.expect_err("no tunnel");
+        assert_says(&error, NOT_SENT, repeated);
+        assert_eq!(
+            Fault::kind(&error).is_some(),
+            repeated == Never,
+            "{error:?}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -134,6 +158,9 @@ async fn conflicts() {
     assert_eq!(exists.kind(), Some(FaultKind::Permanent));
     assert_says(&exists, status(409), Never);
 
+    let body = "<Error><Code>OperationAborted</Code></Error>";
+    let aborted = failure_to_put(PutMode::Create, reply(409, "", body)).await;
+    assert_eq!(aborted.kind(), Some(FaultKind::Conflict));
     let body = "<Error><Code>ConditionalRequestConflict</Code></Error>";
     for mode in [update(), PutMode::Create] {
         let under_way = failure_to_put(mode, reply(409, "", body)).await;

@@ -12,7 +12,7 @@ use socket::{listen, read_request};
 use socket2::{Domain, SockRef, Socket, Type};
 use std::{
     fmt,
-    io::{Write, copy, sink},
+    io::{Read as _, Write, copy, sink},
     net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::{
         Arc, Barrier, Mutex,
@@ -99,6 +99,15 @@ impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.address.fmt(f)
     }
+}
+
+/// A server that reads once from each connection, and ends the connection so.
+pub(crate) fn hanging_up(end: End) -> String {
+    listen(move |mut stream| {
+        // What the client does is no failure of the server.
+        drop(stream.read(&mut [0; 4_096]));
+        drop(reply_and_end(stream, b"", end));
+    })
 }
 
 /// A server that accepts nobody, with a queue that is full: the kernel answers no more. It is so as long

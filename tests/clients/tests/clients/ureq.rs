@@ -20,7 +20,11 @@ fn agent() -> Agent {
 }
 
 fn get(host: impl Display, agent: &Agent) -> Result<String, Error> {
-    let mut response = agent.get(format!("http://{host}/")).call()?;
+    read(&format!("http://{host}"), agent)
+}
+
+fn read(origin: &str, agent: &Agent) -> Result<String, Error> {
+    let mut response = agent.get(format!("{origin}/")).call()?;
     response.body_mut().read_to_string()
 }
 
@@ -29,10 +33,12 @@ struct Ureq;
 impl Form for Ureq {
     type Error = Error;
 
-    async fn read(host: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
+    const HAS_TLS: bool = false;
+
+    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
         let config = Agent::config_builder().timeout_connect(Some(connect));
         let config = config.timeout_global(Some(whole)).build();
-        get(host, &config.new_agent()).map(drop)
+        read(origin, &config.new_agent()).map(drop)
     }
 
     fn fits(error: &Error, row: &str) -> bool {
@@ -143,9 +149,15 @@ fn own_doing() {
     let server = Server::of(reply(302, "location: /\r\n", ""), End::Close);
     let redirects = get(server, &agent()).expect_err("too many");
     let no_address = agent().get("no address").call().expect_err("no address");
+    let no_host = agent().get("http:///a").call().expect_err("no host");
     let put = agent().put(format!("http://{}/", Server::of("", End::Stall)));
     let too_long = put.header("content-length", "1").send("two");
-    for error in [redirects, no_address, too_long.expect_err("too long")] {
+    for error in [
+        redirects,
+        no_address,
+        no_host,
+        too_long.expect_err("too long"),
+    ] {
         assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
         assert_says(&error, NOTHING, Never);
     }

@@ -39,7 +39,24 @@ needs_postgres![
     a_session_that_was_terminated_in_a_prepared_commit_has_committed,
     a_transaction_that_is_cut_is_perhaps_applied,
     a_pool_that_looks_before_it_hands_out_leaves_a_replica,
+    a_violation_shows_its_code_and_its_index,
 ];
+
+/// `backoff_cloud::apalis` reads these two fields of a storage's error, whose type it does not know.
+async fn a_violation_shows_its_code_and_its_index() -> Tested {
+    let mut session = sqlx::PgConnection::open(Server::shared()?.port()).await?;
+    let index = "CREATE UNIQUE INDEX idx_violated_idempotency_key ON violated (idempotency_key)";
+    let table = format!("CREATE TABLE violated (idempotency_key text); {index}");
+    session.say(&table).await?;
+    let insert = "INSERT INTO violated (idempotency_key) VALUES ('first/1')";
+    session.say(insert).await?;
+    let error = session.say(insert).await.err().ok_or("inserted twice")?;
+    let shown = format!("{error:?}");
+    assert!(shown.contains(r#"code: "23505""#), "{shown}");
+    let index = r#"constraint: Some("idx_violated_idempotency_key")"#;
+    assert!(shown.contains(index), "{shown}");
+    Ok(())
+}
 
 /// A session, and a table of two rows that no other test has.
 async fn table<S: Session>(name: &str) -> Tested<(S, String)> {

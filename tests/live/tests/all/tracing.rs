@@ -354,6 +354,42 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
     }
 }
 
+/// Rows: the value of `retry-after`, and what the line of the wait shows of it.
+#[test]
+fn a_hint_that_cannot_be_read_stands_in_the_line_of_the_wait() {
+    let long = [b'x'; 100];
+    let forty = format!("unread_hint={} ", "x".repeat(40));
+    for (value, shown) in [
+        (&b"2"[..], None),
+        (b"soon", Some("unread_hint=soon ")),
+        (b"", Some("unread_hint= ")),
+        (b"caf\xc3\xa9\t5", Some(r"unread_hint=caf\xc3\xa9\t5 ")),
+        (b"\xff 1[2J", Some(r"unread_hint=\xff 1[2J ")),
+        (&long, Some(&*forty)),
+    ] {
+        let busy = || {
+            let value = http_1::HeaderValue::from_bytes(value).unwrap();
+            let reply = http_1::Response::builder().status(429);
+            let reply = reply
+                .header("x-token", "SECRET")
+                .header("retry-after", value);
+            reply.body(()).unwrap()
+        };
+        let twice = POLICY.max_attempts(2);
+        let call = twice.retry(|| ready(Ok::<_, Failed>(busy()))).responses();
+        let events = Kept::during(call);
+        let line = &events[0].1;
+        match shown {
+            Some(shown) => {
+                assert!(line.contains("unread_header=\"retry-after\""), "{line}");
+                assert!(line.contains(shown), "{shown}: {line}");
+            }
+            None => assert!(!line.contains("unread"), "{line}"),
+        }
+        assert!(!line.contains("SECRET"), "{line}");
+    }
+}
+
 /// A response that counts as a failure has a code, and a pause of the client is no hint of a server.
 #[test]
 fn a_value_has_a_code_and_a_pause_is_a_pause() {

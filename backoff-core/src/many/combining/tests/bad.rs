@@ -1,6 +1,7 @@
 //! Changes that fail, and writes that are refused.
 
 use super::{story::*, *};
+use crate::report::StopReason;
 
 #[test]
 fn changes_that_fail() {
@@ -49,6 +50,63 @@ fn writes_that_are_refused() {
                 .ends([], 2, 1),
         ]
     }));
+}
+
+#[test]
+fn a_function_replaces_the_codes_of_the_policy_and_nothing_else() {
+    const MISSING: TestError = TestError::status(404);
+    const STOP: TestError = MISSING.asking_to_stop();
+    let always: fn(Combined) -> Combined = |combined| combined.when(|_| true);
+    let never: fn(Combined) -> Combined = |combined| combined.when(|_| false);
+    run([
+        story("a group is not halved after a failure that the function retries")
+            .combined(|combined| combined.when(|error| error.status == Some(400)))
+            .server(|| Server::failing([], [fails(400)]))
+            .callers((0..8).map(adds))
+            .ends(0..8, 2, 2),
+        story("a group is halved after a failure that the function does not retry")
+            .policy(AT_ONCE.on(crate::codes![400]))
+            .combined(never)
+            .server(|| Server::new(5).refusing([2], 400))
+            .callers([adds(1), adds(2).refused(400)])
+            .ends([1], 3, 3),
+        story("a read is not repeated, although the policy names the code")
+            .combined(never)
+            .server(|| Server::failing([BUSY], []))
+            .callers([adds(1).refused(503)])
+            .ends([], 1, 0),
+        story("a conflict is not repeated either")
+            .combined(never)
+            .server(|| Server::failing([], [STALE]))
+            .callers([adds(1).fails(TestError::CONFLICT, StopReason::Permanent, false)])
+            .ends([], 1, 1),
+        slowly("a hint holds")
+            .combined(always)
+            .server(|| Server::failing([], [Fate::Fail(MISSING.after(7 * SECOND))]))
+            .callers([adds(1).until(7_020)])
+            .ends([1], 2, 2),
+        story("a server that asks not to be called again is not called again")
+            .combined(always)
+            .server(|| Server::failing([Fate::Fail(STOP)], []))
+            .callers([adds(1).fails(STOP, StopReason::StoppedByServer, false)])
+            .ends([], 1, 0),
+        story("a write that may have been applied is not repeated where it must not be")
+            .policy(AT_ONCE.idempotent(false))
+            .combined(always)
+            .server(|| Server::failing([], [LOST]))
+            .callers([adds(1).maybe_applied(TestError::status(503))])
+            .ends([1], 1, 1),
+        story("the number of attempts holds")
+            .combined(always)
+            .server(|| Server::failing([fails(404); 5], []))
+            .callers([adds(1).given_up(MISSING)])
+            .ends([], 5, 0),
+        story("a function that was set first holds beside other settings")
+            .combined(|combined| combined.when(|_| false).operation("members").at_most(9))
+            .server(|| Server::failing([BUSY], []))
+            .callers([adds(1).refused(503)])
+            .ends([], 1, 0),
+    ]);
 }
 
 #[test]

@@ -32,8 +32,9 @@ async fn assert_stops(error: impl Fault + Clone + std::fmt::Debug) {
 #[tokio::test]
 async fn who_asks_for_too_much_time_ends_it_at_once() {
     for huge in [
-        "31536000000",
-        "18446744073709551615",
+        "999999999",
+        "18446744073709551616",
+        "8760h",
         "Fri, 31 Dec 9999 23:59:59 GMT",
     ] {
         let busy = reply(503, &format!("retry-after: {huge}\r\n"), "");

@@ -1,8 +1,10 @@
 //! The facts in the errors of real clients. Each failure is caused on a real loopback socket.
 
+mod configuration;
 pub(crate) mod facts;
 mod failures;
 mod hyper;
+mod hyper_util;
 mod io;
 mod lies;
 mod reqwest;

@@ -9,7 +9,7 @@ mod services;
 mod storage;
 
 /// A client of reqwest 0.12, without the retries that it makes by itself.
-fn client_012() -> reqwest_012::Client {
+pub(crate) fn client_012() -> reqwest_012::Client {
     let builder = reqwest_012::Client::builder().retry(reqwest_012::retry::never());
     builder.build().expect("a client")
 }

@@ -5,9 +5,9 @@ use crate::{
     server::{FAST, LIMIT, RESET, STALL, Server, broken, client, reply, scaled},
 };
 use backoff_cloud::{
-    Delivery, Fault, FaultKind, Policy, StopReason, Verdict,
-    http::{Outgoing, SendExt as _, Sending, success},
-    iam, plain_http, storage,
+    Delivery, Fault, FaultKind, Jitter, Policy, StopReason, Verdict,
+    http::{ApiError, Outgoing, SendExt as _, Sending, success},
+    iam, openai, plain_http, s3, storage,
 };
 use backoff_core::testing::VirtualTime;
 use reqwest::{Body, Method, RequestBuilder, multipart::Form};
@@ -77,6 +77,91 @@ async fn around_a_request_the_policy_says_whether_it_is_repeated() {
         let sent = policy.scaled(0.001).retry(post).await;
         assert_eq!((sent.is_ok(), server.requests()), (requests == 2, requests));
     }
+}
+
+/// A row: how the request is sent, the first reply, what the function says, the requests, the seconds of waits,
+/// and why the call fails. Beside the function, what `send` adds stays.
+#[tokio::test]
+async fn a_function_replaces_the_codes_and_nothing_else() {
+    type Decides = fn(&ApiError) -> Verdict;
+    type Send = fn(RequestBuilder) -> Sending;
+    let (always, never): (Decides, Decides) = (|_| true.into(), |_| false.into());
+    let missing: Decides = |error| match error.status() {
+        Some(404) => true.into(),
+        _ => plain_http::IDEMPOTENT.judge(error),
+    };
+    const BY_METHOD: Policy = plain_http::BY_METHOD.jitter(Jitter::None).max_attempts(2);
+    let plain: Send = |it| BY_METHOD.send(it);
+    let with_key: Send = |it| BY_METHOD.send(it).idempotency_key();
+    let update: Send = |it| storage::READ_MODIFY_WRITE.max_attempts(2).send(it);
+    let completion: Send = |it| openai::send(it);
+    let copy: Send = |it| s3::send(it);
+    let found = || reply(200, "", "{}");
+    let in_200 = reply(200, "", "<Error><Code>InternalError</Code></Error>");
+    let (ok, ended) = (None, Some(StopReason::Permanent));
+    let maybe_applied = Some(StopReason::MaybeApplied);
+    let stopped = Some(StopReason::StoppedByServer);
+    let hint = "retry-after: 3\r\n";
+    let stop = "x-should-retry: false\r\n";
+    let (get, post) = (Method::GET, Method::POST);
+    for (send, method, first, decides, requests, seconds, reason) in [
+        (plain, &get, reply(404, "", ""), missing, 2, 1, ok),
+        (plain, &get, reply(503, "", ""), missing, 2, 1, ok),
+        (plain, &get, reply(400, "", ""), missing, 1, 0, ended),
+        (plain, &get, reply(503, "", ""), never, 1, 0, ended),
+        (plain, &get, RESET, never, 1, 0, ended),
+        (plain, &get, reply(404, hint, ""), always, 2, 3, ok),
+        (plain, &get, reply(503, stop, ""), always, 1, 0, stopped),
+        (
+            plain,
+            &post,
+            reply(503, "", ""),
+            always,
+            1,
+            0,
+            maybe_applied,
+        ),
+        (
+            plain,
+            &post,
+            reply(503, "", ""),
+            missing,
+            1,
+            0,
+            maybe_applied,
+        ),
+        (plain, &post, RESET, always, 1, 0, maybe_applied),
+        (plain, &post, reply(429, "", ""), always, 2, 1, ok),
+        (with_key, &post, reply(404, "", ""), missing, 2, 1, ok),
+        (with_key, &post, RESET, missing, 2, 1, ok),
+        (update, &get, reply(412, "", ""), always, 2, 1, ok),
+        (completion, &post, reply(404, "", ""), missing, 2, 0, ok),
+        (copy, &post, in_200.clone(), never, 1, 0, ended),
+    ] {
+        let row = format!("{method} {first:?}");
+        let server = Server::start([first, found()]);
+        let request = client().request(method.clone(), server.url("a"));
+        let sending = send(request).when(decides).json::<serde_json::Value>();
+        let sent = sending.runtime(VirtualTime::new()).reported().await;
+        let (report, why) = match sent {
+            Ok((_, report)) => (report, None),
+            Err(failed) => (failed.report, Some(failed.reason)),
+        };
+        assert_eq!((why, server.requests()), (reason, requests), "{row}");
+        assert_eq!(report.slept.as_secs(), seconds, "{row}");
+        let seen = server.seen();
+        let keys: Vec<_> = seen.iter().map(|it| it.header("idempotency-key")).collect();
+        assert!(keys.iter().all(|key| *key == keys[0]), "{row}: {keys:?}");
+    }
+    // The limits of the policy hold too.
+    let server = Server::always(reply(404, "", ""));
+    let sending = BY_METHOD
+        .send(client().get(server.url("a")))
+        .when(always)
+        .text();
+    let failed = sending.runtime(VirtualTime::new()).reported().await;
+    assert_eq!(failed.unwrap_err().reason, StopReason::Attempts);
+    assert_eq!(server.requests(), 2);
 }
 
 /// A body of one byte that can be read once.

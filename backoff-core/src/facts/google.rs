@@ -1,0 +1,111 @@
+//! The meaning of the reasons that Google's services name beside the code of an error, for the clients of gRPC and for
+//! `backoff-cloud`.
+
+use super::{aws::kind_in, fault::FaultKind, grpc::GrpcCode};
+
+/// Reasons in lower case. The first row is of limits that are soon over, which services send with 400, 403 and 429; the
+/// second row of quotas that are used up for long, and of an API that is not switched on.
+const KINDS: [(FaultKind, &str); 2] = [
+    (
+        FaultKind::Throttled,
+        "ratelimitexceeded userratelimitexceeded jobratelimitexceeded concurrentlimitexceeded \
+         concurrentoperationsquotaexceeded servinglimitexceeded",
+    ),
+    (
+        FaultKind::Permanent,
+        "dailylimitexceeded quotaexceeded accessnotconfigured",
+    ),
+];
+
+/// Parts of the names of quotas for a day: `per day`, `PerDay`, `1/d/{project}`, `CLIENT_PROJECT-1d`.
+const DAILY: [&str; 3] = ["perday", "1/d/", "project-1d"];
+
+/// What the reasons of an error say together: nothing; throttled; or permanent, which outranks the others.
+///
+/// Sources: <https://developers.google.com/calendar/api/guides/errors>,
+/// <https://cloud.google.com/bigquery/docs/error-messages>,
+/// <https://docs.cloud.google.com/docs/quotas/troubleshoot>, and `google/rpc/error_details.proto`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reasons(Option<FaultKind>);
+
+impl Reasons {
+    /// Adds a text: a reason of `error.errors[]` in a JSON body or of a `google.rpc.ErrorInfo`, or the whole text of an
+    /// `ErrorInfo` or a `google.rpc.QuotaFailure`. Old services write `rateLimitExceeded` and new ones
+    /// `RATE_LIMIT_EXCEEDED`. A quota for a day is permanent: no call waits so long.
+    #[must_use]
+    pub fn and(self, text: &str) -> Self {
+        let text = text.to_ascii_lowercase().replace([' ', '_'], "");
+        Reasons(match DAILY.iter().any(|part| text.contains(part)) {
+            true => Some(FaultKind::Permanent),
+            false => self.kind().or(kind_in(&KINDS, &text)).or(self.0),
+        })
+    }
+
+    /// The code that counts, if the service has sent this one: a limit is `RESOURCE_EXHAUSTED`, whatever the service
+    /// has sent with it. So each policy decides as it does about a 429.
+    #[must_use]
+    pub fn code(self, sent: Option<GrpcCode>) -> Option<GrpcCode> {
+        match self.0 {
+            Some(FaultKind::Throttled) => Some(GrpcCode::ResourceExhausted),
+            _ => sent,
+        }
+    }
+
+    /// Permanent, if no call waits so long.
+    #[must_use]
+    pub fn kind(self) -> Option<FaultKind> {
+        self.0.filter(|kind| *kind == FaultKind::Permanent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use FaultKind::{Permanent, Throttled};
+
+    #[test]
+    fn a_reason_is_a_limit_or_a_quota_or_nothing() {
+        for (reason, kind) in [
+            ("rateLimitExceeded", Some(Throttled)),
+            ("RATE_LIMIT_EXCEEDED", Some(Throttled)),
+            ("USER_RATE_LIMIT_EXCEEDED", Some(Throttled)),
+            ("CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", Some(Throttled)),
+            ("quotaExceeded", Some(Permanent)),
+            ("QUOTA_EXCEEDED", Some(Permanent)),
+            ("DAILY_LIMIT_EXCEEDED", Some(Permanent)),
+            ("accessNotConfigured", Some(Permanent)),
+            ("forbidden", None),
+            ("notRateLimitExceeded", None),
+            ("", None),
+        ] {
+            assert_eq!(Reasons::default().and(reason).0, kind, "{reason}");
+        }
+    }
+
+    #[test]
+    fn what_no_call_waits_for_outranks_a_limit() {
+        let limit = Reasons::default().and("rateLimitExceeded");
+        for (quota, kind) in [
+            (
+                "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
+                Permanent,
+            ),
+            ("Queries per day", Permanent),
+            (r#"{"quota_unit": "1/d/{project}"}"#, Permanent),
+            ("AnalyticsDefaultGroupCLIENT_PROJECT-1d", Permanent),
+            ("AnalyticsDefaultGroupCLIENT_PROJECT-100s", Throttled),
+            (r#"{"quota_unit": "1/min/{project}"}"#, Throttled),
+            ("ReadRequestsPerMinutePerProject", Throttled),
+            ("", Throttled),
+        ] {
+            assert_eq!(limit.and(quota).0, Some(kind), "{quota}");
+        }
+        let spent = Reasons::default()
+            .and("quotaExceeded")
+            .and("rateLimitExceeded");
+        assert_eq!(spent.kind(), Some(Permanent));
+        let denied = Some(GrpcCode::PermissionDenied);
+        assert_eq!((spent.code(denied), limit.kind()), (denied, None));
+        assert_eq!(limit.code(denied), Some(GrpcCode::ResourceExhausted));
+    }
+}

@@ -1,0 +1,1 @@
+../../../../backoff-macros/src/args/names.rs
