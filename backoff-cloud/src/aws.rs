@@ -39,8 +39,8 @@
 //!
 //! # Our choices
 //!
-//! - 429 is retried, as throttling. It is not among the statuses of the SDKs, because they always know the
-//!   code of the error. An error of yours may know only the status.
+//! - 429 is retried, as throttling. Most SDKs do not have this status in their lists, because they always know the code
+//!   of the error; botocore repeats a 429 without a known code. An error of yours may know only the status.
 //! - There is no adaptive mode, which slows down the first attempts too. The page does not recommend it.
 //!
 //! # What is retried

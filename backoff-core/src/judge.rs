@@ -77,7 +77,7 @@ impl From<bool> for Verdict {
 /// A [`Verdict`] that fits into two registers. The hot path passes this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ruling {
-    /// The server's hint in nanoseconds; zero means no hint.
+    /// The server's hint in nanoseconds; zero means no hint. A hint of zero counts as a nanosecond.
     pub(crate) hint: u64,
     pub(crate) ruled: Ruled,
 }
@@ -187,7 +187,7 @@ impl From<Verdict> for Ruling {
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Retry { kind, retry_after } => Ruling {
-                hint: retry_after.map_or(0, nanos),
+                hint: retry_after.map_or(0, |hint| nanos(hint).max(1)),
                 ruled: Ruled::Retry(kind),
             },
             Verdict::Permanent => Ruling::of(Ruled::Permanent),

@@ -157,16 +157,17 @@ impl ApiError {
     pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
         let code = said.grpc_code(status);
         let service_code = head.service_code.or_else(|| said.service_code.take());
-        let is_under_way = service_code.as_deref() == Some("idempotency_key_in_use");
+        let is_under_way =
+            status == 409 && service_code.as_deref() == Some("idempotency_key_in_use");
         let (own, info) = (head.retry_after.max(said.hint), said.retry_after());
         let hint_source = match info > own {
             true => HintSource::RetryInfo,
             false => HintSource::RetryAfter,
         };
         let retry_after = own.max(info);
-        let reasons = match service::says_its_own_limit(status) {
-            true => said.reasons,
-            false => Reasons::default(),
+        let reasons = match status {
+            ..500 => said.reasons,
+            _ => Reasons::default(),
         };
         let (message, details) = said.into_parts();
         ApiError::of(Kind::Reply(Reply {

@@ -51,15 +51,10 @@ pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
     let kind = KINDS.into_iter().find_map(|kind| kind(code))?;
     let is_its_own = match kind {
         FaultKind::Conflict => true,
-        FaultKind::Throttled => says_its_own_limit(status),
+        FaultKind::Throttled => status < 500 || status == 503,
         _ => status < 500,
     };
     is_its_own.then_some(kind)
-}
-
-/// Whether a limit that a reply with this status names is one of the service itself.
-pub(super) fn says_its_own_limit(status: u16) -> bool {
-    status < 500 || status == 503
 }
 
 #[cfg(test)]

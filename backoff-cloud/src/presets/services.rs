@@ -266,6 +266,11 @@ fn google_names_a_limit_beside_any_status() {
             );
         }
     }
+    // A policy that retries a 503 and no limit still retries it.
+    let busy = error((503, "", reasons("UNAVAILABLE", "rateLimitExceeded")));
+    for policy in [aip194::REQUEST, iam::REQUEST] {
+        assert_eq!(life(&policy, &busy, 0, 1).1, None, "{policy:?}");
+    }
     let named = error((403, "", reasons(denied, "userRateLimitExceeded")));
     assert_eq!(named.service_code(), Some("userRateLimitExceeded"));
     assert_eq!(
@@ -365,6 +370,17 @@ fn github_limits_with_a_403() {
         ((403, "", abuse), &doubling, Attempts),
         ((403, "x-ratelimit-remaining: 0", "{}"), &doubling, Attempts),
         ((403, USED_UP, "{}"), &[250_000; 3], Attempts),
+        // A time that has passed is no minute.
+        (
+            (
+                403,
+                "x-ratelimit-remaining: 0|x-ratelimit-reset: 999999995",
+                "{}",
+            ),
+            &[0; 3],
+            Attempts,
+        ),
+        ((429, "retry-after: 0", "{}"), &[0; 3], Attempts),
         ((403, "retry-after: 1", "{}"), &[1_000; 3], Attempts),
         (
             (503, "retry-after: 1", ""),
@@ -458,6 +474,7 @@ fn any_service_is_heard() {
         ((409, asks("true"), in_use), &[0], Attempts),
         ((409, "", in_use), &[0], Attempts),
         ((409, asks("false"), in_use), &[], StoppedByServer),
+        ((400, "", in_use), &[], Permanent),
         ((503, asks("false"), ""), &[], StoppedByServer),
         ((409, asks("perhaps"), ""), &[], Permanent),
         (

@@ -46,7 +46,10 @@ impl Reasons {
     #[must_use]
     pub fn code(self, sent: Option<GrpcCode>) -> Option<GrpcCode> {
         match self.0 {
-            Some(FaultKind::Throttled) => Some(GrpcCode::ResourceExhausted),
+            // A policy may retry `UNAVAILABLE` and no limit: a reason must not make such a failure final.
+            Some(FaultKind::Throttled) if sent != Some(GrpcCode::Unavailable) => {
+                Some(GrpcCode::ResourceExhausted)
+            }
             _ => sent,
         }
     }
@@ -107,5 +110,7 @@ mod tests {
         let denied = Some(GrpcCode::PermissionDenied);
         assert_eq!((spent.code(denied), limit.kind()), (denied, None));
         assert_eq!(limit.code(denied), Some(GrpcCode::ResourceExhausted));
+        let unavailable = Some(GrpcCode::Unavailable);
+        assert_eq!(limit.code(unavailable), unavailable);
     }
 }

@@ -234,7 +234,7 @@ fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
 fn hinted(policy: &Policy, backoff: u64, hint: u64, longest: u64) -> Next {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
-    if hint <= backoff {
+    if hint <= backoff.max(1) {
         return Next::backoff(backoff);
     }
     if hint > longest {
