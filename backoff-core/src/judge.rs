@@ -182,12 +182,18 @@ pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
         && fault.grpc_code().is_none()
 }
 
+/// A hint for a [`Ruling`].
+#[inline]
+fn hint_of(hint: Option<Duration>) -> u64 {
+    hint.map_or(0, |hint| nanos(hint).max(1))
+}
+
 impl From<Verdict> for Ruling {
     #[inline]
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Retry { kind, retry_after } => Ruling {
-                hint: retry_after.map_or(0, |hint| nanos(hint).max(1)),
+                hint: hint_of(retry_after),
                 ruled: Ruled::Retry(kind),
             },
             Verdict::Permanent => Ruling::of(Ruled::Permanent),
@@ -355,7 +361,7 @@ impl Policy {
             return Ruling::MAYBE_APPLIED;
         }
         Ruling {
-            hint: hint.map_or(0, nanos),
+            hint: hint_of(hint),
             ruled: Ruled::Retry(kind),
         }
     }
@@ -631,6 +637,7 @@ mod tests {
         let careful = POLICY.idempotent(false);
         let hinted = |code| status(code).after(HINT);
         let (own, zero) = (Some(Duration::from_secs(1)), Some(Duration::ZERO));
+        let least = Some(Duration::from_nanos(1));
         let [with_hint, with_own] = [Some(HINT), own].map(|wait| Verdict::from(true).after(wait));
         let (throttled, stopped) = (retried(Throttled), Verdict::StoppedByServer);
         for (policy, verdict, fault, expected) in [
@@ -641,7 +648,7 @@ mod tests {
             (POLICY, yes, hinted(404).asking_to_stop(), stopped),
             (POLICY, no, hinted(503), Verdict::Permanent),
             (POLICY, with_own, hinted(429), throttled.after(own)),
-            (POLICY, yes.after(zero), hinted(429), throttled),
+            (POLICY, yes.after(zero), hinted(429), throttled.after(least)),
         ] {
             let said = policy.said(Stage::Whole, verdict, Some(&fault));
             assert_eq!(Verdict::from(said), expected, "{fault:?}");
