@@ -287,14 +287,15 @@ impl Rate {
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
-        if reply == Reply::Admitted && shared.flag.load(Relaxed) & COUNTS != 0 {
-            let before = shared.admitted.fetch_add(1, Relaxed);
-            if before % LOCKS_EACH != LOCKS_EACH - 1 {
-                return None;
-            }
-            shared.admitted.fetch_sub(1, Relaxed);
+        let is_counted = reply == Reply::Admitted && shared.flag.load(Relaxed) & COUNTS != 0;
+        if is_counted && shared.admitted.fetch_add(1, Relaxed) % LOCKS_EACH != LOCKS_EACH - 1 {
+            return None;
         }
-        let change = shared.change(Some(clock()), |state| state.rules.replied(reply, epoch));
+        let change = shared.change(Some(clock()), |state| {
+            // Whoever has taken the lock last has counted this call already.
+            state.rules.calls -= f64::from(u8::from(is_counted));
+            state.rules.replied(reply, epoch)
+        });
         #[cfg(feature = "metrics")]
         shared.show_reply(reply, change.is_some());
         change
