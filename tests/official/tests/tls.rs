@@ -117,7 +117,7 @@ async fn a_proxy_makes_no_tunnel() {
         (&b"HTTP/1.1 502 \r\n\r\n"[..], None),
     ] {
         let proxy = serve(move |mut stream: TcpStream| async move {
-            stream.read(&mut [0; 1_024]).await?;
+            let _part = stream.read(&mut [0; 1_024]).await?;
             stream.write_all(said).await?;
             stream.read(&mut [0; 1_024]).await.map(drop)
         });
