@@ -67,6 +67,9 @@ impl<B> Fault for http::Response<B> {
     }
 
     fn retry_after(&self) -> Option<Duration> {
+        if self.headers().is_empty() {
+            return None;
+        }
         let status = self.status().as_u16();
         let header = hint::in_headers(status, self.headers(), SystemTime::now());
         header.max(pushback(self.headers()).and_then(Pushback::wait))

@@ -27,7 +27,7 @@ use std::{
 /// header that has `reset` in place of `remaining`. If such headers come more than once, the first remainder belongs to
 /// the first time, and so on.
 ///
-/// All times have the forms of [`retry_after`]. A date and an epoch count from the reply's own `Date`, so that a client
+/// All times have the forms of [`retry_after`](super::retry_after). A date and an epoch count from the reply's own `Date`, so that a client
 /// whose clock is wrong waits as long as the server asks. `now`, the client's wall clock, is used if the reply has no
 /// valid `Date`, or one that is more than a day away from `now`.
 ///
