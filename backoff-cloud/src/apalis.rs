@@ -257,8 +257,8 @@ where
 }
 
 /// Whether the storage refused the job because it has a job with the same idempotency key: SQLSTATE 23505 by the index
-/// of the keys. The type of the error is not known here, so the fields of its `Debug` decide. A text that quotes a
-/// statement is one field, and no name.
+/// of the keys. The type of the error is not known here, so the texts in quotes in its `Debug` decide. A statement that
+/// the error quotes is one text with blanks, so the statement is neither the code nor the name of the index.
 fn is_there_already(error: &(dyn Error + 'static)) -> bool {
     let shown = format!("{error:?}").replace(r"\\", "").replace("\\\"", "");
     let has = |wanted: fn(&str) -> bool| shown.split('"').skip(1).step_by(2).any(wanted);

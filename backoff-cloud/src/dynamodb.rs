@@ -89,8 +89,8 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// `ConditionalCheckFailedException` and `TransactionConflictException` are conflicts.
 ///
 /// A `TransactionCanceledException` names a reason for each item; call this function with the code of the
-/// reason, which is `None` in the text for an item without an error. For a code that is not known the result is
-/// `None`, and the status of the error decides.
+/// reason. (For an item without an error, DynamoDB sends the text `"None"` as the code.) For an unknown code the
+/// result is `None`, and the status of the error decides.
 ///
 /// ```
 /// use backoff_cloud::{FaultKind, dynamodb};

@@ -41,8 +41,9 @@
 //! In a function with `#[retry]`, or in an attempt with several requests, [`json`] and [`success`] read a
 //! response. [`check`] reads the body of an error only, and returns a success whose body you read yourself.
 //! (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
-//! Google's `error.status`.) These functions do not know the URL of the request, so an error after a
-//! redirect looks like an error of the request itself.
+//! Google's `error.status`.) These functions know neither the URL nor the method of the request. So an error after a
+//! redirect looks like an error of the request itself, and they do not find [S3's error inside a
+//! 200](crate::s3#what-is-retried).
 //!
 //! ```no_run
 //! use backoff_cloud::{http, memorystore};

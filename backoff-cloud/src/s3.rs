@@ -45,8 +45,8 @@
 //! **An error inside a 200.** S3 begins the reply to `CopyObject`, `UploadPartCopy` and `CompleteMultipartUpload`
 //! before the work is done, so the reply may be a 200 with `<Error>` in its body. With the feature `http` every `send`
 //! of a `PUT` or a `POST`, by whatever policy, makes such a reply an error with the status 500, or 503 where the code
-//! says throttling; the reply shows it, so no name can be forgotten. `http::success` does not know the method, and
-//! returns the body as it is. A `CompleteMultipartUpload` that ends with `ConditionalRequestConflict` needs a new upload of all parts.
+//! says throttling. `http::success` and `http::json` do not know the method, and take the body as it is. A
+//! `CompleteMultipartUpload` that ends with `ConditionalRequestConflict` needs a new upload of all parts.
 //!
 //! # Example
 //!

@@ -594,12 +594,12 @@ mod tests {
     #[test]
     fn what_must_not_be_made_twice_is_repeated_only_where_nothing_was_done() {
         let policy = POLICY
-            .also_on(crate::codes![403, 408, 409, 412, 425])
+            .also_on(crate::codes![403, 408, 409, 412, 425, 449])
             .retry_conflicts(true);
         let careful = policy.idempotent(false);
         let code = |code| status(503).and_grpc(code);
         let kind = |kind| status(503).and_kind(kind);
-        let nothing_done = [403, 408, 409, 412, 425, 429]
+        let nothing_done = [403, 408, 409, 412, 425, 429, 449]
             .map(status)
             .into_iter()
             .chain([

@@ -10,7 +10,7 @@
 //! | failure | applied? |
 //! |---|---|
 //! | no such name, connection refused, connect timeout | no |
-//! | 429, 408, 425, 403; a conflict (409, 412, `ABORTED`) | no: the server says so |
+//! | 429, 408, 425, 449, 403; a conflict (409, 412, `ABORTED`) | no: the server says so |
 //! | 500, 502, 503, 504 | perhaps: a proxy may answer for a server that did the work |
 //! | connection reset, reply cut, attempt timed out | perhaps |
 //!

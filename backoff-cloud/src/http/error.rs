@@ -28,11 +28,13 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// The error of a request to an HTTP/JSON service, with everything that the server said about it.
 ///
 /// As a [`Fault`] it has the HTTP status, the code of a Google error body, and the longest hint of its
-/// [headers](hint::in_headers) and of `google.rpc.RetryInfo`. The header `x-should-retry`, or `stripe-should-retry`,
-/// counts more than the status: after `false` the call ends, and `true` is a transient failure. So is the code
-/// `idempotency_key_in_use`: the server still works on an earlier request with the same key. An error whose body was cut (the connection
-/// was lost, the body took too long, or it is too long) or is not valid JSON has its status and the hint of
-/// its headers, and shows the beginning of the body.
+/// [headers](hint::in_headers), of `google.rpc.RetryInfo` and of the `details.retryAfterSeconds` of Kubernetes. The
+/// header `x-should-retry`, or `stripe-should-retry`, counts more than the status: after `false` the call ends, and
+/// after `true` the failure is transient, or throttled if the status is 429. A 409 with the code
+/// `idempotency_key_in_use` is transient too: the server still works on an earlier request with the same key.
+///
+/// An error whose body was cut (the connection was lost, the body took too long, or the body is too long) or is not
+/// valid JSON has its status and the hint of its headers, and shows the beginning of the body.
 ///
 /// ```
 /// use backoff_cloud::{Fault, GrpcCode, http::ApiError};
@@ -431,8 +433,8 @@ impl Fault for ApiError {
             Kind::NotSent(_) => Some(Delivery::NotSent),
             Kind::NoHead(_) | Kind::Stalled(_) => Some(Delivery::MaybeSent),
             Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
-            Kind::Reply(_) if self.has_stale_signature() => Some(Delivery::NotSent),
-            Kind::Reply(reply) => reply.is_redirected.then_some(Delivery::MaybeSent),
+            Kind::Reply(reply) if reply.is_redirected => Some(Delivery::MaybeSent),
+            Kind::Reply(_) => self.has_stale_signature().then_some(Delivery::NotSent),
             Kind::TooLong(_) => None,
         }
     }

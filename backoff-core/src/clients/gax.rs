@@ -120,7 +120,7 @@ impl Fault for Error {
     fn service_code(&self) -> Option<&str> {
         let details = &cause(self).status()?.details;
         details.iter().find_map(|detail| match detail {
-            StatusDetails::ErrorInfo(info) => Some(&*info.reason),
+            StatusDetails::ErrorInfo(info) => Some(&*info.reason).filter(|it| !it.is_empty()),
             _ => None,
         })
     }

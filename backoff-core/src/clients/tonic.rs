@@ -246,6 +246,9 @@ fn details(status: &tonic::Status, types: &[&str]) -> Vec<Vec<u8>> {
 fn reason(status: &tonic::Status) -> Option<&str> {
     let infos = details(status, &["/google.rpc.ErrorInfo"]);
     let reason = pb::ErrorInfo::decode(&**infos.first()?).ok()?.reason;
+    if reason.is_empty() {
+        return None;
+    }
     let all = status.details();
     let at = (0..all.len()).find(|at| all[*at..].starts_with(reason.as_bytes()))?;
     str::from_utf8(&all[at..at + reason.len()]).ok()

@@ -72,11 +72,12 @@ pub(crate) const CONFLICTS: Codes = Codes {
 };
 
 /// The replies that mean "the server did nothing": 403 (not allowed), 408 (the request was incomplete),
-/// 409 and 412 (the resource is in another state), 425 (too early) and 429 (too many);
+/// 409 and 412 (the resource is in another state), 425 (too early), 429 (too many) and 449 (Cosmos DB: another
+/// write of the same item was running);
 /// `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `FAILED_PRECONDITION`. A 503, `UNAVAILABLE` or
 /// any other 5xx is not listed, because a proxy may have sent it while the server continued to work on
 /// the request.
-pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429];
+pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429, 449];
 
 /// The replies to a conditional write that refuse it for its value: a part of its changes may be
 /// accepted.

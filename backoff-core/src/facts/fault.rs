@@ -85,8 +85,8 @@ pub trait Fault {
         inner.map_or(HintSource::RetryAfter, |inner| inner.hint_source())
     }
 
-    /// The name and the value of a header that has a hint which cannot be read. The log event of the wait shows them.
-    /// No rule depends on them, and metrics never use them as a label.
+    /// The name and the value of the first header with a hint that cannot be read; `None` if there is no such header.
+    /// The log event of the wait shows both. No rule depends on them, and metrics never use them as a label.
     fn unread_hint(&self) -> Option<(&str, &[u8])> {
         self.inner()?.unread_hint()
     }
@@ -131,8 +131,9 @@ pub trait Fault {
         self.inner()?.service_message()
     }
 
-    /// The value of a header of the reply, for a rule of [`Policy::throttled_if`](crate::Policy::throttled_if). The name
-    /// is in lower case.
+    /// The value of a header of the reply, for a rule of [`Policy::throttled_if`](crate::Policy::throttled_if), whose page
+    /// has an example. The name is in lower case. `None` if the reply has no such header, or if the error has lost its
+    /// headers.
     fn header(&self, name: &str) -> Option<&str> {
         self.inner()?.header(name)
     }

@@ -17,8 +17,17 @@ const KINDS: [(FaultKind, &str); 2] = [
     ),
 ];
 
-/// Parts of the names of quotas for a day: `per day`, `PerDay`, `1/d/{project}`, `CLIENT_PROJECT-1d`.
-const DAILY: [&str; 3] = ["perday", "1/d/", "project-1d"];
+/// Parts of the names of quotas for a day: `Queries per day`, `ReadsPerDay`, `1/d/{project}`, `CLIENT_PROJECT-1d`. Upper
+/// and lower case differ, because an `ErrorInfo` also names projects: `my-project-1d2f3` and `superday` are no quotas.
+const DAILY: [&str; 7] = [
+    " per day",
+    " Per Day",
+    "_per_day",
+    "PER_DAY",
+    "PerDay",
+    "1/d/{",
+    "PROJECT-1d",
+];
 
 /// What the reasons of an error say together: nothing; throttled; or permanent, which outranks the others.
 ///
@@ -34,10 +43,10 @@ impl Reasons {
     /// `RATE_LIMIT_EXCEEDED`. A quota for a day is permanent: no call waits so long.
     #[must_use]
     pub fn and(self, text: &str) -> Self {
-        let text = text.to_ascii_lowercase().replace([' ', '_'], "");
+        let reason = text.to_ascii_lowercase().replace([' ', '_'], "");
         Reasons(match DAILY.iter().any(|part| text.contains(part)) {
             true => Some(FaultKind::Permanent),
-            false => self.kind().or(kind_in(&KINDS, &text)).or(self.0),
+            false => self.kind().or(kind_in(&KINDS, &reason)).or(self.0),
         })
     }
 
@@ -94,11 +103,21 @@ mod tests {
                 Permanent,
             ),
             ("Queries per day", Permanent),
+            ("QUERIES_PER_DAY", Permanent),
+            (
+                "compute.googleapis.com/reads_per_day_per_project",
+                Permanent,
+            ),
             (r#"{"quota_unit": "1/d/{project}"}"#, Permanent),
             ("AnalyticsDefaultGroupCLIENT_PROJECT-1d", Permanent),
             ("AnalyticsDefaultGroupCLIENT_PROJECT-100s", Throttled),
             (r#"{"quota_unit": "1/min/{project}"}"#, Throttled),
             ("ReadRequestsPerMinutePerProject", Throttled),
+            // The names of projects and of other resources.
+            (r#"{"consumer": "projects/my-project-1d2f3"}"#, Throttled),
+            (r#"{"consumer": "projects/superday-prod"}"#, Throttled),
+            (r#"{"resource": "tables/developer_day"}"#, Throttled),
+            (r#"{"resource": "users/1/d/7"}"#, Throttled),
             ("", Throttled),
         ] {
             assert_eq!(limit.and(quota).0, Some(kind), "{quota}");

@@ -284,9 +284,10 @@ impl Policy {
         self
     }
 
-    /// Replies that this rule names are throttled, and so they are retried, whatever their status is. The rule is asked
-    /// about errors with a status, but neither with a [kind](crate::Fault::kind) nor with a gRPC code. For a service that
-    /// says a limit in a way of its own, such as GitHub by a 403.
+    /// A reply for which this rule returns `true` is throttled, and so the reply is retried, whatever its status is. The
+    /// policy asks the rule about each error that has a status and has neither a [kind](crate::Fault::kind) nor a gRPC
+    /// code. The setting is for a service that says a limit in a way of its own: GitHub sends a 403. Without this call
+    /// there is no rule.
     ///
     /// ```
     /// use backoff_core::{Fault, Policy, Verdict};
@@ -332,7 +333,7 @@ impl Policy {
     /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
     /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
     /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | if the policy retries them |
-    /// | 403, `PERMISSION_DENIED`, 408, 425 | no: the server says so | if the policy names the code |
+    /// | 403, `PERMISSION_DENIED`, 408, 425, 449 | no: the server says so | if the policy names the code |
     /// | any error in a [`NotApplied`](crate::NotApplied) | no: the caller says so | if the policy retries the error |
     /// | [`FaultKind::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
@@ -467,8 +468,9 @@ impl Policy {
         self
     }
 
-    /// Whether a hint is the whole wait after throttling, even if the backoff is longer. For a service whose
-    /// [`throttled_base`](Self::throttled_base) is meant for a reply that names no time.
+    /// Whether a hint is the whole wait after throttling, even if the backoff is longer. Then the wait has no jitter. The
+    /// setting is for a service whose [`throttled_base`](Self::throttled_base) is meant for a reply that names no time.
+    /// The default is `false`: the wait is the longer one of the hint and the backoff.
     ///
     /// ```
     /// use backoff_core::{Decision, FaultKind, Policy, RetryState, Verdict};

@@ -74,6 +74,10 @@ fn after_the_reply_of_another_url_the_request_may_be_applied() {
         assert_eq!(policy.judge(&redirected), Verdict::MaybeApplied);
         assert!(is_retried(policy.idempotent(true), &redirected));
     }
+    let stale = "<Error><Code>RequestTimeTooSkewed</Code></Error>";
+    assert_eq!(error(403, stale).delivery(), Some(Delivery::NotSent));
+    let redirected = error(403, stale).redirected();
+    assert_eq!(redirected.delivery(), Some(Delivery::MaybeSent));
 }
 
 #[test]
