@@ -90,7 +90,7 @@ presets! {
         "429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `INTERNAL`, `UNAVAILABLE`", "yes", "yes";
     iam::AFTER_GRANT: "a request that needs a role granted a moment ago";
         "min(2ⁿ · 1 s, 32 s)", "+ 1 s", "480 s";
-        "403, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `PERMISSION_DENIED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+        "403, 429, 500, 502 to 504", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `PERMISSION_DENIED`, `RESOURCE_EXHAUSTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     memorystore::REQUEST: "a request to the API of Memorystore for Redis";
         "min(2ⁿ · 1 s, 64 s)", "+ 1 s", "10 attempts";
         "429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`, `DATA_LOSS`", "no", "yes";

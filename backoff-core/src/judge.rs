@@ -182,6 +182,14 @@ pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
         && fault.grpc_code().is_none()
 }
 
+impl Ruling {
+    /// The server's hint in nanoseconds, and zero for a hint of zero.
+    #[inline]
+    pub(crate) const fn asked(self) -> u64 {
+        if self.hint > 1 { self.hint } else { 0 }
+    }
+}
+
 /// A hint for a [`Ruling`].
 #[inline]
 fn hint_of(hint: Option<Duration>) -> u64 {
@@ -210,7 +218,7 @@ impl From<Ruling> for Verdict {
         match ruling.ruled {
             Ruled::Retry(kind) => Verdict::Retry {
                 kind,
-                retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.hint)),
+                retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.asked())),
             },
             Ruled::Permanent => Verdict::Permanent,
             Ruled::NothingKnown => Verdict::NothingKnown,
@@ -468,7 +476,7 @@ pub(crate) fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
         return transport == Delivery::MaybeSent;
     }
     let says_it_did_nothing = match (fault.kind(), fault.grpc_code(), fault.status()) {
-        (Some(kind), _, _) => did_nothing(kind),
+        (Some(kind), _, status) => did_nothing(kind) || matches!(status, Some(409 | 449)),
         (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
         (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
         (None, None, None) => false,
@@ -609,6 +617,8 @@ mod tests {
                 kind(FaultKind::Pending),
                 kind(Conflict),
                 kind(Throttled),
+                status(409).and_kind(Transient),
+                status(449).and_kind(Transient),
             ]);
         let is_retried = |verdict| matches!(verdict, Verdict::Retry { .. });
         for facts in nothing_done {
@@ -637,7 +647,6 @@ mod tests {
         let careful = POLICY.idempotent(false);
         let hinted = |code| status(code).after(HINT);
         let (own, zero) = (Some(Duration::from_secs(1)), Some(Duration::ZERO));
-        let least = Some(Duration::from_nanos(1));
         let [with_hint, with_own] = [Some(HINT), own].map(|wait| Verdict::from(true).after(wait));
         let (throttled, stopped) = (retried(Throttled), Verdict::StoppedByServer);
         for (policy, verdict, fault, expected) in [
@@ -648,7 +657,7 @@ mod tests {
             (POLICY, yes, hinted(404).asking_to_stop(), stopped),
             (POLICY, no, hinted(503), Verdict::Permanent),
             (POLICY, with_own, hinted(429), throttled.after(own)),
-            (POLICY, yes.after(zero), hinted(429), throttled.after(least)),
+            (POLICY, yes.after(zero), hinted(429), throttled.after(zero)),
         ] {
             let said = policy.said(Stage::Whole, verdict, Some(&fault));
             assert_eq!(Verdict::from(said), expected, "{fault:?}");

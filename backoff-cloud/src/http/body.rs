@@ -131,7 +131,8 @@ impl Said {
             said.message = parsed(error.message).unwrap_or_default();
             said.details = Details(error.details.map(ToOwned::to_owned));
         } else {
-            said.message = excerpt(&body[..body.len().min(longest)]);
+            let message = parsed(fields.message).filter(|_| !is_cut);
+            said.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
         }
         (said, is_cut)
     }

@@ -194,6 +194,11 @@ impl ApiError {
         codes.any(|code| self.service_code() == Some(code))
     }
 
+    /// Whether the reply names no gRPC code. Of a reply whose body was cut, nothing is known.
+    pub(super) fn names_no_code(&self) -> bool {
+        matches!(&*self.0, Kind::Reply(reply) if reply.code.is_none())
+    }
+
     /// Marks a reply that the next attempt can change, unless the server says that the next attempt cannot.
     pub(super) fn passing(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {

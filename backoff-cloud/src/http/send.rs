@@ -316,7 +316,7 @@ impl<T: 'static> Operation for Requests<T> {
             };
             let outcome = outcome.and_then(read);
             outcome.map_err(|error| {
-                let is_conflict = error.status() == Some(409) && error.grpc_code().is_none();
+                let is_conflict = error.status() == Some(409) && error.names_no_code();
                 match is_redirected {
                     true => error.redirected(),
                     // The server still works on an earlier attempt.

@@ -234,8 +234,8 @@ pub const REQUEST: Policy = Policy::exponential()
 /// Source: <https://cloud.google.com/iam/docs/retry-strategy>.
 pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEMPOTENT");
 
-/// One request that needs a role granted a moment ago. 403 (`PERMISSION_DENIED`) is retried until the grant
-/// takes effect, for up to eight minutes: 19 or 20 attempts, at least one of them after the seventh
+/// One request that needs a role granted a moment ago. 403 (`PERMISSION_DENIED`) and 429, a limit that Google also sends
+/// with a 403, are retried until the grant takes effect, for up to eight minutes: 19 or 20 attempts, at least one of them after the seventh
 /// minute. The failures of [`REQUEST`] are retried too.
 ///
 /// # When not to use it
@@ -288,7 +288,7 @@ pub const NOT_IDEMPOTENT: Policy = REQUEST.idempotent(false).name("iam::NOT_IDEM
 pub const AFTER_GRANT: Policy = REQUEST
     .max_backoff(Duration::from_secs(32))
     .deadline(Duration::from_secs(480))
-    .also_on(codes![403])
+    .also_on(codes![403, 429])
     .name("iam::AFTER_GRANT");
 
 /// A whole read-modify-write of an allow policy: read it, change it, write it back with its etag. The failures

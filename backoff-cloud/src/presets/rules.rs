@@ -108,7 +108,8 @@ fn what_follows_from_a_failure() {
         assert_eq!(policy.judge(&says), verdict, "{policy:?} after {says:?}");
     }
     let careful = iam::AFTER_GRANT.idempotent(false);
-    assert_eq!(table(&careful), (vec![403], vec![PermissionDenied]));
+    let limits = (vec![403, 429], vec![PermissionDenied, ResourceExhausted]);
+    assert_eq!(table(&careful), limits);
     let lost_too = (vec![502, 503], vec![Aborted, Unavailable]);
     assert_eq!(table(&idempotent), lost_too);
 }

@@ -317,6 +317,11 @@ fn github_limits_with_a_403() {
     let secondary = r#"{"message": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}"#;
     let denied = r#"{"message": "Resource not accessible by integration"}"#;
     let abuse = r#"{"message": "You have triggered an abuse detection mechanism. Please wait a few minutes."}"#;
+    let late = format!(
+        r#"{{"documentation_url": "{}", "message": "abuse detection"}}"#,
+        "x".repeat(300)
+    );
+    let late: &'static str = late.leak();
     let doubling = [60_000, 120_000, 240_000];
     for (reply, waits, end) in [
         (
@@ -350,6 +355,7 @@ fn github_limits_with_a_403() {
             Attempts,
         ),
         ((403, headers("4000"), abuse), &doubling, Attempts),
+        ((403, "", late), &doubling, Attempts),
         (
             (429, headers("4000|retry-after: 1209600"), "{}"),
             &[],

@@ -18,7 +18,9 @@ impl Reply {
     /// The reply for the rate after a judged failure; `None` if the server did not reply.
     pub(super) fn of(ruling: Ruling, fault: Option<&dyn Fault>) -> Option<Self> {
         match ruling.ruled {
-            Ruled::Retry(FaultKind::Throttled) => Some(Reply::Refused { hint: ruling.hint }),
+            Ruled::Retry(FaultKind::Throttled) => Some(Reply::Refused {
+                hint: ruling.asked(),
+            }),
             _ => Self::to(fault),
         }
     }

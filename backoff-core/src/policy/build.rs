@@ -334,6 +334,7 @@ impl Policy {
     /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
     /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | if the policy retries them |
     /// | 403, `PERMISSION_DENIED`, 408, 425, 449 | no: the server says so | if the policy names the code |
+    /// | 409, 449 with [`FaultKind::Transient`] | no: the server says so | yes |
     /// | any error in a [`NotApplied`](crate::NotApplied) | no: the caller says so | if the policy retries the error |
     /// | [`FaultKind::Pending`] | nothing failed | yes |
     /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |

@@ -337,6 +337,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("JitterStrategy = 'FULL'", "the rule is `jitter`, and \"FULL\" is not a jitter"),
     // Spring, resilience4j
     ("max-attempts = 3", "write `max_attempts`"),
+    ("MAX_ATTEMPTS = 3", "write `max_attempts`"),
     ("initial-interval = 1000", "the rule is `base`, and 1000 is not a time"),
     ("multiplier = 2", "write `factor`"),
     ("max-interval = '10000ms'", "write `max_backoff`"),

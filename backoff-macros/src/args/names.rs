@@ -33,8 +33,11 @@ pub(crate) fn split_unit(name: &str) -> Option<(&str, &'static str)> {
     }
 }
 
-/// `maxAttempts`, `MaxAttempts` and `max-attempts` as `max_attempts`.
+/// `maxAttempts`, `MaxAttempts`, `MAX_ATTEMPTS` and `max-attempts` as `max_attempts`.
 pub(crate) fn snake(word: &str) -> String {
+    if !word.contains(char::is_lowercase) {
+        return word.replace('-', "_").to_lowercase();
+    }
     let mut name = String::new();
     for letter in word.replace('-', "_").chars() {
         if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {

@@ -77,7 +77,9 @@ pub(super) fn date(text: &str) -> Option<SystemTime> {
     let parts = text.split([' ', '-']).filter(|part| !part.is_empty());
     let moment = match parts.take(6).collect::<Vec<_>>()[..] {
         _ if !text.starts_with(char::is_alphanumeric) => return None,
-        [day, month, year, time, "GMT" | "UTC" | "+0000"] | [_, month, day, time, year] => {
+        [day, month, year, time, "GMT" | "UTC" | "+0000"]
+        | [_, day, month, year, time, "GMT" | "UTC" | "+0000"]
+        | [_, month, day, time, year] => {
             let month = MONTHS.iter().position(|it| *it == month)? + 1;
             let century = match year.len() {
                 2 if year < "70" => "20",
@@ -155,7 +157,8 @@ mod tests {
             (
                 "Thu, 1 May 2025 22:02:18 GMT|Thu, 01 May 2025 22:02:18 UTC|Thu, 01 May 2025 22:02:18 +0000|\
                  01 May 2025 22:02:18 GMT|1 May 2025 22:02:18 utc|Thu, 01-May-2025 22:02:18 GMT|\
-                 Thu May 1 22:02:18 2025|Mon, 01 May 2025 22:02:18 GMT|thu, 01 may 2025 22:02:18 gmt",
+                 Thu May 1 22:02:18 2025|Mon, 01 May 2025 22:02:18 GMT|thu, 01 may 2025 22:02:18 gmt|\
+                 Thu 01 May 2025 22:02:18 GMT",
                 60.0,
             ),
             (

@@ -2,7 +2,7 @@
 
 use crate::{
     send::client_012,
-    server::{FAST, RESET, Server, broken, client, reply},
+    server::{FAST, RESET, Server, broken, client, raw, reply},
 };
 use backoff_cloud::{
     Codes, StopReason, codes,
@@ -99,6 +99,16 @@ async fn a_409_to_a_key_that_the_server_may_know_is_no_end() {
             );
         }
     }
+}
+
+/// The body of the 409 is cut, so that nothing but its status is known.
+#[tokio::test]
+async fn a_409_to_a_key_whose_body_is_cut_is_no_end() {
+    let cut = raw("HTTP/1.1 409 \r\ncontent-length: 900\r\n\r\n{");
+    let server = Server::start([RESET, cut, reply(200, "", "")]);
+    let [post, _] = posts(&server, None);
+    let ended = FAST.send(post).idempotency_key().reply().await;
+    assert!(ended.is_ok(), "{:?}", ended.err());
 }
 
 /// The order is still being made when the call ends: a queue keeps the message. The key is the caller's own.
