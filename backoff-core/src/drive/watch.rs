@@ -130,7 +130,7 @@ impl<E> Watch<E> for Measured<E> {
     const WANTS_RULINGS: bool = true;
 
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
-        self.hint = match (ruling.hint, fault) {
+        self.hint = match (ruling.asked(), fault) {
             (0, Some(fault)) if stage.is_judged() => fault.retry_after().map_or(0, nanos),
             (hint, _) => hint,
         };
