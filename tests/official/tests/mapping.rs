@@ -127,7 +127,7 @@ async fn what_the_service_says() {
         (asks("7"), 429, None, Throttled, after(7, 0)),
         (asks("-1"), 429, None, Throttled, None),
         (asks("soon"), 429, None, Throttled, None),
-        (asks("1.5"), 429, None, Throttled, None),
+        (asks("1.5"), 429, None, Throttled, after(1, 500)),
         (
             asks("99999999999999999999999"),
             429,
