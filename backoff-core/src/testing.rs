@@ -30,7 +30,7 @@
 use crate::{
     report::StopReason,
     runtime::{BlockingSleep, Clock, Random, Sleep, leave_out},
-    state::{Next, RetryState},
+    state::{Decision, RetryState},
 };
 use core::{
     cell::Cell,
@@ -115,7 +115,7 @@ pub(crate) fn leaves_out(wait: Duration) -> bool {
 }
 
 /// Adjusts a decision to wait.
-pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
+pub(crate) fn adjusted(next: Decision, retry: &mut RetryState) -> Decision {
     if !next.is_wait() {
         return next;
     }
@@ -124,9 +124,9 @@ pub(crate) fn adjusted(next: Next, retry: &mut RetryState) -> Next {
         Retries::Instant => {
             retry.skip(next.wait());
             leave_out(next.wait());
-            next.lasting(0)
+            next.lasting(Duration::ZERO)
         }
-        Retries::Off => Next::stop(StopReason::SwitchedOff),
+        Retries::Off => Decision::Stop(StopReason::SwitchedOff),
     }
 }
 
@@ -263,26 +263,27 @@ impl Future for VirtualSleep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::WaitSource;
 
-    fn after(next: Next) -> Next {
+    fn after(next: Decision) -> Decision {
         let mut retry = RetryState::UNTIMED;
         adjusted(next, &mut retry)
     }
 
     #[test]
     fn a_guard_gives_back_what_was_before_it() {
-        let real = Next::backoff(7);
+        let real = Decision::after(7, WaitSource::Backoff);
         {
             let _instant = instant();
-            assert_eq!(after(real).delay(), 0);
+            assert_eq!(after(real).wait().as_nanos(), 0);
             {
                 let _off = off();
                 assert_eq!(after(real).reason(), Some(StopReason::SwitchedOff));
             }
-            assert_eq!(after(real).delay(), 0);
+            assert_eq!(after(real).wait().as_nanos(), 0);
         }
-        assert_eq!(after(real).delay(), 7);
-        std::thread::spawn(move || assert_eq!(after(real).delay(), 7))
+        assert_eq!(after(real).wait().as_nanos(), 7);
+        std::thread::spawn(move || assert_eq!(after(real).wait().as_nanos(), 7))
             .join()
             .unwrap();
     }

@@ -16,7 +16,7 @@ use crate::{
     observe::Failure,
     rate::Reply,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Next},
+    state::{Attempt, Decision},
 };
 use core::time::Duration;
 
@@ -92,7 +92,7 @@ where
         }
         state.succeeded::<R::Error, _, _>(context, settings, runtime);
     }
-    next.filter(|next| next.is_wait()).map(Next::wait)
+    next.filter(|next| next.is_wait()).map(Decision::wait)
 }
 
 /// The wait of an async function.

@@ -26,7 +26,7 @@ use crate::{
     rate::Left,
     report::{Reporting, Updated},
     runtime::{BlockingRuntime, BlockingSleep, Clock, Random},
-    state::Next,
+    state::Decision,
 };
 #[cfg(feature = "rate")]
 use crate::{facts::fault::TimedOut, rate::Rate};
@@ -524,7 +524,7 @@ where
     fn waits(
         &mut self,
         state: &mut CallState,
-        next: Next,
+        next: Decision,
         failure: Failure<'_, O::Error>,
         outcome: WriteOutcome,
     ) -> bool {

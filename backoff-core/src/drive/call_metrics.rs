@@ -92,7 +92,8 @@ impl CallMetrics {
     }
 
     /// A wait follows, after which the next attempt begins.
-    pub(super) fn waits(&mut self, now: Duration, delay: u64) {
+    pub(super) fn waits(&mut self, now: Duration, wait: Duration) {
+        let delay = nanos(wait);
         self.waited = self.waited.saturating_add(delay);
         self.began = nanos(now).saturating_add(delay);
     }

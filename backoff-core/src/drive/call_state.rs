@@ -20,8 +20,8 @@ use crate::{
     observe::{self, Event, Failure, Happened, Record},
     policy::{NEVER, Policy},
     report::{Measures, StopReason},
-    runtime::{Clock, Random, nanos},
-    state::{Attempt, Decision, Next, Overrides, RetryState, Wait, WaitSource},
+    runtime::{Clock, Random},
+    state::{Attempt, Decision, Overrides, RetryState, Wait, WaitSource},
 };
 
 use core::time::Duration;
@@ -36,21 +36,21 @@ pub struct CallState {
 }
 
 /// No time remains for the next attempt.
-const LATE: Next = Next::stop(StopReason::Deadline);
+const LATE: Decision = Decision::Stop(StopReason::Deadline);
 
 /// A signal has ended the call.
-const STOPPED: Next = Next::stop(StopReason::Stopped);
+const STOPPED: Decision = Decision::Stop(StopReason::Stopped);
 
 /// Applies the setting of a test for retries.
 #[cfg(feature = "testing")]
-fn in_tests(next: Next, retry: &mut RetryState) -> Next {
+fn in_tests(next: Decision, retry: &mut RetryState) -> Decision {
     crate::testing::adjusted(next, retry)
 }
 
 /// Without the feature `testing`, no test changes the next step.
 #[cfg(not(feature = "testing"))]
 #[inline(always)]
-fn in_tests(next: Next, _: &mut RetryState) -> Next {
+fn in_tests(next: Decision, _: &mut RetryState) -> Decision {
     next
 }
 
@@ -79,7 +79,7 @@ fn said_by(source: WaitSource, fault: Option<&dyn Fault>) -> WaitSource {
 
 /// The end of a call between two attempts.
 pub(crate) struct CallEnd<'e, E> {
-    next: Next,
+    next: Decision,
     failure: Failure<'e, E>,
     attempt_failure: AttemptFailure<'e>,
 }
@@ -110,7 +110,7 @@ impl<'e, E> CallEnd<'e, E> {
     /// The call waited too long for its turn.
     pub(crate) fn too_long(failure: Failure<'e, E>, outcome: WriteOutcome) -> Self {
         CallEnd {
-            next: outcome.concluded(Next::stop(StopReason::Rate)),
+            next: outcome.concluded(Decision::Stop(StopReason::Rate)),
             attempt_failure: AttemptFailure::expired(failure.fault()),
             failure,
         }
@@ -128,7 +128,7 @@ impl<'e, E> CallEnd<'e, E> {
     /// The loop ends for a reason of its own.
     pub(super) fn given_up(failure: Failure<'e, E>, reason: StopReason) -> Self {
         CallEnd {
-            next: Next::stop(reason),
+            next: Decision::Stop(reason),
             attempt_failure: AttemptFailure::failed(Stage::Late, failure.fault()),
             failure,
         }
@@ -194,7 +194,7 @@ impl CallState {
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
         let now = clock.now();
-        self.retry = RetryState::start_at(now);
+        self.retry.elapsed_from_now_on(now);
         #[cfg(feature = "metrics")]
         self.metrics.begins(now);
     }
@@ -339,7 +339,7 @@ impl CallState {
         &mut self,
         now: Duration,
         context: &Context<'_>,
-        next: Next,
+        next: Decision,
         attempt_failure: AttemptFailure<'_>,
     ) {
         let labels = Labels::of(context);
@@ -350,7 +350,7 @@ impl CallState {
             self.metrics.ends_waiting(now);
         }
         let Some(reason) = next.reason() else {
-            self.metrics.waits(now, next.delay());
+            self.metrics.waits(now, next.wait());
             return;
         };
         let ended = Ended {
@@ -399,7 +399,7 @@ impl CallState {
         error: &E,
         stage: Stage,
         known: K,
-    ) -> Next
+    ) -> Decision
     where
         H: Handler<E>,
         R: Clock + Random,
@@ -444,7 +444,7 @@ impl CallState {
         error: &E,
         stage: Stage,
         outcome: WriteOutcome,
-    ) -> Next
+    ) -> Decision
     where
         H: Handler<E>,
         R: Clock,
@@ -472,7 +472,7 @@ impl CallState {
         attempt_failure: AttemptFailure<'_>,
         ruling: Ruling,
         mut known: K,
-    ) -> Next
+    ) -> Decision
     where
         H: Handler<E>,
         R: Clock + Random,
@@ -494,7 +494,9 @@ impl CallState {
             }
             None => overrides,
         };
-        let next = settings.decide(runtime, policy, &mut self.retry, ruling, overrides);
+        let (now, random) = (|| runtime.now(), || runtime.random());
+        let delays = settings.delays();
+        let next = (self.retry).decide(policy, ruling, overrides, delays, now, random);
         let next = in_tests(next, &mut self.retry);
         let next = known.outcome().concluded(next);
         #[cfg(feature = "metrics")]
@@ -517,9 +519,7 @@ impl CallState {
             let elapsed = self.retry.elapsed_from_now_on(now);
             // The call is not in the queue yet.
             let told = match rate {
-                Some(rate) if next.is_wait() => {
-                    next.lasting(nanos(rate.turn_after(next.wait(), now)))
-                }
+                Some(rate) if next.is_wait() => next.lasting(rate.turn_after(next.wait(), now)),
                 _ => next,
             };
             let ended = Some((attempt_failure.stage(), ruling));
@@ -566,7 +566,7 @@ impl CallState {
         let ruling = outcome.corrected(stage, stage.ruling(context.policy));
         self.retry.ended();
         let next = outcome.concluded(match ruling {
-            Ruling::MAYBE_APPLIED => Next::stop(StopReason::MaybeApplied),
+            Ruling::MAYBE_APPLIED => Decision::Stop(StopReason::MaybeApplied),
             _ => STOPPED,
         });
         let failure = Failure::new(Some(error), settings.fault(error));
@@ -620,7 +620,7 @@ impl CallState {
         runtime: &R,
         fault: &dyn Fault,
         known: K,
-    ) -> Option<Next>
+    ) -> Option<Decision>
     where
         H: Handler<E>,
         R: Clock + Random,
@@ -649,7 +649,7 @@ impl CallState {
     #[inline]
     fn tell<E, H: Handler<E>>(
         &self,
-        next: Next,
+        next: Decision,
         context: &Context<'_>,
         settings: &mut H,
         failure: Failure<'_, E>,
@@ -657,7 +657,7 @@ impl CallState {
         elapsed: Option<Duration>,
     ) {
         let (operation, attempt) = (context.operation(), self.retry.failures());
-        let decision = match Decision::from(next) {
+        let decision = match next {
             Decision::Wait(wait) => Decision::Wait(Wait {
                 source: said_by(wait.source, failure.fault()),
                 ..wait

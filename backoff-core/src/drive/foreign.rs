@@ -135,16 +135,14 @@ impl ForeignCall {
             overrides,
             ..Context::of(policy, operation)
         };
-        self.state
-            .failed(
-                &context,
-                &mut self.settings(),
-                runtime,
-                error,
-                Stage::Whole,
-                (),
-            )
-            .into()
+        self.state.failed(
+            &context,
+            &mut self.settings(),
+            runtime,
+            error,
+            Stage::Whole,
+            (),
+        )
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that

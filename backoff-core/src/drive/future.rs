@@ -30,7 +30,7 @@ use crate::{
     rate::{Queued, Reply},
     report::{Reporting, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
-    state::Next,
+    state::Decision,
 };
 use core::{
     future::Future,
@@ -1116,7 +1116,7 @@ pub(super) fn failed<P, O, J, N, D, X, L, C, M, R>(
     runtime: &R,
     error: &O::Error,
     stage: Stage,
-) -> Next
+) -> Decision
 where
     P: Plan,
     O: Operation,

@@ -2,12 +2,12 @@
 
 use super::attempt_failure::AttemptFailure;
 use crate::{
+    delay::Delay,
     facts::fault::Fault,
     judge::{Ruling, Stage},
     observe::Event,
     policy::Policy,
-    runtime::{Clock, Random},
-    state::{Next, Overrides, RetryState},
+    state::Decision,
 };
 use core::time::Duration;
 
@@ -24,15 +24,8 @@ pub trait Handler<E> {
     /// As [`Judge::fault`](super::judges::Judge::fault).
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
 
-    /// Waits or stops.
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-    ) -> Next;
+    /// The caller's own waits.
+    fn delays(&self) -> Option<&dyn Delay>;
 
     /// As [`Watch::judged`](super::watch::Watch::judged).
     fn judged(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>);
@@ -42,7 +35,7 @@ pub trait Handler<E> {
         &mut self,
         attempt_failure: AttemptFailure<'_>,
         is_conflict: bool,
-        next: Next,
+        next: Decision,
         elapsed: impl FnOnce() -> Duration,
     );
 

@@ -88,5 +88,5 @@ pub use self::{
 pub use crate::{
     judge::{Ruling, Stage},
     report::Measures,
-    state::{Next, Overrides},
+    state::{Decision, Overrides},
 };

@@ -20,7 +20,7 @@ use crate::{
     observe::{Event, Failure},
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
-    state::Next,
+    state::Decision,
 };
 use core::pin::{Pin, pin};
 
@@ -328,7 +328,7 @@ impl<'p, K, R, S> Resuming<'p, K, R, S> {
     }
 
     /// The wait before the next attempt; nothing if no attempt follows.
-    fn decide<E>(&mut self, error: &E) -> Option<Next>
+    fn decide<E>(&mut self, error: &E) -> Option<Decision>
     where
         K: Handler<E>,
         R: Clock + Random,

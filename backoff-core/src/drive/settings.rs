@@ -21,8 +21,7 @@ use crate::{
     judge::{Ruling, Stage},
     observe::{Event, Notify},
     policy::Policy,
-    runtime::{Clock, Random},
-    state::{Next, Overrides, RetryState},
+    state::Decision,
 };
 use core::time::Duration;
 
@@ -154,17 +153,9 @@ where
         self.judge.fault(error)
     }
 
-    #[inline(always)]
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-    ) -> Next {
-        self.delays
-            .decide(runtime, policy, retry, ruling, overrides)
+    #[inline]
+    fn delays(&self) -> Option<&dyn Delay> {
+        self.delays.delays()
     }
 
     #[inline]
@@ -177,7 +168,7 @@ where
         &mut self,
         attempt_failure: AttemptFailure<'_>,
         is_conflict: bool,
-        next: Next,
+        next: Decision,
         elapsed: impl FnOnce() -> Duration,
     ) {
         self.around.ended(Some(attempt_failure));
@@ -200,49 +191,20 @@ where
 
 /// The waits of a call: those of the policy, or the caller's own.
 pub trait Delays {
-    /// Waits or stops.
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-    ) -> Next;
+    /// The caller's own waits.
+    fn delays(&self) -> Option<&dyn Delay>;
 }
 
 impl Delays for () {
-    #[inline(always)]
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-    ) -> Next {
-        // The short path of this is inlined; the rest is compiled once for each runtime.
-        retry.decide(
-            policy,
-            ruling,
-            overrides,
-            || runtime.now(),
-            || runtime.random(),
-        )
+    #[inline]
+    fn delays(&self) -> Option<&dyn Delay> {
+        None
     }
 }
 
 impl<D: Delay> Delays for D {
-    #[inline(never)]
-    fn decide<R: Clock + Random>(
-        &self,
-        runtime: &R,
-        policy: &Policy,
-        retry: &mut RetryState,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-    ) -> Next {
-        let (now, random) = (|| runtime.now(), || runtime.random());
-        retry.decide_with(policy, ruling, overrides, now, random, self)
+    #[inline]
+    fn delays(&self) -> Option<&dyn Delay> {
+        Some(self)
     }
 }

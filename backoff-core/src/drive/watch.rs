@@ -6,7 +6,7 @@ use crate::{
     judge::{Ruling, Stage},
     report::{Measures, Reporting, RetryError, StopReason},
     runtime::nanos,
-    state::Next,
+    state::Decision,
 };
 use core::time::Duration;
 
@@ -42,7 +42,7 @@ pub trait Watch<E> {
         &mut self,
         attempt_failure: AttemptFailure<'_>,
         is_conflict: bool,
-        next: Next,
+        next: Decision,
         elapsed: impl FnOnce() -> Duration,
     ) {
         let _ = (attempt_failure, is_conflict, next, elapsed);
@@ -146,7 +146,7 @@ impl<E> Watch<E> for Measured<E> {
         &mut self,
         attempt_failure: AttemptFailure<'_>,
         is_conflict: bool,
-        next: Next,
+        next: Decision,
         elapsed: impl FnOnce() -> Duration,
     ) {
         if !attempt_failure.is_of_an_attempt() {

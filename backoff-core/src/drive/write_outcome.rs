@@ -4,7 +4,7 @@ use crate::{
     facts::fault::Fault,
     judge::{Ruling, Stage},
     report::StopReason,
-    state::Next,
+    state::Decision,
 };
 
 /// Whether a write of an update may have been applied.
@@ -76,7 +76,7 @@ impl WriteOutcome {
 
     /// The next step after a correction: while a write may have been applied, a call ends for this reason.
     #[inline]
-    pub(super) fn concluded(self, next: Next) -> Next {
+    pub(super) fn concluded(self, next: Decision) -> Decision {
         let is_refused = matches!(
             next.reason(),
             Some(StopReason::Permanent | StopReason::NothingKnown | StopReason::StoppedByServer)
@@ -86,7 +86,7 @@ impl WriteOutcome {
             WriteOutcome::JustUnknown if is_refused => next,
             _ if next.is_wait() => next,
             WriteOutcome::JustUnknown | WriteOutcome::Unknown => {
-                Next::stop(StopReason::MaybeApplied)
+                Decision::Stop(StopReason::MaybeApplied)
             }
         }
     }

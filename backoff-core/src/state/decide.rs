@@ -1,40 +1,40 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
-use super::{
-    Next, Overrides, RetryState, is_over,
-    packed::{Form, Packed, Paid},
-};
+use super::{Decision, Overrides, RetryState, Wait, WaitSource, flag, is_over};
 use crate::{
     budget::Budget,
     delay::{Delay, draw::uniform},
     facts::fault::FaultKind,
     judge::{Ruled, Ruling},
-    policy::{MOST_ATTEMPTS, NEVER, Policy},
+    policy::{NEVER, Policy},
     report::StopReason,
     runtime::nanos,
 };
 use core::time::Duration;
 
 impl RetryState {
-    /// Like [`failed`](Self::failed), under the overrides of a call.
+    /// Like [`failed`](Self::failed) and [`failed_with`](Self::failed_with), under the overrides of a call.
     #[inline(always)]
     pub(crate) fn decide(
         &mut self,
         policy: &Policy,
         ruling: Ruling,
         overrides: Option<&Overrides<'_>>,
+        delays: Option<&dyn Delay>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
-    ) -> Next {
+    ) -> Decision {
         // The fast path: only the policy's attempts and its backoff matter.
         let retry = self.failures();
-        if policy.is_simple(retry) && ruling.is_plain() && overrides.is_none() {
-            self.packed.add_failure();
-            return Next::backoff(policy.simple_backoff(retry, random()));
+        let is_policys = overrides.is_none() && delays.is_none();
+        if policy.is_simple(retry) && ruling.is_plain() && is_policys {
+            self.set_failures(retry + 1);
+            return Decision::after(policy.simple_backoff(retry, random()), WaitSource::Backoff);
         }
-        self.decide_fully(policy, ruling, overrides, now, random)
+        self.decide_fully(policy, ruling, overrides, delays, now, random)
     }
 
+    /// Every stop is here, in the order in which it matters. Compiled once for each runtime.
     #[cold]
     #[inline(never)]
     fn decide_fully(
@@ -42,25 +42,111 @@ impl RetryState {
         policy: &Policy,
         ruling: Ruling,
         overrides: Option<&Overrides<'_>>,
+        delays: Option<&dyn Delay>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
-    ) -> Next {
-        let has_rate = Overrides::rate(overrides).is_some();
-        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
-            if kind == FaultKind::Conflict
-                && let Some(range) = Overrides::conflict_range(overrides)
+    ) -> Decision {
+        // A pace belongs to the waits of the policy.
+        let plain = overrides
+            .filter(|_| delays.is_some())
+            .map(Overrides::without_pace);
+        let overrides = plain.as_ref().or(overrides);
+        let retry = self.failures();
+        self.ended();
+        let budget = Overrides::budget(overrides, policy);
+        let kind = match ruling.ruled {
+            Ruled::Retry(kind) => kind,
+            stop => return Decision::Stop(refused(budget, stop)),
+        };
+        // A conflict and a pending value show that the service works.
+        let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
+        if let Some(budget) = budget {
+            budget.failed();
+        }
+        if self.failures() >= Overrides::most_attempts(overrides, policy) {
+            return Decision::Stop(StopReason::Attempts);
+        }
+        if Overrides::cannot_repeat(overrides) {
+            return Decision::Stop(StopReason::Unrepeatable);
+        }
+        let is_throttled = kind == FaultKind::Throttled;
+        let rate = Overrides::rate(overrides);
+        let (backoff, source) = match rate {
+            // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
+            Some(rate) if is_throttled && rate.waiting() > 0 => (0, WaitSource::Rate),
+            _ if policy.retry_after_alone && is_throttled && ruling.hint > 0 => {
+                (0, WaitSource::Backoff)
+            }
+            _ => match self.backoff(policy, overrides, kind, retry, random, delays) {
+                Some(backoff) => (backoff, WaitSource::Backoff),
+                None => return Decision::Stop(StopReason::Attempts),
+            },
+        };
+        let deadline = Overrides::deadline_of_wait(overrides, policy);
+        let Some(wait) = hinted(policy, backoff, ruling.hint, deadline) else {
+            return Decision::Stop(StopReason::RetryAfter);
+        };
+        let decision = Decision::after(
+            wait,
+            if wait > backoff {
+                WaitSource::RetryAfter
+            } else {
+                source
+            },
+        );
+        if deadline != NEVER {
+            let now = now();
+            let passes = |decision, hint| self.passes(deadline, decision, hint, overrides, now);
+            if let Some(reason) = passes(decision, ruling.hint) {
+                return Decision::Stop(reason);
+            }
+            if let Some(rate) = rate
+                && let turn = rate.turn_after(decision.wait(), now)
+                && passes(decision.lasting(turn), 0).is_some()
             {
-                return Some(uniform(range.min(policy.max_backoff), random()));
+                return Decision::Stop(StopReason::Rate);
             }
-            if !policy.remembers() {
-                return Some(policy.backoff_nanos(kind, retry, || 0, random));
+        }
+        match budget {
+            Some(budget) if !self.pays(budget, kind) => Decision::Stop(StopReason::Budget),
+            _ => decision,
+        }
+    }
+
+    /// The wait, and nothing if another algorithm ends the attempts. The first wait does not depend on earlier waits,
+    /// and later waits do not grow from it.
+    #[inline(always)]
+    fn backoff(
+        &mut self,
+        policy: &Policy,
+        overrides: Option<&Overrides<'_>>,
+        kind: FaultKind,
+        retry: u32,
+        random: impl FnOnce() -> u64,
+        delays: Option<&dyn Delay>,
+    ) -> Option<u64> {
+        let turn = Overrides::turn(overrides, retry);
+        let is_first = Overrides::waits_as_first(overrides);
+        let previous = if is_first {
+            Duration::ZERO
+        } else {
+            self.last()
+        };
+        let wait = match delays {
+            Some(delays) => nanos(delays.delay_after(kind, turn, previous, random())?),
+            None => {
+                if kind == FaultKind::Conflict
+                    && let Some(range) = Overrides::conflict_range(overrides)
+                {
+                    return Some(uniform(range.min(policy.max_backoff), random()));
+                }
+                policy.backoff_nanos(kind, turn, || nanos(previous), random)
             }
-            let form = Form::of(policy.max_backoff, has_rate);
-            let previous = || packed.previous(form);
-            let backoff = policy.backoff_nanos(kind, retry, previous, random);
-            packed.set_previous(backoff, form);
-            Some(backoff)
-        })
+        };
+        if !is_first && (delays.is_some() || policy.remembers()) {
+            self.set_last(wait);
+        }
+        Some(wait)
     }
 
     /// Draws the waits before the next one again, if the next one depends on them and they are not known.
@@ -69,181 +155,74 @@ impl RetryState {
         if policy.remembers() {
             // The draws of earlier waits than these hardly change the last one.
             let retries = 0..self.failures().min(64);
-            let last = retries.fold(0, |previous, retry| {
+            self.set_last(retries.fold(0, |previous, retry| {
                 policy.backoff_nanos(FaultKind::Transient, retry, || previous, &random)
-            });
-            self.packed
-                .set_previous(last, Form::of(policy.max_backoff, false));
-        }
-    }
-
-    /// Like [`failed_with`](Self::failed_with), under the overrides of a call.
-    pub(crate) fn decide_with(
-        &mut self,
-        policy: &Policy,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-        now: impl FnOnce() -> Duration,
-        random: impl FnOnce() -> u64,
-        delays: &impl Delay,
-    ) -> Next {
-        let overrides = overrides.map(Overrides::without_pace);
-        let overrides = overrides.as_ref();
-        let form = match Overrides::rate(overrides) {
-            Some(_) => Form::Rated,
-            None => Form::Wide,
-        };
-        self.conclude(policy, ruling, overrides, now, |packed, kind, retry| {
-            let previous = Duration::from_nanos(packed.previous(form));
-            let wait = nanos(delays.delay_after(kind, retry, previous, random())?);
-            packed.set_previous(wait, form);
-            Some(wait)
-        })
-    }
-
-    #[inline(always)]
-    fn conclude(
-        &mut self,
-        policy: &Policy,
-        ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-        now: impl FnOnce() -> Duration,
-        backoff: impl FnOnce(&mut Packed, FaultKind, u32) -> Option<u64>,
-    ) -> Next {
-        let retry = self.failures();
-        let failures = (retry + 1).min(MOST_ATTEMPTS);
-        self.packed.set_failures(failures.into());
-        // The attempt used the previous payment.
-        self.packed.spend();
-        let budget = Overrides::budget(overrides, policy);
-        let kind = match ruling.ruled {
-            Ruled::Retry(kind) => kind,
-            stop => return stopped(budget, stop),
-        };
-        // A conflict and a pending value show that the service works.
-        let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
-        if let Some(budget) = budget {
-            budget.failed();
-        }
-        if failures >= Overrides::most_attempts(overrides, policy) {
-            return Next::stop(StopReason::Attempts);
-        }
-        if Overrides::cannot_repeat(overrides) {
-            return Next::stop(StopReason::Unrepeatable);
-        }
-        // The first wait does not depend on earlier waits, and later waits do not grow from it.
-        let mut aside = Packed::UNTIMED;
-        let memory = if Overrides::waits_as_first(overrides) {
-            &mut aside
-        } else {
-            &mut self.packed
-        };
-        let rate = Overrides::rate(overrides);
-        let turn = Overrides::turn(overrides, retry);
-        let mut next = match rate {
-            // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
-            Some(rate) if kind == FaultKind::Throttled && rate.waiting() > 0 => Next::RATE,
-            _ if policy.retry_after_alone && kind == FaultKind::Throttled && ruling.hint > 0 => {
-                Next::backoff(0)
-            }
-            _ => match backoff(memory, kind, turn) {
-                Some(backoff) => Next::backoff(backoff),
-                None => return Next::stop(StopReason::Attempts),
-            },
-        };
-        let backoff = next.delay();
-        let deadline = Overrides::deadline_of_wait(overrides, policy);
-        if ruling.hint > backoff {
-            let longest = policy.longest_hint(deadline);
-            next = hinted(policy, backoff, ruling.hint, longest);
-            if next.reason().is_some() {
-                return next;
-            }
-        }
-        if deadline != NEVER {
-            let now = now();
-            let passes = |next, hint| self.passes(deadline, next, hint, overrides, || now);
-            if let Some(reason) = passes(next, ruling.hint) {
-                return Next::stop(reason);
-            }
-            if let Some(rate) = rate
-                && let turn = nanos(rate.turn_after(next.wait(), now))
-                && passes(Next::backoff(turn), 0).is_some()
-            {
-                return Next::stop(StopReason::Rate);
-            }
-        }
-        match budget {
-            Some(budget) => self.pay(budget, kind, next),
-            None => next,
+            }));
         }
     }
 
     /// The reason to stop if a wait would end after the deadline.
-    #[inline]
     pub(super) fn passes(
         &self,
         deadline: u64,
-        next: Next,
+        decision: Decision,
         hint: u64,
         overrides: Option<&Overrides<'_>>,
-        now: impl FnOnce() -> Duration,
+        now: Duration,
     ) -> Option<StopReason> {
-        let elapsed = self.elapsed_nanos(now);
+        let (elapsed, delay) = (self.elapsed_nanos(|| now), nanos(decision.wait()));
         let passes = |wait: u64| is_over(deadline, overrides, elapsed.saturating_add(wait));
-        if !passes(next.delay()) {
-            return None;
-        }
-        let most = next.delay().min(hint);
-        Some(if next.is_hinted() && passes(most) {
-            StopReason::RetryAfter
-        } else {
-            StopReason::Deadline
+        let is_hinted = matches!(
+            decision,
+            Decision::Wait(Wait {
+                source: WaitSource::RetryAfter,
+                ..
+            })
+        );
+        passes(delay).then(|| match is_hinted && passes(delay.min(hint)) {
+            true => StopReason::RetryAfter,
+            false => StopReason::Deadline,
         })
     }
 
     #[inline(never)]
-    fn pay(&mut self, budget: &Budget, kind: FaultKind, next: Next) -> Next {
-        if !budget.pay(kind) {
-            return Next::stop(StopReason::Budget);
+    fn pays(&mut self, budget: &Budget, kind: FaultKind) -> bool {
+        let has_paid = budget.pay(kind);
+        if has_paid {
+            let throttled = match kind {
+                FaultKind::Throttled => flag::THROTTLED,
+                _ => 0,
+            };
+            let others = self.failures[2] & !flag::THROTTLED;
+            self.failures[2] = others | flag::PAID | flag::HELD | throttled;
         }
-        self.packed.set_paid(if kind == FaultKind::Throttled {
-            Paid::Throttled
-        } else {
-            Paid::Transient
-        });
-        next
+        has_paid
     }
 }
 
 /// The reason to stop after a failure that is not retried.
-fn stopped(budget: Option<&Budget>, ruled: Ruled) -> Next {
+fn refused(budget: Option<&Budget>, ruled: Ruled) -> StopReason {
     let reason = match ruled {
-        Ruled::Permanent | Ruled::Retry(_) => return Next::stop(StopReason::Permanent),
-        Ruled::NothingKnown => return Next::stop(StopReason::NothingKnown),
+        Ruled::Permanent | Ruled::Retry(_) => return StopReason::Permanent,
+        Ruled::NothingKnown => return StopReason::NothingKnown,
         Ruled::MaybeApplied => StopReason::MaybeApplied,
         Ruled::StoppedByServer => StopReason::StoppedByServer,
     };
     if let Some(budget) = budget {
         budget.failed();
     }
-    Next::stop(reason)
+    reason
 }
 
-/// The wait if the server asks for a longer wait than the backoff.
-fn hinted(policy: &Policy, backoff: u64, hint: u64, longest: u64) -> Next {
+/// The wait: the backoff, or a longer one for which the server asks; nothing if that is too long for the policy.
+fn hinted(policy: &Policy, backoff: u64, hint: u64, deadline: u64) -> Option<u64> {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
     if hint <= backoff.max(1) {
-        return Next::backoff(backoff);
+        return Some(backoff);
     }
-    if hint > longest {
-        return Next::stop(StopReason::RetryAfter);
-    }
-    let wait = if policy.spread_retry_after {
-        hint.saturating_add(backoff).min(most)
-    } else {
-        hint
-    };
-    Next::retry_after(wait)
+    (hint <= policy.longest_hint(deadline)).then(|| match policy.spread_retry_after {
+        true => hint.saturating_add(backoff).min(most),
+        false => hint,
+    })
 }

@@ -1,4 +1,4 @@
-//! The decision after a failed attempt, in the form for callers and in the form for the loops.
+//! The decision after a failed attempt.
 
 use crate::report::StopReason;
 use core::time::Duration;
@@ -57,108 +57,41 @@ impl WaitSource {
     }
 }
 
-/// A [`Decision`] that fits into two registers. The hot path passes this form.
-#[derive(Clone, Copy)]
-#[must_use]
-pub struct Next {
-    delay: u64,
-    kind: Kind,
-}
-
-/// One byte, because only one variant holds another enum. That variant is the first, so that one
-/// comparison distinguishes it from the others.
-#[derive(Clone, Copy)]
-enum Kind {
-    Stop(StopReason),
-    Backoff,
-    RetryAfter,
-    Rate,
-}
-
-impl Next {
-    /// Wait in the queue of the rate alone.
-    pub(super) const RATE: Self = Next {
-        delay: 0,
-        kind: Kind::Rate,
-    };
-
-    /// Wait for this number of nanoseconds, as the policy says.
+impl Decision {
+    /// Waits so many nanoseconds.
     #[inline]
-    pub(crate) const fn backoff(delay: u64) -> Self {
-        Next {
-            delay,
-            kind: Kind::Backoff,
-        }
+    pub(crate) const fn after(nanos: u64, source: WaitSource) -> Self {
+        let delay = Duration::from_nanos(nanos);
+        Decision::Wait(Wait { delay, source })
     }
 
-    /// Wait for this number of nanoseconds, as the server asks.
-    #[inline]
-    pub(super) const fn retry_after(delay: u64) -> Self {
-        Next {
-            delay,
-            kind: Kind::RetryAfter,
-        }
-    }
-
-    #[inline]
-    pub(crate) const fn stop(reason: StopReason) -> Self {
-        Next {
-            delay: 0,
-            kind: Kind::Stop(reason),
-        }
-    }
-
-    /// The length of the wait, in nanoseconds.
-    #[inline]
-    pub(crate) const fn delay(self) -> u64 {
-        self.delay
-    }
-
-    /// The length of the wait.
-    #[inline]
-    pub(crate) const fn wait(self) -> Duration {
-        Duration::from_nanos(self.delay)
-    }
-
-    /// Whether the server asked for the wait.
-    #[inline]
-    pub(super) const fn is_hinted(self) -> bool {
-        matches!(self.kind, Kind::RetryAfter)
-    }
-
-    /// Whether to wait.
     #[inline]
     pub(crate) const fn is_wait(self) -> bool {
-        !matches!(self.kind, Kind::Stop(_))
+        matches!(self, Decision::Wait(_))
+    }
+
+    /// The length of the wait; zero for a stop.
+    #[inline]
+    pub(crate) const fn wait(self) -> Duration {
+        match self {
+            Decision::Wait(wait) => wait.delay,
+            Decision::Stop(_) => Duration::ZERO,
+        }
     }
 
     /// The same decision with another length of the wait.
-    pub(crate) const fn lasting(self, delay: u64) -> Self {
-        Next { delay, ..self }
-    }
-
-    /// The reason to stop, if the decision is to stop.
-    #[inline]
-    pub(crate) const fn reason(self) -> Option<StopReason> {
-        match self.kind {
-            Kind::Stop(reason) => Some(reason),
-            _ => None,
+    pub(crate) const fn lasting(self, delay: Duration) -> Self {
+        match self {
+            Decision::Wait(wait) => Decision::Wait(Wait { delay, ..wait }),
+            stop => stop,
         }
     }
-}
 
-impl From<Next> for Decision {
     #[inline]
-    fn from(next: Next) -> Self {
-        let source = match next.kind {
-            Kind::Backoff => WaitSource::Backoff,
-            Kind::RetryAfter => WaitSource::RetryAfter,
-            Kind::Rate => WaitSource::Rate,
-            Kind::Stop(reason) => return Decision::Stop(reason),
-        };
-        Decision::Wait(Wait {
-            delay: next.wait(),
-            source,
-        })
+    pub(crate) const fn reason(self) -> Option<StopReason> {
+        match self {
+            Decision::Wait(_) => None,
+            Decision::Stop(reason) => Some(reason),
+        }
     }
 }

@@ -4,7 +4,6 @@ mod attempt;
 mod decide;
 mod decision;
 mod overrides;
-mod packed;
 #[cfg(feature = "std")]
 mod participant;
 mod request_id;
@@ -17,7 +16,6 @@ pub use request_id::RequestId;
 #[cfg(feature = "std")]
 pub use saved::SavedRetry;
 
-pub use decision::Next;
 pub use overrides::Overrides;
 #[cfg(feature = "std")]
 pub(crate) use participant::Participant;
@@ -27,10 +25,9 @@ use crate::{
     delay::{Delay, Pace},
     facts::fault::FaultKind,
     judge::{Ruling, Stage, Verdict},
-    policy::{MOST_ATTEMPTS, NEVER, Policy},
+    policy::{MOST_ATTEMPTS, MOST_DEADLINE, NEVER, Policy},
 };
 use core::{fmt, time::Duration};
-use packed::{Packed, Paid};
 
 /// The state of one retried operation, for any loop.
 ///
@@ -60,10 +57,40 @@ use packed::{Packed, Paid};
 ///     Decision::Stop(_)
 /// ));
 /// ```
+// 15 bytes with an alignment of 1: every annotated future contains the state, and tokio uses 256 bytes of heap for a
+// task of up to 144 bytes, and 384 bytes for a larger task.
 #[derive(Clone, Copy)]
 pub struct RetryState {
-    packed: Packed,
+    /// The start of the first attempt, in nanoseconds of the caller's clock: the lowest 56 bits, which repeat after
+    /// 2.3 years. `UNTIMED` if the start was not timed.
+    started: [u8; 7],
+    /// The number of failed attempts in the lowest 20 bits, and the four flags above it.
+    failures: [u8; 3],
+    /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
+    /// exact for waits of so many milliseconds.
+    last: [u8; 4],
+    /// The number of the rate's last refusal before the running attempt.
+    epoch: u8,
 }
+
+/// In the highest byte of the failures.
+mod flag {
+    /// A budget has paid for the wait or the attempt.
+    pub(super) const PAID: u8 = 0x10;
+    /// The budget has paid for a throttled attempt.
+    pub(super) const THROTTLED: u8 = 0x20;
+    /// No attempt has followed the payment yet.
+    pub(super) const HELD: u8 = 0x40;
+    /// A rate counts the attempt that runs.
+    pub(super) const IN_FLIGHT: u8 = 0x80;
+    pub(super) const ALL: u8 = 0xf0;
+}
+
+const UNTIMED: u64 = (1 << 56) - 1;
+/// How far a clock may go back, 26 days. A larger difference counts as a clock that went forward.
+const BACK: u64 = 1 << 51;
+// The limits of a policy must fit.
+const _: () = assert!(MOST_ATTEMPTS < 1 << 20 && MOST_DEADLINE < UNTIMED - BACK);
 
 /// A clock's reading in nanoseconds. The number may wrap around; the differences of readings stay
 /// right.
@@ -75,7 +102,10 @@ fn reading(now: Duration) -> u64 {
 impl RetryState {
     /// A retry whose start is not timed: the state of every retry before it begins.
     pub(crate) const UNTIMED: RetryState = RetryState {
-        packed: Packed::UNTIMED,
+        started: [0xff; 7],
+        failures: [0; 3],
+        last: [0; 4],
+        epoch: 0,
     };
 
     /// Call this just before the first attempt. The clock is read only if the policy has a deadline.
@@ -92,9 +122,7 @@ impl RetryState {
     /// deadline.
     #[inline]
     pub fn start_at(now: Duration) -> Self {
-        RetryState {
-            packed: Packed::started(reading(now), 0),
-        }
+        Self::resumed(now, 0)
     }
 
     /// Continues a loop that somebody else runs. The caller knows only when the loop began and how many
@@ -113,21 +141,65 @@ impl RetryState {
     /// assert_eq!(third.delay, Duration::from_secs(4));
     /// ```
     pub fn resumed(started: Duration, failures: u32) -> Self {
-        RetryState {
-            packed: Packed::started(reading(started), failures.min(MOST_ATTEMPTS).into()),
-        }
+        let mut state = Self::UNTIMED;
+        state.set_started(reading(started));
+        state.set_failures(failures.min(MOST_ATTEMPTS));
+        state
+    }
+
+    #[inline]
+    fn started(&self) -> u64 {
+        let [a, b, c, d, e, f, g] = self.started;
+        u64::from_le_bytes([a, b, c, d, e, f, g, 0])
+    }
+
+    #[inline]
+    fn set_started(&mut self, now: u64) {
+        let now = now & UNTIMED;
+        let now = if now == UNTIMED { now - 1 } else { now };
+        let [bytes @ .., _] = now.to_le_bytes();
+        self.started = bytes;
+    }
+
+    /// Whether the start was timed.
+    #[inline]
+    pub(crate) fn is_timed(&self) -> bool {
+        self.started() != UNTIMED
     }
 
     /// Counts a wait that a test leaves out: the deadline comes as early as after the wait.
     pub(crate) fn skip(&mut self, wait: Duration) {
-        self.packed.start_earlier(reading(wait));
+        if self.is_timed() {
+            self.set_started(self.started().wrapping_sub(reading(wait)));
+        }
     }
 
     /// The number of failed attempts so far, up to the highest limit that [`Policy::max_attempts`]
     /// accepts.
     #[inline]
     pub fn failures(&self) -> u32 {
-        self.packed.failures() as u32
+        let [a, b, c] = self.failures;
+        u32::from_le_bytes([a, b, c & !flag::ALL, 0])
+    }
+
+    #[inline]
+    fn set_failures(&mut self, failures: u32) {
+        let [a, b, c, _] = failures.to_le_bytes();
+        self.failures = [a, b, c | self.failures[2] & flag::ALL];
+    }
+
+    #[inline]
+    const fn has(&self, flag: u8) -> bool {
+        self.failures[2] & flag != 0
+    }
+
+    fn last(&self) -> Duration {
+        let micros = f64::from(f32::from_le_bytes(self.last));
+        Duration::from_nanos((micros * 1e3) as u64)
+    }
+
+    fn set_last(&mut self, nanos: u64) {
+        self.last = ((nanos as f64 / 1e3) as f32).to_le_bytes();
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -138,21 +210,26 @@ impl RetryState {
     /// The time since the start. If the start was not timed, the first call returns `None`, and later
     /// calls return the time since the first call.
     pub(crate) fn elapsed_from_now_on(&mut self, now: Duration) -> Option<Duration> {
-        if self.packed.is_timed() {
+        if self.is_timed() {
             return Some(self.elapsed(|| now));
         }
-        self.packed.set_started(reading(now));
+        self.set_started(reading(now));
         None
     }
 
     /// The time since the start, if it was timed.
     pub(crate) fn measured(&self, now: impl FnOnce() -> Duration) -> Option<Duration> {
-        self.packed.is_timed().then(|| self.elapsed(now))
+        self.is_timed().then(|| self.elapsed(now))
     }
 
     #[inline]
     fn elapsed_nanos(&self, now: impl FnOnce() -> Duration) -> u64 {
-        self.packed.elapsed(|| reading(now()))
+        let started = self.started();
+        if started == UNTIMED {
+            return 0;
+        }
+        let elapsed = reading(now()).wrapping_sub(started) & UNTIMED;
+        if elapsed > UNTIMED - BACK { 0 } else { elapsed }
     }
 
     /// Whether the next attempt would begin too late, because the timer woke late. `false` before the
@@ -232,7 +309,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide(policy, ruling, None, now, random).into()
+        self.decide(policy, ruling, None, None, now, random)
     }
 
     /// Like [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
@@ -248,8 +325,7 @@ impl RetryState {
         let ruling = Ruling::from(verdict.into());
         policy.keep_pace(pace, ruling.kind_at(Stage::Write), &now);
         let overrides = Overrides::paced(pace);
-        self.decide(policy, ruling, Some(&overrides), now, random)
-            .into()
+        self.decide(policy, ruling, Some(&overrides), None, now, random)
     }
 
     /// Like [`failed`](Self::failed), with the waits of another algorithm in place of the policy's
@@ -264,8 +340,7 @@ impl RetryState {
         delays: &impl Delay,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide_with(policy, ruling, None, now, random, delays)
-            .into()
+        self.decide(policy, ruling, None, Some(delays), now, random)
     }
 
     /// Call this after an attempt succeeded: the policy's budget gets its tokens back. Without a
@@ -291,11 +366,11 @@ impl RetryState {
     /// The kind of the last failure that a budget paid for.
     #[inline]
     fn paid(&self) -> Option<FaultKind> {
-        match self.packed.paid() {
-            Paid::Nothing => None,
-            Paid::Transient => Some(FaultKind::Transient),
-            Paid::Throttled => Some(FaultKind::Throttled),
-        }
+        let kind = match self.has(flag::THROTTLED) {
+            true => FaultKind::Throttled,
+            false => FaultKind::Transient,
+        };
+        self.has(flag::PAID).then_some(kind)
     }
 
     /// Call this if no attempt follows the wait that [`failed`](Self::failed) asked for, because the
@@ -332,10 +407,10 @@ impl RetryState {
     #[cold]
     #[inline]
     pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
-        if !self.packed.is_held() {
+        if !self.is_held() {
             return;
         }
-        self.packed.spend();
+        self.begins();
         if let (Some(kind), Some(budget)) = (self.paid(), budget) {
             budget.give_back(kind);
         }
@@ -344,41 +419,43 @@ impl RetryState {
     /// Whether a budget has paid for a wait that no attempt has followed yet.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
-        self.packed.is_held()
+        self.has(flag::HELD)
     }
 
     /// Whether a rate counts an attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        self.packed.is_in_flight()
+        cfg!(feature = "rate") && self.has(flag::IN_FLIGHT)
     }
 
     /// An attempt begins. A rate counts the attempt if there is a number.
     #[inline]
     pub(crate) fn goes(&mut self, epoch: Option<u8>) {
-        match epoch {
-            Some(epoch) => self.packed.set_in_flight(epoch),
-            None => _ = self.lands(),
+        self.lands();
+        if let Some(epoch) = epoch {
+            self.failures[2] |= flag::IN_FLIGHT;
+            self.epoch = epoch;
         }
     }
 
     /// The attempt has ended. Returns its number, if a rate counts it.
     #[inline]
     pub(crate) fn lands(&mut self) -> Option<u8> {
-        self.packed.land()
+        let is_in_flight = self.is_in_flight();
+        self.failures[2] &= !flag::IN_FLIGHT;
+        is_in_flight.then_some(self.epoch)
     }
 
     /// Call this when the attempt after the wait begins: the budget's payment for the wait is spent.
     #[inline]
     pub fn begins(&mut self) {
-        self.packed.spend();
+        self.failures[2] &= !flag::HELD;
     }
 
-    /// The running attempt ends without a reply of the server: the attempt counts, and no budget pays.
+    /// The running attempt has failed: the attempt counts, and has used what a budget paid for it.
     pub(crate) fn ended(&mut self) {
-        let failures = (self.failures() + 1).min(MOST_ATTEMPTS);
-        self.packed.set_failures(failures.into());
-        self.packed.spend();
+        self.set_failures((self.failures() + 1).min(MOST_ATTEMPTS));
+        self.begins();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls that share their attempts. One [`RetryState`] has the waits and the budget of all; each call has
 //! a [`Participant`], with the limits of this call alone.
 
-use super::{Next, Overrides, RetryState};
+use super::{Decision, Overrides, RetryState};
 use crate::{
     judge::Ruling,
     policy::{NEVER, Policy},
@@ -49,7 +49,7 @@ impl Participant {
 
     /// Whether the call needs the time.
     pub(crate) fn is_timed(&self) -> bool {
-        self.retry.packed.is_timed()
+        self.retry.is_timed()
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -84,35 +84,33 @@ impl Participant {
         &self,
         policy: &Policy,
         ruling: Ruling,
-        together: Next,
+        together: Decision,
         now: Duration,
-    ) -> Next {
+    ) -> Decision {
         if ruling == Ruling::MAYBE_APPLIED {
-            return Next::stop(StopReason::MaybeApplied);
+            return Decision::Stop(StopReason::MaybeApplied);
         }
         if !together.is_wait() {
             return together;
         }
         if self.patience(policy, now).is_none() {
-            return Next::stop(StopReason::Attempts);
+            return Decision::Stop(StopReason::Attempts);
         }
         let overrides = Some(&self.overrides);
         let (deadline, hint) = (Overrides::deadline(overrides, policy), ruling.hint);
-        let passes = self
-            .retry
-            .passes(deadline, together, hint, overrides, || now);
-        passes.map_or(together, Next::stop)
+        let passes = self.retry.passes(deadline, together, hint, overrides, now);
+        passes.map_or(together, Decision::Stop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{facts::fault::FaultKind, judge::Verdict};
+    use crate::{facts::fault::FaultKind, judge::Verdict, state::WaitSource};
 
     const SECOND: Duration = Duration::from_secs(1);
     const POLICY: Policy = Policy::exponential().max_attempts(2);
-    const WAIT: Next = Next::backoff(1_000_000_000);
+    const WAIT: Decision = Decision::after(1_000_000_000, WaitSource::Backoff);
 
     fn ruling(hint: Option<Duration>) -> Ruling {
         let kind = FaultKind::Throttled;
@@ -129,7 +127,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_decides(participant: Participant, ruling: Ruling, next: Next, expected: Next) {
+    fn assert_decides(
+        participant: Participant,
+        ruling: Ruling,
+        next: Decision,
+        expected: Decision,
+    ) {
         let decided = participant.decide(&POLICY, ruling, next, 12 * SECOND);
         assert_eq!(
             (decided.reason(), decided.wait()),
@@ -154,8 +157,9 @@ mod tests {
             call
         };
         let (asked, plain) = (ruling(Some(SECOND)), ruling(None));
-        let [one, two] = [1, 2].map(|seconds| Next::retry_after(seconds * 1_000_000_000));
-        let (budget, unsure) = (Next::stop(Budget), Ruling::MAYBE_APPLIED);
+        let [one, two] =
+            [1, 2].map(|seconds| Decision::after(seconds * 1_000_000_000, WaitSource::RetryAfter));
+        let (budget, unsure) = (Decision::Stop(Budget), Ruling::MAYBE_APPLIED);
         for (seconds, failures, ruling, next, reason) in [
             // The wait ends exactly at the deadline, at which the call is cut.
             (3, 1, plain, WAIT, Deadline),
@@ -167,7 +171,7 @@ mod tests {
             (3, 2, unsure, budget, MaybeApplied),
         ] {
             let call = failing(seconds, failures);
-            assert_decides(call, ruling, next, Next::stop(reason));
+            assert_decides(call, ruling, next, Decision::Stop(reason));
         }
         assert_eq!(failing(3, 2).patience(&POLICY, 12 * SECOND), None);
     }
@@ -202,7 +206,9 @@ mod tests {
             let overrides = Overrides::cut(None, None).together(deadline);
             let mut retry = RetryState::start_at(Duration::ZERO);
             let now = || 2 * SECOND;
-            let next = retry.decide(&policy, ruling(None), Some(&overrides), now, || u64::MAX);
+            let next = retry.decide(&policy, ruling(None), Some(&overrides), None, now, || {
+                u64::MAX
+            });
             next.reason()
         };
         assert_eq!(decide(None), Some(StopReason::Attempts));

@@ -11,7 +11,7 @@ use crate::{
     },
     policy::Policy,
     report::StopReason,
-    state::Next,
+    state::Decision,
 };
 use core::time::Duration;
 use std::sync::Arc;
@@ -254,7 +254,7 @@ impl<V, W, E> KeyQueue<V, W, E> {
         policy: &Policy,
         failed: FailedStep,
         error: &Arc<E>,
-        together: Next,
+        together: Decision,
         now: Duration,
     ) -> bool {
         let (mut wakers, mut continues) = (Vec::new(), false);
