@@ -99,7 +99,7 @@ pub const REQUEST: Policy = Policy::exponential()
     .name("github::REQUEST");
 
 /// The kind of an error by its status, its headers and its message: throttled, if a limit was met; `None` otherwise, so
-/// that the status decides. For [`Fault::kind`](crate::Fault::kind) of your own error. [`REQUEST`] calls this function
+/// that the status decides. For [`Fault::kind`] of your own error. [`REQUEST`] calls this function
 /// for every error that knows its headers, such as `http::ApiError` (feature `http`) and the responses of the crate
 /// `http`. Under other policies `http::ApiError` calls this function only for a reply with the header
 /// `x-github-request-id`.
