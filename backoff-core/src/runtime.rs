@@ -322,10 +322,17 @@ pub use with_std::Std;
 #[cfg(feature = "tokio")]
 mod with_tokio {
     use super::{Clock, Duration, Random, Sleep, Std, with_std::since_origin};
+    use core::{
+        future::Future,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+    use pin_project_lite::pin_project;
 
     /// Tokio's clock and timer: the runtime of the async driver. Paused time works.
     ///
-    /// The timer has a resolution of one millisecond and rounds up.
+    /// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer, and is over
+    /// at once.
     ///
     /// # Panics
     /// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
@@ -348,13 +355,35 @@ mod with_tokio {
     }
 
     impl Sleep for Tokio {
-        type Sleep = tokio::time::Sleep;
+        type Sleep = TokioSleep;
 
         #[inline]
         #[track_caller]
         fn sleep(&self, wait: Duration) -> Self::Sleep {
             needs_runtime();
-            tokio::time::sleep(wait)
+            let timer = (!wait.is_zero()).then(|| tokio::time::sleep(wait));
+            TokioSleep { timer }
+        }
+    }
+
+    pin_project! {
+        /// A wait.
+        #[derive(Debug)]
+        pub struct TokioSleep {
+            #[pin]
+            timer: Option<tokio::time::Sleep>,
+        }
+    }
+
+    impl Future for TokioSleep {
+        type Output = ();
+
+        #[inline]
+        fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+            match self.project().timer.as_pin_mut() {
+                Some(timer) => timer.poll(cx),
+                None => Poll::Ready(()),
+            }
         }
     }
 

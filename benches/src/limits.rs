@@ -75,8 +75,8 @@ const PLAIN: &[Limit] = &[
     limit("other loops", FUNCTION, "not inlined, moved", 153.0),    // goal: 130
     limit("other loops", "ours", ".version", 313.0),                // goal: 200
     limit("other loops", "ours", "reported", 516.0),                // goal: 500
-    // Goal: 1,200. Tokio's timers count milliseconds: 1,656 on an idle machine, 1,662.5 on a busy one.
-    limit("other loops", "ours", "timeout, one Pending", 1_680.0),
+    // Goal: 1,700; a timer that may be absent takes 50. Tokio's timers count milliseconds: 1,656 on an idle machine, 1,662.5 on a busy one.
+    limit("other loops", "ours", "timeout, one Pending", 1_735.0),
     limit("other loops", "ours", "layer, success", 852.0),
     limit("other loops", "ours", "layer, a retry", 1_011.0),
     // Beside sockets: 5,760, and 11 % for what differs between folders. The timer for the head of a reply
@@ -146,7 +146,7 @@ const WITH_RATE: &[Limit] = &[
     limit("blocking", FUNCTION, "const policy", 32.0),
     limit("other loops", "ours", "update", 127.0), // 116
     limit("other loops", "ours", ".version", 322.0), // 313
-    limit("other loops", "ours", "reported", 506.0), // 489
+    limit("other loops", "ours", "reported", 508.0), // 516 without
     limit("other loops", "ours", "layer, success", 899.0), // 852
     limit("other loops", "ours", "layer, a retry", 1_075.0), // 1,115
     // At most 160 more than without a rate: each eighth success reads the clock and takes a lock.

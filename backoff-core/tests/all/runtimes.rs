@@ -242,3 +242,11 @@ async fn a_pair_with_tokio() {
     let late = gave_up.report.slept - slept;
     assert!(late <= Duration::from_millis(10), "{late:?}");
 }
+
+/// Tokio's timer would round a wait of zero up to a millisecond.
+#[tokio::test]
+async fn a_wait_of_zero_is_over_at_once() {
+    let policy = Policy::constant(Duration::ZERO).max_attempts(1_000);
+    let call = policy.retry(|| ready(Err::<(), _>(late())));
+    assert!(poll_once(call));
+}
