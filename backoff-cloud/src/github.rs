@@ -122,9 +122,9 @@ pub fn kind<'h>(
     let is_limit = match status {
         429 => true,
         403 => {
-            let left = header("x-ratelimit-remaining").and_then(|left| left.trim().parse().ok());
+            let left = header("x-ratelimit-remaining").unwrap_or_default().trim();
             let message = message.to_ascii_lowercase();
-            left == Some(0.0)
+            left.starts_with('0') && left.trim_matches(['0', '.']).is_empty()
                 || header("retry-after").is_some()
                 || message.contains("secondary rate")
                 || message.contains("abuse detection")

@@ -389,6 +389,13 @@ fn github_limits_with_a_403() {
         ((429, "retry-after: 0", "{}"), &[0; 3], Attempts),
         ((403, "retry-after: 1", "{}"), &[1_000; 3], Attempts),
         (
+            (403, "x-ratelimit-remaining: 0.0", "{}"),
+            &doubling,
+            Attempts,
+        ),
+        ((403, "x-ratelimit-remaining: -0", "{}"), &[], Permanent),
+        ((403, "x-ratelimit-remaining: 05", "{}"), &[], Permanent),
+        (
             (503, "retry-after: 1", ""),
             &[1_000, 2_000, 4_000],
             Attempts,

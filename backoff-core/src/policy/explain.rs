@@ -138,7 +138,8 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     if has_rate {
         f.write_str(
-            ", but after throttling only as long as the server asks; and then until its turn at the rate of its calls",
+            ", but after throttling, while other calls wait, only as long as the server asks; and then until its turn at \
+             the rate of its calls",
         )?;
     }
     Ok(())
@@ -244,8 +245,8 @@ mod tests {
             .jitter(Jitter::None)
             .on(Codes::NONE);
         let policy = policy.throttled_base(2 * SECOND).rate(&RATE);
-        let waits = "waits 1s, but after throttling only as long as the server asks; and then until its turn at the \
-             rate of its calls; retries failures of the connection; gives up after 3 attempts, or when the server \
+        let waits = "waits 1s, but after throttling, while other calls wait, only as long as the server asks; and then \
+             until its turn at the rate of its calls; retries failures of the connection; gives up after 3 attempts, or when the server \
              asks for more than 300s";
         assert_eq!(policy.max_attempts(3).to_string(), waits);
         let ends = ", or when the turn of a retry would come after the deadline";
