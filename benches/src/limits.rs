@@ -149,7 +149,7 @@ const WITH_RATE: &[Limit] = &[
     limit("other loops", "ours", "reported", 508.0), // 516 without
     limit("other loops", "ours", "layer, success", 899.0), // 852
     limit("other loops", "ours", "layer, a retry", 1_075.0), // 1,115
-    // At most 160 more than without a rate: each eighth success reads the clock and takes a lock.
+    // At most 160 more than without a rate: each sixteenth success reads the clock and takes a lock.
     limit("rules", "rate, off", "success, attribute", 197.0),
     limit("rules", "rate, off", "success, function form", 245.0),
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
