@@ -127,30 +127,10 @@ pub fn kind(code: &str) -> Option<FaultKind> {
 #[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
-    use crate::reply::posted;
-    use backoff_core::StopReason::{Attempts, MaybeApplied, Permanent, StoppedByServer};
+    use crate::reply::check_completion;
 
-    /// A row: the replies, the requests that `send` makes of a `POST`, and why it fails.
     #[tokio::test]
     async fn send_repeats_a_completion_and_the_preset_alone_does_not() {
-        let (ok, lost, busy) = ((200, ""), (0, ""), (503, ""));
-        for (replies, outcome) in [
-            ([busy, ok, ok], (2, None)),
-            ([lost, busy, ok], (3, None)),
-            ([busy, busy, busy], (3, Some(Attempts))),
-            ([(429, ""), ok, ok], (2, None)),
-            ([(400, ""), ok, ok], (1, Some(Permanent))),
-            (
-                [(503, "x-should-retry: false\r\n"), ok, ok],
-                (1, Some(StoppedByServer)),
-            ),
-        ] {
-            let sent = posted(send, replies).await;
-            assert_eq!(sent, outcome, "{replies:?}");
-        }
-        for first in [busy, lost] {
-            let sent = posted(|post| REQUEST.send(post), [first, ok]).await;
-            assert_eq!(sent, (1, Some(MaybeApplied)), "{first:?}");
-        }
+        check_completion(send, REQUEST, 503).await;
     }
 }

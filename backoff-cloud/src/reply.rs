@@ -170,6 +170,36 @@ pub(crate) async fn posted<const N: usize>(
     (made, sent.err().map(|failed| failed.reason))
 }
 
+/// Checks that `send` repeats a `POST` of a completion after this status, which means that the server is busy, and after
+/// a lost reply, and that the preset alone does not.
+#[cfg(feature = "http")]
+pub(crate) async fn check_completion(
+    send: fn(reqwest::RequestBuilder) -> crate::http::Sending,
+    preset: Policy,
+    busy: u16,
+) {
+    use crate::http::SendExt as _;
+    use StopReason::{Attempts, MaybeApplied, Permanent, StoppedByServer};
+    let stop = (busy, "x-should-retry: false\r\n");
+    let (ok, lost, busy) = ((200, ""), (0, ""), (busy, ""));
+    // A row: the replies, the requests that `send` makes of a `POST`, and why it fails.
+    for (replies, outcome) in [
+        ([busy, ok, ok], (2, None)),
+        ([lost, busy, ok], (3, None)),
+        ([busy, busy, busy], (3, Some(Attempts))),
+        ([(429, ""), ok, ok], (2, None)),
+        ([(400, ""), ok, ok], (1, Some(Permanent))),
+        ([stop, ok, ok], (1, Some(StoppedByServer))),
+    ] {
+        let sent = posted(send, replies).await;
+        assert_eq!(sent, outcome, "{replies:?}");
+    }
+    for first in [busy, lost] {
+        let sent = posted(|post| preset.send(post), [first, ok]).await;
+        assert_eq!(sent, (1, Some(MaybeApplied)), "{first:?}");
+    }
+}
+
 /// The features of other clients build reqwest with TLS, which then needs a provider.
 #[cfg(feature = "http")]
 pub(crate) fn provide_tls() {

@@ -126,6 +126,23 @@ impl Pushback {
     }
 }
 
+/// The times of the tests.
+#[cfg(test)]
+mod sent {
+    use super::{Duration, SystemTime};
+
+    /// Thu, 01 May 2025 22:01:18 GMT: when the replies of these tests are sent.
+    pub(super) const SENT: u64 = 1_746_136_878;
+
+    pub(super) fn at(seconds: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    pub(super) fn nanos(seconds: f64) -> Duration {
+        Duration::from_nanos((seconds * 1e9).round() as u64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -185,19 +185,8 @@ fn rate_limit(value: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[cfg(all(test, feature = "http-1"))]
 mod tests {
-    use super::*;
+    use super::{super::sent::*, *};
     use proptest::prelude::*;
-
-    /// Thu, 01 May 2025 22:01:18 GMT: when the replies of these tests are sent.
-    const SENT: u64 = 1_746_136_878;
-
-    fn at(seconds: u64) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
-    }
-
-    fn nanos(seconds: f64) -> Duration {
-        Duration::from_nanos((seconds * 1e9).round() as u64)
-    }
 
     fn map(lines: &str) -> http_1::HeaderMap {
         let mut map = http_1::HeaderMap::new();

@@ -107,19 +107,11 @@ pub(super) fn date(text: &str) -> Option<SystemTime> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::*, *};
+    use super::{
+        super::{sent::*, *},
+        *,
+    };
     use proptest::prelude::*;
-
-    /// Thu, 01 May 2025 22:01:18 GMT: when the replies of these tests are sent.
-    const SENT: u64 = 1_746_136_878;
-
-    fn at(seconds: u64) -> SystemTime {
-        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
-    }
-
-    fn nanos(seconds: f64) -> Duration {
-        Duration::from_nanos((seconds * 1e9).round() as u64)
-    }
 
     /// Rows: the texts, and the seconds that they mean.
     #[test]
