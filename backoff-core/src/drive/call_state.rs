@@ -194,6 +194,7 @@ impl CallState {
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {
         let now = clock.now();
+        // The time counts from now on.
         self.retry.elapsed_from_now_on(now);
         #[cfg(feature = "metrics")]
         self.metrics.begins(now);

@@ -1,6 +1,6 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
-use super::{Decision, Overrides, RetryState, Wait, WaitSource, flag, is_over};
+use super::{Decision, Overrides, RetryState, WaitSource, flag, is_over};
 use crate::{
     budget::Budget,
     delay::{Delay, draw::uniform},
@@ -172,13 +172,8 @@ impl RetryState {
     ) -> Option<StopReason> {
         let (elapsed, delay) = (self.elapsed_nanos(|| now), nanos(decision.wait()));
         let passes = |wait: u64| is_over(deadline, overrides, elapsed.saturating_add(wait));
-        let is_hinted = matches!(
-            decision,
-            Decision::Wait(Wait {
-                source: WaitSource::RetryAfter,
-                ..
-            })
-        );
+        let is_hinted =
+            matches!(decision, Decision::Wait(wait) if wait.source == WaitSource::RetryAfter);
         passes(delay).then(|| match is_hinted && passes(delay.min(hint)) {
             true => StopReason::RetryAfter,
             false => StopReason::Deadline,
