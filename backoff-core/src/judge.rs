@@ -120,6 +120,7 @@ impl Ruling {
     }
 
     /// Retried, because the value is not the awaited one yet.
+    #[cfg(feature = "tracing")]
     pub(crate) const fn is_pending(self) -> bool {
         matches!(self.ruled, Ruled::Retry(FaultKind::Pending))
     }

@@ -52,7 +52,7 @@
 //! | a closure | [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`] |
 //! | a read-modify-write | [`Policy::update`], which loses no update |
 //! | many changes of one resource in one process | `Policy::combine`: they become one read and one write |
-//! | until a value is as awaited | [`until`](drive::Retrying::until), also [several times in a row](drive::Retrying::consecutive) |
+//! | until a value is as awaited | [`until`](call::Retrying::until), also [several times in a row](call::Retrying::consecutive) |
 //! | a read of many pages, a watch | [`Policy::resuming`]: failures count from the last progress |
 //! | a shared connection | `Reconnect`, which opens it anew when the connection is at fault |
 //! | a `Service` of tower | `Policy::layer`, in the module `tower` |
@@ -63,21 +63,21 @@
 //! ```text
 //! operation ─ error ─▶ Fault ─ facts ─▶ Policy ─ verdict ─▶ RetryState
 //!     ▲                                                          │
-//!     └────── sleep, call again ◀─ driver ◀─ wait or stop ───────┘
+//!     └────── sleep, call again ◀─ a loop ◀─ wait or stop ───────┘
 //! ```
 //!
 //! An error states facts ([`Fault`](trait@Fault)). A [`Policy`], a constant, holds the rules and judges the
 //! facts. [`RetryState`] decides whether to wait or to stop. It has no I/O, no clock and no random source of
-//! its own, and nothing else decides. A driver sleeps and calls again.
+//! its own, and nothing else decides. A loop sleeps and calls again.
 //!
 //! # What holds
 //!
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The
-//!   deadline does not cut an attempt that is running; [`timeout`](drive::Retrying::timeout) does.
+//!   deadline does not cut an attempt that is running; [`timeout`](call::Retrying::timeout) does.
 //! - Nothing is allocated, except by a call that waits in the queue of a rate. A success reads the clock only
-//!   for a deadline, a report, an [`Attempt`], a rate or the feature `metrics`, and draws a random number only for the [id](Attempt::id) of an [`Attempt`].
-//! - Every form returns the operation's own `Result`. Only [`reported`](drive::Retrying::reported) returns an
+//!   for a deadline, a report, an [`Attempt`], a rate or a recorder of metrics, and draws a random number only for the [id](Attempt::id) of an [`Attempt`].
+//! - Every form returns the operation's own `Result`. Only [`reported`](call::Retrying::reported) returns an
 //!   error of its own, which also says what was tried.
 //!
 //! Whether another attempt fits is decided before the wait. If an async timer wakes late, the attempt begins
@@ -89,7 +89,7 @@
 //!
 //! | feature | brings | on by default |
 //! |---|---|---|
-//! | `std` | the blocking driver, the random source | yes |
+//! | `std` | blocking calls, the random source | yes |
 //! | `tokio` | tokio's clock and timer for async functions | yes |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
@@ -118,7 +118,7 @@
 //! | `azure-core-1` | [`Fault`](trait@Fault) for the errors of Azure's own clients (azure_core 1) | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
 //!
-//! Without any feature the crate is `no_std`; the drivers then take a runtime of your own, made of
+//! Without any feature the crate is `no_std`; calls then take a runtime of your own, made of
 //! [`Clock`], [`Sleep`] or [`BlockingSleep`], and [`Random`].
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -127,13 +127,14 @@
 mod policy;
 
 mod budget;
+pub mod call;
 pub mod delay;
-pub mod drive;
+mod event;
 mod facts;
 mod judge;
 #[cfg(feature = "std")]
 pub mod many;
-mod observe;
+mod opaque;
 #[cfg(feature = "rate")]
 mod rate;
 #[cfg(not(feature = "rate"))]
@@ -167,15 +168,19 @@ mod clients;
 pub mod __private;
 
 pub use budget::Budget;
+#[cfg(feature = "tower")]
+pub use call::tower;
+pub use call::{
+    settings::{until::NotYet, values::Conflict},
+    signal::Stopped,
+};
 #[cfg(feature = "std")]
 pub use clients::boxed::known_fault;
 pub use delay::jitter::Jitter;
-#[cfg(feature = "tower")]
-pub use drive::tower;
-pub use drive::{consecutive::NotYet, rules::Conflict, stopping::Stopped};
-// The module `drive` lists the types that the builders return. This page lists the names that users write.
+// The module `call` lists the types that the builders return. This page lists the names that users write.
 #[doc(hidden)]
-pub use drive::{Blocking, Resuming, Retrying};
+pub use call::{Blocking, Resuming, Retrying};
+pub use event::hook::{Event, Failure};
 #[cfg(feature = "hint")]
 pub use facts::hint;
 pub use facts::{
@@ -186,7 +191,6 @@ pub use facts::{
     not_opened::NotOpened,
 };
 pub use judge::Verdict;
-pub use observe::{Event, Failure};
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
 pub use policy::{Policy, log_level::LogLevel, schedule};

@@ -1,8 +1,8 @@
 //! A shared connection that is opened again after failures that require a new connection.
 
 use crate::{
+    call::cut_flag,
     delay::jitter::Jitter,
-    drive::cut_flag,
     facts::{
         fault::{Delivery, Fault},
         not_opened::{FromNotOpened, NotOpened},

@@ -35,10 +35,9 @@ pub enum StopReason {
     Rate,
     /// The highest number of callers already wait for the resource (`many::Combining::at_most`).
     Full,
-    /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on),
-    /// [`Blocking::stop_on`](crate::Blocking::stop_on), and others). In log events and metrics of
-    /// combined changes, this reason also means: all callers of a group left, because their deadlines
-    /// passed or the calls were dropped.
+    /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on) and others). In log events and
+    /// metrics of combined changes, this reason also means: all callers of a group left, because their
+    /// deadlines passed or the calls were dropped.
     Stopped,
     /// The request cannot be sent again, because its body could not be copied (feature `tower`).
     Unrepeatable,
@@ -66,7 +65,7 @@ impl StopReason {
     ///
     /// # #[cfg(feature = "std")] {
     /// let policy = Policy::exponential().max_attempts(1);
-    /// let sent = policy.blocking(|| Err::<(), _>(TimedOut::new(Duration::ZERO))).reported();
+    /// let sent = policy.blocking(|| Err::<(), _>(TimedOut::new(Duration::ZERO))).reported().call();
     /// let gave_up = sent.unwrap_err();
     /// assert!(!gave_up.reason.is_final()); // back into the queue
     /// assert!(StopReason::Permanent.is_final()); // never again
@@ -285,7 +284,7 @@ impl fmt::Display for UpdateReport {
 ///
 /// # #[cfg(feature = "std")] {
 /// let cut = || Err::<(), _>(TimedOut::new(Duration::from_secs(1)));
-/// let gave_up = Policy::exponential().max_attempts(1).blocking(cut).reported().unwrap_err();
+/// let gave_up = Policy::exponential().max_attempts(1).blocking(cut).reported().call().unwrap_err();
 /// assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::Attempts, 1));
 /// assert!(gave_up.to_string().starts_with("gave up after 1 attempt in "));
 /// assert_eq!(gave_up.into_error(), TimedOut::new(Duration::from_secs(1)));
@@ -349,6 +348,7 @@ impl<E, R> RetryError<E, R> {
     ///     .when_any(|_: &&str| Verdict::from(true).after(half_an_hour))
     ///     .blocking(|| Err::<(), _>("too many mails"))
     ///     .reported()
+    ///     .call()
     ///     .unwrap_err();
     /// assert_eq!(gave_up.reason, StopReason::RetryAfter);
     /// assert_eq!(gave_up.last_retry_after(), half_an_hour);

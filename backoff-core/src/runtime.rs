@@ -39,8 +39,8 @@ pub trait BlockingSleep {
     fn sleep_blocking(&self, wait: Duration);
 
     /// Returns once `wait` has passed or `stop` is stopped. The result says whether `stop` is stopped.
-    /// A call with [`stop_on`](crate::Blocking::stop_on) waits with this method. A call in the queue of a rate looks
-    /// for the signal every 50 ms.
+    /// A blocking call with [`stop_on`](crate::Retrying::stop_on) waits by this method. A call in the queue of
+    /// a rate looks for the signal every 50 ms.
     ///
     /// By default, this method checks `stop` before and after [`sleep_blocking`](Self::sleep_blocking),
     /// which is right for virtual time. A timer that takes real time must wait with [`Stop::wait`]
@@ -220,7 +220,7 @@ mod with_std {
         time::Instant,
     };
 
-    /// The clock and the timer of the standard library: the runtime of the blocking driver.
+    /// The clock and the timer of the standard library: the runtime of blocking calls.
     ///
     /// Random numbers come from a small generator of the thread (`rand`'s `SmallRng`). The standard
     /// library's `RandomState` seeds the generator from the operating system's randomness, with a
@@ -329,7 +329,7 @@ mod with_tokio {
     };
     use pin_project_lite::pin_project;
 
-    /// Tokio's clock and timer: the runtime of the async driver. Paused time works.
+    /// Tokio's clock and timer: the runtime of async calls. Paused time works.
     ///
     /// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer, and is over
     /// at once.
@@ -436,31 +436,31 @@ impl Sleep for NoRuntime {
     }
 }
 
-/// The runtime of the async driver if the caller names none.
+/// The runtime of async calls if the caller names none.
 #[cfg(feature = "tokio")]
 pub type AsyncRuntime = Tokio;
-/// The runtime of the async driver if the caller names none.
+/// The runtime of async calls if the caller names none.
 #[cfg(not(feature = "tokio"))]
 pub type AsyncRuntime = NoRuntime;
 
-/// The runtime of the async driver if the caller names none.
+/// The runtime of async calls if the caller names none.
 #[cfg(feature = "tokio")]
 pub const ASYNC: AsyncRuntime = Tokio;
-/// The runtime of the async driver if the caller names none.
+/// The runtime of async calls if the caller names none.
 #[cfg(not(feature = "tokio"))]
 pub const ASYNC: AsyncRuntime = NoRuntime;
 
-/// The runtime of the blocking driver if the caller names none.
+/// The runtime of blocking calls if the caller names none.
 #[cfg(feature = "std")]
 pub type BlockingRuntime = Std;
-/// The runtime of the blocking driver if the caller names none.
+/// The runtime of blocking calls if the caller names none.
 #[cfg(not(feature = "std"))]
 pub type BlockingRuntime = NoRuntime;
 
-/// The runtime of the blocking driver if the caller names none.
+/// The runtime of blocking calls if the caller names none.
 #[cfg(feature = "std")]
 pub const BLOCKING: BlockingRuntime = Std;
-/// The runtime of the blocking driver if the caller names none.
+/// The runtime of blocking calls if the caller names none.
 #[cfg(not(feature = "std"))]
 pub const BLOCKING: BlockingRuntime = NoRuntime;
 

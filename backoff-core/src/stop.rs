@@ -8,7 +8,7 @@ use std::{
 
 /// Ends the waits of blocking calls from another thread. All clones share one signal.
 ///
-/// Give a `Stop` to a call with [`Blocking::stop_on`](crate::Blocking::stop_on). [`stop`](Self::stop)
+/// Give a `Stop` to a call with [`Retrying::stop_on`](crate::Retrying::stop_on). [`stop`](Self::stop)
 /// wakes the thread of the call, and the call ends. A stop is final.
 ///
 /// ```
@@ -20,7 +20,7 @@ use std::{
 ///
 /// let stop = Stop::new();
 /// let of_call = stop.clone();
-/// let call = thread::spawn(move || POLICY.blocking(busy).stop_on(&of_call).reported());
+/// let call = thread::spawn(move || POLICY.blocking(busy).stop_on(&of_call).reported().call());
 /// stop.stop();
 /// let ended = call.join().unwrap().unwrap_err();
 /// assert_eq!((ended.reason, ended.report.attempts), (StopReason::Stopped, 1));

@@ -13,7 +13,7 @@
 //! dashboards if it gives names:
 //!
 //! - `.operation("invoices.get")`, a method of async and blocking calls
-//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming::operation),
+//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming),
 //!   of [`Combining`](crate::many::Combining::operation) and of tower's layer. A request of `send` has it
 //!   after `.json()`, `.text()`, `.bytes()` or `.reply()`.
 //! - The key `operation = "invoices.get"` of `#[retry]` and `retry_block!`.
@@ -135,7 +135,9 @@
 //! | `retry.stop_reason` | of a call that failed, a [`StopReason::name`] |
 //! | `error.type` | of an attempt or a call that failed: `timeout` if a timer cut it, else the gRPC code (`UNAVAILABLE`), else the HTTP status (`503`; a number outside 100 to 599 is `_OTHER`), else `not_sent` or `maybe_sent`, else the kind (`throttled`), else `_OTHER`; never an error's text |
 //!
-//! With this feature, each call reads the clock before its first attempt and after each attempt. In an
+//! With this feature and a recorder, each call reads the clock before its first attempt and after each attempt.
+//! A call that begins before a recorder is installed is not recorded. Without a recorder, a call reads no clock for its
+//! metrics, and allocates nothing. In an
 //! annotated function, and for combined changes, a wait without a rate ends as planned: an attempt begins then, and
 //! a timer that wakes late makes it longer. A
 //! call that is dropped records nothing more, except for the
@@ -315,7 +317,7 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! [`Event`]: crate::Event
 //! [async]: crate::Retrying#method.attempt_spans
-//! [blocking]: crate::Blocking#method.attempt_spans
+//! [blocking]: crate::Retrying#method.attempt_spans
 //! [`Policy::log_waits`]: crate::Policy::log_waits
 //! [`Policy::name`]: crate::Policy::name
 //! [`StopReason::name`]: crate::StopReason::name

@@ -14,14 +14,14 @@
 //! // No wait lasts.
 //! {
 //!     let _instant = testing::instant();
-//!     let report = POLICY.blocking(busy).reported().unwrap_err().report;
+//!     let report = POLICY.blocking(busy).reported().call().unwrap_err().report;
 //!     assert_eq!(report.attempts, 3);
 //!     assert!(report.slept < Duration::from_secs(1));
 //! }
 //!
 //! // No retry is made.
 //! let _off = testing::off();
-//! assert_eq!(POLICY.blocking(busy).reported().unwrap_err().report.attempts, 1);
+//! assert_eq!(POLICY.blocking(busy).reported().call().unwrap_err().report.attempts, 1);
 //! ```
 //!
 //! In tokio's tests with `start_paused = true`, waits take no real time anyway, and the deadline counts
@@ -91,7 +91,7 @@ impl Drop for Guard {
 /// const POLICY: Policy = Policy::exponential().jitter(Jitter::None).deadline(Duration::from_secs(30));
 /// let _instant = testing::instant();
 /// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
-/// let given_up = POLICY.blocking(busy).reported().unwrap_err();
+/// let given_up = POLICY.blocking(busy).reported().call().unwrap_err();
 /// assert_eq!((given_up.reason, given_up.report.attempts), (StopReason::Deadline, 5));
 /// ```
 pub fn instant() -> Guard {

@@ -65,7 +65,7 @@ impl List {
         &mut self,
         client: &reqwest::Client,
         service: SocketAddr,
-        resuming: &mut Resuming<'_>,
+        resuming: &mut Resuming<'_, ApiError>,
     ) -> Result<(), ApiError> {
         while self.next.is_some() {
             self.read_page(client, service).await?;

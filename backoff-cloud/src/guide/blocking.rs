@@ -31,9 +31,10 @@
 //!
 //! # Instead of `attempt_timeout` and `timeout`
 //!
-//! Nothing can interrupt a blocking call from outside. So blocking calls have no `attempt_timeout` and no
-//! `timeout`. The `deadline` lets a running attempt finish. Let the client end the attempt, as above:
-//! [`Attempt::remaining`](crate::Attempt::remaining) is the time until the deadline.
+//! Nothing can interrupt a blocking call from outside. So `attempt_timeout` and `timeout` do not compile on
+//! blocking calls, and the message says what to write. The `deadline` lets a running attempt finish. Let the
+//! client end the attempt, as above: [`Attempt::remaining`](crate::Attempt::remaining) is the time until the
+//! deadline.
 //!
 //! | the attempt | its limit |
 //! |---|---|

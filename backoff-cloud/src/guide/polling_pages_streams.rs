@@ -116,7 +116,7 @@
 //! struct List { rows: Vec<u64>, next: Option<u64> }
 //!
 //! impl List {
-//!     async fn read_on(&mut self, client: &Client, resuming: &mut Resuming<'_>) -> Result<(), TimedOut> {
+//!     async fn read_on(&mut self, client: &Client, resuming: &mut Resuming<'_, TimedOut>) -> Result<(), TimedOut> {
 //!         while let Some(number) = self.next {
 //!             let page = client.page(number).await?;
 //!             self.rows.extend(page.rows);

@@ -118,7 +118,7 @@
 //! |---|---|
 //! | writes, and is over within the time that the shutdown allows | `stop_on` |
 //! | reads, or waits for an answer for a long time | `cut_on` |
-//! | blocks its thread | [`Stop`](crate::Stop), by [`Blocking::stop_on`](crate::Blocking::stop_on) |
+//! | blocks its thread | [`Stop`](crate::Stop), by [`.stop_on(&stop)`](crate::Retrying::stop_on) |
 //!
 //! The signal is often a `CancellationToken` of the crate `tokio-util` (`cargo add tokio-util`):
 //!
@@ -182,7 +182,7 @@
 //! let worker = thread::spawn({
 //!     let stop = stop.clone();
 //!     let down = || Err::<(), _>(TimedOut::new(Duration::ZERO));
-//!     move || POLICY.blocking(down).stop_on(&stop).reported()
+//!     move || POLICY.blocking(down).stop_on(&stop).reported().call()
 //! });
 //! stop.stop();
 //! assert_eq!(worker.join().unwrap().unwrap_err().reason, StopReason::Stopped);

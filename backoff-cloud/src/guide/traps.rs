@@ -74,8 +74,8 @@
 //! | `stop_on = future` in `#[retry]` and `retry_block!` | is ended | is finished | the attempt is made |
 //! | `cut_on = future` there | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
 //! | `stop_on(..)` and `cut_on(..)` of a layer of tower | is ended | is finished, or cut | as above |
-//! | [`stop_on(&stop)`](crate::Blocking::stop_on) of a blocking call | is ended | is finished | the attempt is made |
-//! | [`stop_on(..)`](crate::Resuming::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |
+//! | [`stop_on(&stop)`](crate::Retrying::stop_on) of a blocking call | is ended | is finished | the attempt is made |
+//! | [`stop_on(..)`](crate::Retrying::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |
 //! | [`stop_on(future)`](crate::many::Updating::stop_on) of a combined change | is ended | a write of the change is finished; a read is abandoned | no attempt is made |
 //! | dropping the future | is ended | is dropped | no attempt is made |
 //!

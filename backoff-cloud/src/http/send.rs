@@ -10,8 +10,11 @@ use super::{
 };
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying, without_conflicts},
-    Clock, Policy, Random, Report, Retrying, Verdict,
-    drive::{ByCodes, CallInfo, Failed, Judge, Measures, Operation, Run, Settings, When},
+    Policy, Report, Retrying, Verdict,
+    call::{
+        By, ByCodes, CallInfo, Failed, Failing, Heard, Judge, Measures, Memory, Operation, Run,
+        When,
+    },
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
@@ -235,7 +238,7 @@ pub struct Sending<J = ByCodes> {
 /// let page = tokio::spawn(page(&client, "http://127.0.0.1:8080/")).await.unwrap()?;
 /// # Ok(()) }
 /// ```
-pub type Sent<T, J = ByCodes> = Retrying<Policy, Requests<T>, Settings<J>>;
+pub type Sent<T, J = ByCodes> = Retrying<Policy, Requests<T>, By<J>>;
 
 /// The requests of a [`Sent`], one for each attempt.
 pub struct Requests<T> {
@@ -262,19 +265,7 @@ impl<T> fmt::Debug for Requests<T> {
     }
 }
 
-impl<T: 'static> Operation for Requests<T> {
-    type Value = T;
-    type Error = ApiError;
-    type Running = outgoing::Sent<T>;
-    type Report = Report;
-    // A request takes so long that a reading of the clock does not matter, and logs name the time.
-    const TIMED: bool = true;
-    const WANTS_INFO: bool = true;
-
-    fn info(&mut self) -> Option<&mut CallInfo> {
-        self.info.as_mut()
-    }
-
+impl<T: 'static> Memory<ApiError> for Requests<T> {
     fn name(&self) -> &'static str {
         self.method
     }
@@ -283,11 +274,28 @@ impl<T: 'static> Operation for Requests<T> {
         self.copies.host().or(self.host.as_deref())
     }
 
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn failed(&mut self, failing: &Failing<'_, ApiError>) -> Heard<'_> {
+        failing.remembered_by(&mut self.info)
+    }
+}
+
+impl<T: 'static> Operation for Requests<T> {
+    type Value = T;
+    type Error = ApiError;
+    type Running = outgoing::Sent<T>;
+    type Report = Report;
+    // A request takes so long that a reading of the clock does not matter, and logs name the time.
+    const TIMED: bool = true;
+
     fn report(&self, measures: Measures) -> Report {
         measures.into()
     }
 
-    fn begin<R: Clock + Random>(&mut self, run: &Run<'_, R>) -> outgoing::Sent<T> {
+    fn begin(&mut self, run: &Run<'_>) -> outgoing::Sent<T> {
         let mut request = match self.copies.next() {
             Ok(request) => request,
             Err(error) => return Box::pin(async { Err(error) }),
@@ -327,10 +335,10 @@ impl<T: 'static> Operation for Requests<T> {
         })
     }
 
-    fn poll<R: Clock>(
+    fn poll(
         &mut self,
         running: Pin<&mut outgoing::Sent<T>>,
-        _run: &Run<'_, R>,
+        _run: &Run<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<T, Failed<ApiError>>> {
         running.poll(cx).map_err(|error| {
@@ -462,7 +470,10 @@ impl<J> Sending<J> {
     /// memorystore::REQUEST.send(client.delete(url)).json::<()>().await?;
     /// # Ok(()) }
     /// ```
-    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
+    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J>
+    where
+        J: Judge<ApiError>,
+    {
         self.read(|reply| reply.json())
     }
 
@@ -475,12 +486,18 @@ impl<J> Sending<J> {
     /// let object: Vec<u8> = storage::REQUEST.send(client.get(url)).bytes().await?;
     /// # Ok(()) }
     /// ```
-    pub fn bytes(self) -> Sent<Vec<u8>, J> {
+    pub fn bytes(self) -> Sent<Vec<u8>, J>
+    where
+        J: Judge<ApiError>,
+    {
         self.read(|reply| Ok(reply.into_body()))
     }
 
     /// The reply's body as a text: see [`Reply::text`].
-    pub fn text(self) -> Sent<String, J> {
+    pub fn text(self) -> Sent<String, J>
+    where
+        J: Judge<ApiError>,
+    {
         self.read(|reply| Ok(reply.text()))
     }
 
@@ -496,11 +513,17 @@ impl<J> Sending<J> {
     /// println!("{} after {} attempts", reply.status(), report.attempts);
     /// # Ok(()) }
     /// ```
-    pub fn reply(self) -> Sent<Reply, J> {
+    pub fn reply(self) -> Sent<Reply, J>
+    where
+        J: Judge<ApiError>,
+    {
         self.read(Ok)
     }
 
-    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J> {
+    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J>
+    where
+        J: Judge<ApiError>,
+    {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::ByKey,
             rule => rule,

@@ -7,7 +7,7 @@ use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
 use super::store::{Error, Failure, PolicyStore};
 use backoff_core::{
     Policy, UpdateReport, Updated, Verdict,
-    drive::{ByCodes, Judge, Judged, When},
+    call::{ByCodes, Judge, Judged, When},
 };
 use std::{
     future::{Future, IntoFuture},
@@ -182,13 +182,9 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     }
 }
 
-type Changed<S> = Result<
-    (
-        Updated<<S as PolicyStore>::Policy, <S as PolicyStore>::Policy>,
-        UpdateReport,
-    ),
-    Error<<S as PolicyStore>::Error>,
->;
+type Written<S> = Updated<<S as PolicyStore>::Policy, <S as PolicyStore>::Policy>;
+
+type Changed<S> = Result<(Written<S>, UpdateReport), Error<<S as PolicyStore>::Error>>;
 
 /// A [`Change`] that also returns a report. Made by [`Change::reported`].
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! Values that are not yet the awaited one.
 
-use super::outcome::Outcome;
-use crate::drive::context::Context;
+use super::{context::Context, outcome::Outcome};
 use crate::{
-    drive::consecutive::{self, ConsecutiveCount, NotYet},
+    call::settings::until::{self, ConsecutiveCount, NotYet},
     facts::fault::Fault,
     judge::Stage,
 };
@@ -58,17 +57,7 @@ pub fn awaited_in_a_row<T, E: FromNotYet>(
 #[inline]
 #[must_use]
 pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
-    consecutive::is_retried(context.policy, value)
-}
-
-/// The same context, with the rules for the next wait.
-#[inline]
-#[must_use]
-pub fn of_count<'a>(context: &Context<'a>, row: &ConsecutiveCount) -> Context<'a> {
-    Context {
-        overrides: row.overrides(context.overrides),
-        ..*context
-    }
+    until::is_retried(context.policy, value)
 }
 
 /// Gives the function of `until` its type, if another key is wrong and nothing is called.

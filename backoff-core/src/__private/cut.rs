@@ -1,11 +1,11 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
+use super::context::Context;
 use crate::{
-    drive::{call_state::CallState, context::Context, cut_flag, limit::Timer, operation::Run},
+    call::{call_state::CallState, cut_flag, timer::Limit},
     facts::fault::TimedOut,
     judge::Stage,
-    runtime::{Clock, Sleep},
-    state::Overrides,
+    runtime::{Clock, Sleep, timer_of},
 };
 use core::{
     future::Future,
@@ -25,7 +25,7 @@ pin_project! {
         #[pin]
         attempt: Option<A>,
         #[pin]
-        timer: Timer<S>,
+        timer: Limit<S>,
     }
 }
 
@@ -39,7 +39,7 @@ where
     Cut {
         make,
         attempt: Some(attempt),
-        timer: Timer::new(limit),
+        timer: Limit::new(limit),
     }
 }
 
@@ -75,18 +75,14 @@ pub fn timer<C: Clock + Sleep>(
     state: &CallState,
     limit: Duration,
 ) -> (Duration, Option<C::Sleep>) {
-    let run = Run {
-        context,
-        state,
-        runtime,
-    };
-    run.timer(limit)
+    let remaining = state.remaining(&context.rules(), runtime);
+    timer_of(runtime, limit.min(remaining))
 }
 
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
 pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, state: &CallState) -> bool {
-    state.is_late(context, runtime)
+    state.is_late(&context.rules(), runtime)
 }
 
 /// The error that is returned then.
@@ -105,13 +101,6 @@ pub fn settle<T, E: FromTimedOut>(
         Ok(outcome) => (outcome, Stage::Whole),
         Err(late) => (Err(E::from_timed_out(late)), unless_done),
     }
-}
-
-/// The meaning of the keys `attempt_timeout` and `timeout` for a call.
-#[inline]
-#[must_use]
-pub const fn cut_at(timeout: Option<Duration>) -> Option<Overrides<'static>> {
-    Some(Overrides::cut(timeout, None))
 }
 
 /// The error of a function whose attempts are cut.

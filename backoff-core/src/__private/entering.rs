@@ -1,15 +1,9 @@
 //! The turn of an attempt at the rate of its call.
 
-use super::outcome::Outcome;
+use super::{context::Context, outcome::Outcome, step::ended};
 use crate::{
-    drive::{
-        call_state::{CallEnd, CallState},
-        context::Context,
-        handler::Handler,
-        write_outcome::WriteOutcome,
-    },
+    call::{call_state::CallState, parts::End, setting::Setting},
     facts::fault::{Fault, TimedOut},
-    observe::Failure,
     rate::{Left, Queued},
     runtime::{BlockingSleep, Clock, Sleep},
 };
@@ -101,7 +95,7 @@ pub fn turn<C: Sleep>(entering: Option<Entering<'_, C>>) -> Wait<'_, C> {
 /// Whether the call has a rate.
 #[inline]
 pub fn has_rate(context: &Context<'_>) -> bool {
-    context.rate().is_some()
+    context.policy.shared_rate().is_some()
 }
 
 /// Before an attempt. Returns the future of its turn, if the call has to wait.
@@ -112,8 +106,10 @@ pub fn enters<'a, C: Clock + Sleep>(
     state: &'a mut CallState,
     max_wait: Option<Duration>,
 ) -> Option<Entering<'a, C>> {
-    let rate = context.rate()?;
-    let queued = state.enters(rate, max_wait, *context, runtime)?;
+    let rate = context.policy.shared_rate()?;
+    let mut rules = context.rules();
+    rules.max_wait = max_wait;
+    let queued = state.enters(rate, &rules, runtime)?;
     Some(Entering {
         runtime,
         state,
@@ -185,17 +181,14 @@ pub fn left<C, R, H>(
     settings: &mut H,
 ) where
     R: Outcome,
-    H: Handler<R::Error>,
+    H: Setting<(), R::Error>,
     C: Clock,
 {
-    let error = outcome.error();
-    let fault = error.map_or(value, |error| settings.fault(error));
-    let (failure, known) = (Failure::new(error, fault), WriteOutcome::Known);
     let end = match left {
-        Left::Over(_) => CallEnd::too_long(failure, known),
-        Left::Stopped => CallEnd::stopped(failure, known),
+        Left::Over(_) => End::Queued,
+        Left::Stopped => End::Stopped,
     };
-    state.ended(context, settings, runtime, end);
+    ended(context, runtime, state, outcome, value, settings, end);
 }
 
 /// Before an attempt of a sync function. The first attempt waits here for its turn, and a retry in
@@ -207,11 +200,13 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     state: &mut CallState,
     max_wait: Option<Duration>,
 ) -> Option<TimedOut> {
-    let rate = context.rate()?;
+    let rate = context.policy.shared_rate()?;
     if state.failures() > 0 {
         return None;
     }
-    match state.enters_blocking(rate, max_wait, &|| false, context, runtime) {
+    let mut rules = context.rules();
+    rules.max_wait = max_wait;
+    match state.enters_blocking(rate, &rules, &|| false, runtime) {
         Err(Left::Over(late)) => Some(late),
         _ => None,
     }

@@ -1,13 +1,13 @@
 //! The judges of the errors of an annotated function.
 
 use crate::{
-    drive::{
-        judges::{ByCodes, Judge},
-        settings::Settings,
+    call::settings::{
+        judges::{By, ByCodes, Judge},
+        others::Notify,
     },
+    event::hook::Event,
     facts::fault::Fault,
     judge::{Ruling, Stage, Verdict},
-    observe::Event,
     policy::Policy,
 };
 
@@ -16,13 +16,13 @@ use core::marker::PhantomData;
 use super::{outcome::Outcome, outcomes::Find};
 
 /// The policy's codes judge the error, which is a fault.
-pub const BY_CODES: Settings = Settings::of(ByCodes);
+pub const BY_CODES: By<ByCodes> = By(ByCodes);
 
 /// The policy's codes judge a fault that `find` finds, if the fault has facts. Any other error is
 /// retried.
 #[inline]
-pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Every<Find<R::Error>>> {
-    Settings::of(Every(find))
+pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<Every<Find<R::Error>>> {
+    By(Every(find))
 }
 
 /// The type of the error.
@@ -39,13 +39,13 @@ pub fn when<E, F, V>(
     _error: PhantomData<E>,
     judge: F,
     find: impl FnOnce() -> Find<E>,
-) -> Settings<V::As<When<F, Find<E>>>>
+) -> By<V::As<When<F, Find<E>>>>
 where
     F: Fn(&E) -> V,
     V: Judgement,
 {
     let find = find();
-    Settings::of(V::typed(When { judge, find }))
+    By(V::typed(When { judge, find }))
 }
 
 /// The return type of a function that judges an error.
@@ -81,33 +81,29 @@ impl Judgement for Verdict {
 
 /// The user's patterns judge; if no pattern matches, the policy's codes judge.
 #[inline]
-pub fn or<R, F>(_outcome: &R, matches: F) -> Settings<Or<F>>
+pub fn or<R, F>(_outcome: &R, matches: F) -> By<Or<F>>
 where
     R: Outcome,
     R::Error: Fault,
     F: Fn(&R::Error) -> bool,
 {
-    Settings::of(Or(matches))
+    By(Or(matches))
 }
 
 /// The policy's codes judge the fault that `find` finds. An error without one is not retried.
 #[inline]
-pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> Settings<Found<Find<R::Error>>> {
-    Settings::of(Found(find))
+pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<Found<Find<R::Error>>> {
+    By(Found(find))
 }
 
 /// The same settings, and the user's hook.
 #[inline]
-pub fn notified<R, J, D, X, L, C, M, N>(
-    _outcome: &R,
-    settings: Settings<J, (), D, X, L, C, M>,
-    hook: N,
-) -> Settings<J, N, D, X, L, C, M>
+pub fn notified<R, S, N>(_outcome: &R, settings: S, hook: N) -> (S, Notify<N>)
 where
     R: Outcome,
     N: FnMut(&Event<'_, R::Error>),
 {
-    settings.hook(|()| hook)
+    (settings, Notify(hook))
 }
 
 /// Made by [`every`].
@@ -149,7 +145,8 @@ where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        policy.said(stage, (self.judge)(error).into(), (self.find)(error))
+        let verdict = (self.judge)(error).into();
+        policy.said(stage, verdict, (self.find)(error))
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
@@ -163,10 +160,9 @@ where
     F: Fn(&E) -> bool,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        if (self.0)(error) {
-            policy.said(stage, true.into(), Some(error))
-        } else {
-            policy.rule(stage, error)
+        match (self.0)(error) {
+            true => policy.said(stage, true.into(), Some(error)),
+            false => policy.rule(stage, error),
         }
     }
 
@@ -180,10 +176,8 @@ where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        match (self.0)(error) {
-            Some(fault) => policy.rule(stage, fault),
-            None => Ruling::NOTHING_KNOWN,
-        }
+        let ruled = |fault| policy.rule(stage, fault);
+        (self.0)(error).map_or(Ruling::NOTHING_KNOWN, ruled)
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {

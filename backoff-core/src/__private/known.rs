@@ -2,21 +2,21 @@
 //! call in an annotated function takes compile time.
 
 use super::{
+    context::{Context, Unfunded, start},
     outcome::Outcome,
-    step::{start, step},
+    step::step,
 };
 use crate::{
-    budget::Budget,
-    drive::{
-        context::Context,
-        handler::Handler,
-        plan::{Guard, Pays, Unfunded},
+    call::{
+        plan::{Guard, Whose},
+        setting::Setting,
     },
     facts::fault::Fault,
     judge::Stage,
+    policy::Policy,
     runtime::{Clock, Random},
 };
-use core::time::Duration;
+use core::{ops::Deref, time::Duration};
 
 /// A context that is a constant, named by a closure: the closure takes no room in the future, and if
 /// the constant names no budget, the compiler removes the refund.
@@ -30,20 +30,12 @@ impl<F: Fn() -> &'static Context<'static>> Known<F> {
     }
 }
 
-impl<F: Fn() -> &'static Context<'static>> Pays for Known<F> {
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self.context().policy.budget
-    }
+impl<F: Fn() -> &'static Context<'static>> Deref for Known<F> {
+    type Target = Policy;
 
     #[inline]
-    fn rate(&self) -> Option<&crate::rate::Rate> {
-        self.context().policy.shared_rate()
-    }
-
-    #[inline]
-    fn may_pay(&self) -> bool {
-        self.budget().is_some() || self.context().policy.shared_rate().is_some()
+    fn deref(&self) -> &Policy {
+        self.context().policy
     }
 }
 
@@ -69,7 +61,7 @@ where
 
 #[inline]
 #[cfg_attr(debug_assertions, track_caller)]
-fn begun<P: Pays, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
+fn begun<P: Whose, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
     let mut guard = Guard::new(plan);
     start(context, runtime, &mut guard.state, timed);
     guard
@@ -97,7 +89,7 @@ pub fn step_known<F, C, R, H>(
 where
     F: Fn() -> &'static Context<'static>,
     R: Outcome,
-    H: Handler<R::Error>,
+    H: Setting<(), R::Error>,
     C: Clock + Random,
 {
     let context = guard.plan.context();

@@ -2,12 +2,7 @@
 //! without notice.
 
 pub use crate::{
-    drive::{
-        call_state::CallState,
-        context::{Called, Context},
-        foreign::ForeignCall,
-        plan::{Borrowed, Guard, Pays},
-    },
+    call::{call_state::CallState, foreign::ForeignCall, plan::Guard},
     facts::{
         aws::{aws_code, aws_kind, kind_in},
         codes::{IsCodes, NoCodes},
@@ -30,6 +25,7 @@ pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(feature = "std")]
 pub use crate::{clients::boxed::know, facts::google::Reasons};
 pub use awaited::*;
+pub use context::*;
 pub use cut::*;
 pub use entering::*;
 pub use facts::*;
@@ -48,6 +44,7 @@ pub use stop::*;
 pub use timer::*;
 
 mod awaited;
+mod context;
 mod cut;
 mod entering;
 mod facts;

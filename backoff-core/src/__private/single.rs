@@ -1,10 +1,15 @@
 //! A policy for one request that is sent again as it is.
 
 use crate::{
+    call::{
+        entry::AWAITED,
+        operation::Operation,
+        retrying::Retrying,
+        settings::judges::{By, Judge},
+    },
     codes,
-    drive::{future::Retrying, operation::Operation, settings::Settings},
     policy::Policy,
-    runtime::ASYNC,
+    runtime::{ASYNC, AsyncRuntime, Sleep},
 };
 
 /// The policy without conflicts, if it retries them, and without conflicts in its codes. A policy that
@@ -36,12 +41,13 @@ pub fn may_send_twice(
 }
 
 /// An async call of an operation of another crate, with a policy and a judge of its own.
-pub fn retrying<O: Operation, J>(
-    policy: Policy,
-    judge: J,
-    operation: O,
-) -> Retrying<Policy, O, Settings<J>> {
-    Retrying::new(policy, operation, Settings::of(judge), ASYNC)
+pub fn retrying<O, J>(policy: Policy, judge: J, operation: O) -> Retrying<Policy, O, By<J>>
+where
+    O: Operation,
+    J: Judge<O::Error>,
+    AsyncRuntime: Sleep,
+{
+    Retrying::new(policy, operation, By(judge), ASYNC, AWAITED)
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! The code of the key `attempt_spans`.
 
-use crate::drive::call_state::CallState;
-use crate::drive::context::Context;
+use super::context::Context;
+use crate::call::call_state::CallState;
 #[cfg(feature = "tracing")]
-use crate::drive::settings::Settings;
-#[cfg(feature = "tracing")]
-use crate::drive::{around::Around as _, spans::Spans};
+use crate::call::settings::spans::Spans;
 #[cfg(feature = "tracing")]
 use core::{future::Future, pin::Pin, task, task::Poll};
 #[cfg(feature = "tracing")]
@@ -122,7 +120,7 @@ pub fn in_span<'s, A>(
 ) -> InSpan<'s, A> {
     let phase = Phase::New {
         span,
-        operation: context.operation(),
+        operation: context.spoken(),
         failures: state.failures(),
         attempt: Some(attempt),
     };
@@ -132,18 +130,15 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
-    span.spans.begins(context, state.failures());
+    span.spans.begin(context.spoken(), state.failures());
     span.spans.span().entered()
 }
 
 /// The same settings; they record in the span how the attempt ended.
 #[cfg(feature = "tracing")]
 #[inline]
-pub fn spanned<J, N, D, X, L, M>(
-    span: &mut AttemptSpan,
-    settings: Settings<J, N, D, X, L, (), M>,
-) -> Settings<J, N, D, X, L, &mut Spans, M> {
-    settings.around(|()| &mut span.spans)
+pub fn spanned<S>(span: &mut AttemptSpan, settings: S) -> (S, &mut Spans) {
+    (settings, &mut span.spans)
 }
 
 /// Does nothing: [`attempt_span`] reports that the feature `tracing` is off.

@@ -1,36 +1,33 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
-use super::outcome::Outcome;
-use crate::drive::context::Context;
+use super::{
+    context::{Context, with_parts},
+    outcome::Outcome,
+};
 use crate::{
-    drive::{
+    call::{
+        call::rarely,
         call_info::CallInfo,
-        call_state::{CallEnd, CallState, rarely},
-        handler::Handler,
-        plan::{Guard, Pays},
-        settings::Settings,
+        call_state::CallState,
+        parts::End,
+        plan::{Guard, Whose},
+        setting::Setting,
+        settings::until::ConsecutiveCount,
         write_outcome::WriteOutcome,
     },
     facts::fault::Fault,
     judge::{Stage, is_success},
-    observe::Failure,
-    rate::Reply,
     runtime::{BlockingSleep, Clock, Random, Sleep},
-    state::{Attempt, Decision},
+    state::Attempt,
 };
 use core::time::Duration;
 
-/// The state before the first attempt. `timed` says that the function asks for the elapsed time.
+/// The attempt after the wait begins, or the call asks its rate first.
 #[inline]
-#[cfg_attr(debug_assertions, track_caller)]
-pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState, timed: bool) {
-    state.start(context, runtime, timed);
-}
-
-/// The attempt after the wait begins.
-#[inline]
-pub fn begins<P: Pays>(guard: &mut Guard<P>) {
-    guard.begins();
+pub fn begins<P: Whose>(guard: &mut Guard<P>) {
+    if guard.plan.budget().is_some() && guard.plan.rate().is_none() {
+        guard.state.retry.begins();
+    }
 }
 
 /// The attempt that is about to begin.
@@ -41,7 +38,7 @@ pub fn attempt<C: Clock>(
     state: &CallState,
     info: &CallInfo,
 ) -> Attempt {
-    state.attempt(context, runtime, info)
+    state.attempt(&context.rules(), runtime, info)
 }
 
 /// The values that the call remembers for its attempts.
@@ -52,11 +49,14 @@ pub fn call_info<R: Random>(runtime: &R) -> CallInfo {
 
 /// The same settings; whether an attempt may have been applied is remembered.
 #[inline]
-pub fn with_info<J, N, D, X, L, C>(
-    info: &mut CallInfo,
-    settings: Settings<J, N, D, X, L, C>,
-) -> Settings<J, N, D, X, L, C, &mut CallInfo> {
-    settings.watch(|()| info)
+pub fn with_info<S>(info: &mut CallInfo, settings: S) -> (S, &mut CallInfo) {
+    (settings, info)
+}
+
+/// The same settings; awaited values in a row decide about the next wait.
+#[inline]
+pub fn counted<S>(row: &ConsecutiveCount, settings: S) -> (S, &ConsecutiveCount) {
+    (settings, row)
 }
 
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
@@ -72,27 +72,97 @@ pub fn step<C, R, H>(
 ) -> Option<Duration>
 where
     R: Outcome,
-    H: Handler<R::Error>,
+    H: Setting<(), R::Error>,
     C: Clock + Random,
 {
     if let Some(error) = outcome.error() {
         rarely();
-        let next = state.failed(context, settings, runtime, error, stage, ());
-        return next.is_wait().then(|| next.wait());
+        return failed(context, runtime, state, stage, error, settings);
     }
-    let refused = value.filter(|value| !is_success(*value));
-    let next = refused.and_then(|value| {
-        state.answered::<R::Error, _, _, _>(context, settings, runtime, value, ())
+    if let Some(value) = value.filter(|value| !is_success(*value)) {
+        return answered::<R::Error, _, _>(context, runtime, state, value, settings);
+    }
+    with_parts::<R::Error, _, _, _>(context, runtime, state, settings, |parts| {
+        parts.succeeded(None);
+    });
+    None
+}
+
+/// After a failed attempt, or a failed wait for one.
+#[cold]
+#[inline(never)]
+fn failed<E, C, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &mut CallState,
+    stage: Stage,
+    error: &E,
+    settings: &mut H,
+) -> Option<Duration>
+where
+    H: Setting<(), E>,
+    C: Clock + Random,
+{
+    let end = match stage {
+        Stage::Late => End::Expired,
+        Stage::Queued => End::Queued,
+        _ => {
+            let next = with_parts(context, runtime, state, settings, |parts| {
+                parts.failed(error, stage, false)
+            });
+            return next.is_wait().then(|| next.wait());
+        }
+    };
+    with_parts(context, runtime, state, settings, |parts| {
+        parts.ends(Some(error), None, end, WriteOutcome::Known);
+    });
+    None
+}
+
+/// After an attempt whose value may count as a failure.
+#[cold]
+#[inline(never)]
+fn answered<E, C, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &mut CallState,
+    value: &dyn Fault,
+    settings: &mut H,
+) -> Option<Duration>
+where
+    H: Setting<(), E>,
+    C: Clock + Random,
+{
+    let next = with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
+        parts.answered(value)
     });
     if next.is_none() {
-        // Of a constant policy, the compiler knows this.
-        if context.rate().is_some() {
-            let reply = Reply::to(refused);
-            state.replied::<R::Error, _, _>(reply, context, settings, runtime);
-        }
-        state.succeeded::<R::Error, _, _>(context, settings, runtime);
+        with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
+            parts.succeeded(Some(value));
+        });
     }
-    next.filter(|next| next.is_wait()).map(Decision::wait)
+    next.filter(|next| next.is_wait()).map(|next| next.wait())
+}
+
+/// The call ends between two attempts with this outcome, or before the first one: hooks and logs get this.
+#[cold]
+pub(super) fn ended<C, R, H>(
+    context: &Context<'_>,
+    runtime: &C,
+    state: &mut CallState,
+    outcome: &R,
+    value: Option<&dyn Fault>,
+    settings: &mut H,
+    end: End,
+) where
+    R: Outcome,
+    H: Setting<(), R::Error>,
+    C: Clock,
+{
+    let error = outcome.error();
+    with_parts(context, runtime, state, settings, |parts| {
+        parts.ends(error, value, end, WriteOutcome::Known);
+    });
 }
 
 /// The wait of an async function.
@@ -121,29 +191,20 @@ pub fn pause<C, R, H>(
 ) -> bool
 where
     R: Outcome,
-    H: Handler<R::Error>,
+    H: Setting<(), R::Error>,
     C: Clock + BlockingSleep,
 {
     runtime.sleep_blocking(wait);
-    let is_late = state.is_late(context, runtime);
-    let turn = match context.rate() {
-        Some(rate) if !is_late => {
-            let max_wait = max_wait.or(Some(Duration::MAX));
-            state.enters_blocking(rate, max_wait, &|| false, context, runtime)
-        }
-        _ => Ok(()),
+    let mut rules = context.rules();
+    rules.max_wait = max_wait.or(Some(Duration::MAX));
+    let end = match context.policy.shared_rate() {
+        _ if state.is_late(&rules, runtime) => End::Late,
+        None => return false,
+        Some(rate) => match state.enters_blocking(rate, &rules, &|| false, runtime) {
+            Ok(()) => return false,
+            Err(_) => End::Queued,
+        },
     };
-    if is_late || turn.is_err() {
-        rarely();
-        let error = last.error();
-        let fault = error.map_or(value, |error| settings.fault(error));
-        let failure = Failure::new(error, fault);
-        let end = match turn {
-            Ok(()) => CallEnd::late(failure, WriteOutcome::Known),
-            Err(_) => CallEnd::too_long(failure, WriteOutcome::Known),
-        };
-        state.ended(context, settings, runtime, end);
-        return true;
-    }
-    false
+    ended(context, runtime, state, last, value, settings, end);
+    true
 }

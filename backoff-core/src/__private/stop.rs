@@ -1,26 +1,27 @@
 //! A signal that ends the waits of an annotated function, or its attempts too.
 
-use super::outcome::{Outcome, placeholder};
-use crate::drive::context::Context;
+use super::{
+    context::{Context, with_parts},
+    outcome::{Outcome, placeholder},
+    step::ended,
+};
 use crate::{
-    drive::{
-        attempt_failure::AttemptFailure,
-        call_state::{CallEnd, CallState},
-        handler::Handler,
-        stopping::{Once, Stopped, unless_cut, unless_stopped},
-        write_outcome::WriteOutcome,
+    call::{
+        call_state::CallState,
+        parts::End,
+        setting::Setting,
+        signal::{Once, Stopped, unless_stopped},
     },
     facts::fault::{Fault, TimedOut},
     judge::Stage,
-    observe::Failure,
-    runtime::{Clock, Sleep},
+    runtime::{Clock, Random, Sleep},
 };
 use core::{
     future::{Future, Ready},
     ops::Deref,
     pin::{Pin, pin},
     task,
-    task::{Poll, ready},
+    task::Poll,
     time::Duration,
 };
 use pin_project_lite::pin_project;
@@ -94,13 +95,18 @@ pub fn stopped<C, R, H>(
     settings: &mut H,
 ) where
     R: Outcome,
-    H: Handler<R::Error>,
+    H: Setting<(), R::Error>,
     C: Clock,
 {
-    let error = outcome.error();
-    let fault = error.map_or(value, |error| settings.fault(error));
-    let end = CallEnd::stopped(Failure::new(error, fault), WriteOutcome::Known);
-    state.ended(context, settings, runtime, end);
+    ended(
+        context,
+        runtime,
+        state,
+        outcome,
+        value,
+        settings,
+        End::Stopped,
+    );
 }
 
 pin_project! {
@@ -170,11 +176,14 @@ where
         let this = self.project();
         let has_come = this.stop.as_mut().poll(cx).is_ready();
         let is_begun = !core::mem::take(this.is_first);
-        let ended = if has_come && !is_begun {
-            Err(Stage::Late)
-        } else {
-            let cuts = has_come.then(|| Stage::Whole.cut());
-            ready!(unless_cut(this.attempt.poll(cx), cuts))
+        // An attempt that is ready together with the signal counts.
+        let ended = match has_come && !is_begun {
+            true => Err(Stage::Late),
+            false => match this.attempt.poll(cx) {
+                Poll::Ready(outcome) => Ok(outcome),
+                Poll::Pending if has_come => Err(Stage::Whole.cut()),
+                Poll::Pending => return Poll::Pending,
+            },
         };
         Poll::Ready(ended.unwrap_or_else(|stage| {
             **this.cut = Some(stage);
@@ -196,19 +205,26 @@ pub fn is_cut<C, R, H>(
 ) -> bool
 where
     R: Outcome,
-    H: Handler<R::Error>,
-    C: Clock,
+    H: Setting<(), R::Error>,
+    C: Clock + Random,
 {
     let (Some(stage), Some(error)) = (cut, outcome.error()) else {
         return false;
     };
-    let (fault, known) = (settings.fault(error), WriteOutcome::Known);
     if stage == Stage::Late {
-        let end = CallEnd::stopped(Failure::new(Some(error), fault), known);
-        state.ended(context, settings, runtime, end);
+        ended(
+            context,
+            runtime,
+            state,
+            outcome,
+            None,
+            settings,
+            End::Stopped,
+        );
     } else {
-        let attempt_failure = AttemptFailure::stopped(stage, fault);
-        state.cut(context, settings, runtime, error, attempt_failure, known);
+        let _stop = with_parts(context, runtime, state, settings, |parts| {
+            parts.failed(error, stage, true)
+        });
     }
     true
 }

@@ -6,7 +6,7 @@ use super::{
     sources::{begins_with, chain, is_own_configuration},
 };
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::{
         aws::aws_kind,
         fault::{Delivery, Fault, FaultKind, TimedOut},

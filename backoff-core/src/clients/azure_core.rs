@@ -6,7 +6,7 @@ use super::{
     sources::is_own_configuration,
 };
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
     hint,
 };

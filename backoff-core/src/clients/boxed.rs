@@ -1,7 +1,7 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for a known error.
 
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::{
         fault::{Fault, TimedOut},
         not_applied::NotApplied,
@@ -402,9 +402,9 @@ mod tests {
             may_be_applied: true,
         };
         let hidden: [Hidden; 5] = [
-            updated.reported().unwrap_err().into(),
-            called.reported().unwrap_err().into(),
-            opened.reported().unwrap_err().into(),
+            updated.reported().call().unwrap_err().into(),
+            called.reported().call().unwrap_err().into(),
+            opened.reported().call().unwrap_err().into(),
             hide(Around(given_up(late()))),
             hide(Around(combined)),
         ];

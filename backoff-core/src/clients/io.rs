@@ -4,7 +4,7 @@ use super::{
     boxed::{Cause, first_known},
     sources::begins_with,
 };
-use crate::drive::stopping::Stopped;
+use crate::call::signal::Stopped;
 use crate::facts::{
     fault::{Delivery, Fault, FaultKind, TimedOut},
     not_opened::NotOpened,

@@ -6,7 +6,7 @@ use super::{
     sources::chain,
 };
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
 };
 use core::{error, fmt};

@@ -2,7 +2,7 @@
 
 use super::sources::is_own_configuration;
 use crate::{
-    drive::{rules::Conflict, stopping::Stopped},
+    call::{settings::values::Conflict, signal::Stopped},
     facts::{
         fault::{Delivery, Fault, FaultKind, TimedOut},
         not_opened::NotOpened,

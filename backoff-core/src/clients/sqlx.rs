@@ -7,7 +7,7 @@ macro_rules! fault_for {
                 boxed::known_fault,
                 sqlstate::{State, state},
             },
-            drive::stopping::Stopped,
+            call::signal::Stopped,
             facts::{
                 fault::{Delivery, Fault, FaultKind, TimedOut},
                 not_opened::NotOpened,

@@ -8,7 +8,7 @@ use super::{
     sources::{begins_with, is_own_configuration},
 };
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::{
         fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
         google::Reasons,

@@ -5,7 +5,7 @@ use super::{
     sources::begins_with,
 };
 use crate::{
-    drive::stopping::Stopped,
+    call::signal::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
 };
 use core::fmt;

@@ -1,9 +1,9 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
-use super::{Decision, Overrides, RetryState, WaitSource, flag, is_over};
+use super::{Decision, RetryState, Rules, WaitSource, flag};
 use crate::{
     budget::Budget,
-    delay::{Delay, draw::uniform},
+    delay::draw::uniform,
     facts::fault::FaultKind,
     judge::{Ruled, Ruling},
     policy::{NEVER, Policy},
@@ -13,25 +13,39 @@ use crate::{
 use core::time::Duration;
 
 impl RetryState {
-    /// Like [`failed`](Self::failed) and [`failed_with`](Self::failed_with), under the overrides of a call.
+    /// Like [`failed`](Self::failed), under the rules of a call.
     #[inline(always)]
     pub(crate) fn decide(
         &mut self,
-        policy: &Policy,
+        rules: &Rules<'_>,
         ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-        delays: Option<&dyn Delay>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        // The fast path: only the policy's attempts and its backoff matter.
-        let retry = self.failures();
-        let is_policys = overrides.is_none() && delays.is_none();
-        if policy.is_simple(retry) && ruling.is_plain() && is_policys {
-            self.set_failures(retry + 1);
-            return Decision::after(policy.simple_backoff(retry, random()), WaitSource::Backoff);
+        let policy = rules.policy;
+        match rules.are_the_policys() && self.is_simple(policy, ruling) {
+            true => self.simple_wait(policy, random),
+            false => self.decide_fully(rules, ruling, now, random),
         }
-        self.decide_fully(policy, ruling, overrides, delays, now, random)
+    }
+
+    /// Whether only the policy's attempts and its backoff matter: the fast path, if no rule of the call differs from
+    /// the policy's.
+    #[inline(always)]
+    pub(crate) fn is_simple(&self, policy: &Policy, ruling: Ruling) -> bool {
+        policy.is_simple(self.failures()) && ruling.is_plain()
+    }
+
+    /// The wait of the fast path.
+    #[inline(always)]
+    pub(crate) fn simple_wait(
+        &mut self,
+        policy: &Policy,
+        random: impl FnOnce() -> u64,
+    ) -> Decision {
+        let retry = self.failures();
+        self.set_failures(retry + 1);
+        Decision::after(policy.simple_backoff(retry, random()), WaitSource::Backoff)
     }
 
     /// Every stop is here, in the order in which it matters. Compiled once for each runtime.
@@ -39,70 +53,58 @@ impl RetryState {
     #[inline(never)]
     fn decide_fully(
         &mut self,
-        policy: &Policy,
+        rules: &Rules<'_>,
         ruling: Ruling,
-        overrides: Option<&Overrides<'_>>,
-        delays: Option<&dyn Delay>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        // A pace belongs to the waits of the policy.
-        let plain = overrides
-            .filter(|_| delays.is_some())
-            .map(Overrides::without_pace);
-        let overrides = plain.as_ref().or(overrides);
-        let retry = self.failures();
+        let (policy, retry) = (rules.policy, self.failures());
         self.ended();
-        let budget = Overrides::budget(overrides, policy);
         let kind = match ruling.ruled {
             Ruled::Retry(kind) => kind,
-            stop => return Decision::Stop(refused(budget, stop)),
+            stop => return Decision::Stop(refused(rules.budget, stop)),
         };
         // A conflict and a pending value show that the service works.
-        let budget = budget.filter(|_| !matches!(kind, FaultKind::Conflict | FaultKind::Pending));
+        let works = matches!(kind, FaultKind::Conflict | FaultKind::Pending);
+        let budget = rules.budget.filter(|_| !works);
         if let Some(budget) = budget {
             budget.failed();
         }
-        if self.failures() >= Overrides::most_attempts(overrides, policy) {
+        if self.failures() >= rules.most_attempts() {
             return Decision::Stop(StopReason::Attempts);
         }
-        if Overrides::cannot_repeat(overrides) {
+        if rules.is_unrepeatable {
             return Decision::Stop(StopReason::Unrepeatable);
         }
         let is_throttled = kind == FaultKind::Throttled;
-        let rate = Overrides::rate(overrides);
-        let (backoff, source) = match rate {
+        let (backoff, source) = match rules.rate {
             // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
             Some(rate) if is_throttled && rate.waiting() > 0 => (0, WaitSource::Rate),
             _ if policy.retry_after_alone && is_throttled && ruling.hint > 0 => {
                 (0, WaitSource::Backoff)
             }
-            _ => match self.backoff(policy, overrides, kind, retry, random, delays) {
+            _ => match self.backoff(rules, kind, retry, random) {
                 Some(backoff) => (backoff, WaitSource::Backoff),
                 None => return Decision::Stop(StopReason::Attempts),
             },
         };
-        let deadline = Overrides::deadline_of_wait(overrides, policy);
+        let deadline = rules.deadline();
         let Some(wait) = hinted(policy, backoff, ruling.hint, deadline) else {
             return Decision::Stop(StopReason::RetryAfter);
         };
-        let decision = Decision::after(
-            wait,
-            if wait > backoff {
-                WaitSource::RetryAfter
-            } else {
-                source
-            },
-        );
+        let source = match wait > backoff {
+            true => WaitSource::RetryAfter,
+            false => source,
+        };
+        let decision = Decision::after(wait, source);
         if deadline != NEVER {
             let now = now();
-            let passes = |decision, hint| self.passes(deadline, decision, hint, overrides, now);
-            if let Some(reason) = passes(decision, ruling.hint) {
+            if let Some(reason) = self.passes(rules, decision, ruling.hint, now) {
                 return Decision::Stop(reason);
             }
-            if let Some(rate) = rate
+            if let Some(rate) = rules.rate
                 && let turn = rate.turn_after(decision.wait(), now)
-                && passes(decision.lasting(turn), 0).is_some()
+                && self.passes(rules, decision.lasting(turn), 0, now).is_some()
             {
                 return Decision::Stop(StopReason::Rate);
             }
@@ -118,32 +120,28 @@ impl RetryState {
     #[inline(always)]
     fn backoff(
         &mut self,
-        policy: &Policy,
-        overrides: Option<&Overrides<'_>>,
+        rules: &Rules<'_>,
         kind: FaultKind,
         retry: u32,
         random: impl FnOnce() -> u64,
-        delays: Option<&dyn Delay>,
     ) -> Option<u64> {
-        let turn = Overrides::turn(overrides, retry);
-        let is_first = Overrides::waits_as_first(overrides);
-        let previous = if is_first {
-            Duration::ZERO
-        } else {
-            self.last()
+        let (policy, turn, is_first) = (rules.policy, rules.turn(retry), rules.waits_as_first());
+        let previous = match is_first {
+            true => Duration::ZERO,
+            false => self.last(),
         };
-        let wait = match delays {
+        let wait = match rules.delays {
             Some(delays) => nanos(delays.delay_after(kind, turn, previous, random())?),
             None => {
                 if kind == FaultKind::Conflict
-                    && let Some(range) = Overrides::conflict_range(overrides)
+                    && let Some(range) = rules.conflict_range()
                 {
                     return Some(uniform(range.min(policy.max_backoff), random()));
                 }
                 policy.backoff_nanos(kind, turn, || nanos(previous), random)
             }
         };
-        if !is_first && (delays.is_some() || policy.remembers()) {
+        if !is_first && (rules.delays.is_some() || policy.remembers()) {
             self.set_last(wait);
         }
         Some(wait)
@@ -164,14 +162,13 @@ impl RetryState {
     /// The reason to stop if a wait would end after the deadline.
     pub(super) fn passes(
         &self,
-        deadline: u64,
+        rules: &Rules<'_>,
         decision: Decision,
         hint: u64,
-        overrides: Option<&Overrides<'_>>,
         now: Duration,
     ) -> Option<StopReason> {
         let (elapsed, delay) = (self.elapsed_nanos(|| now), nanos(decision.wait()));
-        let passes = |wait: u64| is_over(deadline, overrides, elapsed.saturating_add(wait));
+        let passes = |wait: u64| rules.is_over(elapsed.saturating_add(wait));
         let is_hinted =
             matches!(decision, Decision::Wait(wait) if wait.source == WaitSource::RetryAfter);
         passes(delay).then(|| match is_hinted && passes(delay.min(hint)) {

@@ -3,10 +3,10 @@
 mod attempt;
 mod decide;
 mod decision;
-mod overrides;
 #[cfg(feature = "std")]
 mod participant;
 mod request_id;
+mod rules;
 #[cfg(feature = "std")]
 mod saved;
 
@@ -16,9 +16,9 @@ pub use request_id::RequestId;
 #[cfg(feature = "std")]
 pub use saved::SavedRetry;
 
-pub use overrides::Overrides;
 #[cfg(feature = "std")]
-pub(crate) use participant::Participant;
+pub(crate) use participant::{Participant, Together};
+pub use rules::Rules;
 
 use crate::{
     budget::Budget,
@@ -236,22 +236,13 @@ impl RetryState {
     /// first failure: the first attempt always begins.
     #[inline]
     pub fn is_too_late(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
-        self.is_late(policy, None, now)
+        self.is_late(&Rules::of(policy), now)
     }
 
-    /// Like [`is_too_late`](Self::is_too_late), under the overrides of a call. The first attempt always
-    /// begins.
+    /// Like [`is_too_late`](Self::is_too_late), under the rules of a call.
     #[inline]
-    pub(crate) fn is_late(
-        &self,
-        policy: &Policy,
-        overrides: Option<&Overrides<'_>>,
-        now: impl FnOnce() -> Duration,
-    ) -> bool {
-        let deadline = Overrides::deadline(overrides, policy);
-        deadline != NEVER
-            && self.failures() > 0
-            && is_over(deadline, overrides, self.elapsed_nanos(now))
+    pub(crate) fn is_late(&self, rules: &Rules<'_>, now: impl FnOnce() -> Duration) -> bool {
+        rules.deadline() != NEVER && self.failures() > 0 && rules.is_over(self.elapsed_nanos(now))
     }
 
     /// The attempt that begins next, of the call with this id.
@@ -262,38 +253,35 @@ impl RetryState {
         id: RequestId,
         now: impl FnOnce() -> Duration,
     ) -> Attempt {
-        self.attempt_under(policy, None, id, now)
+        self.attempt_under(&Rules::of(policy), id, now)
     }
 
-    /// Like [`attempt`](Self::attempt), under the overrides of a call.
+    /// Like [`attempt`](Self::attempt), under the rules of a call.
     #[inline]
     pub(crate) fn attempt_under(
         &self,
-        policy: &Policy,
-        overrides: Option<&Overrides<'_>>,
+        rules: &Rules<'_>,
         id: RequestId,
         now: impl FnOnce() -> Duration,
     ) -> Attempt {
         let elapsed = self.elapsed_nanos(now);
-        let remaining = remaining(policy, overrides, elapsed);
-        Attempt::new(self.failures() + 1, elapsed, remaining, id)
+        Attempt::new(self.failures() + 1, elapsed, remaining(rules, elapsed), id)
     }
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     #[inline]
     pub fn remaining(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Duration {
-        self.remaining_under(policy, None, now)
+        self.remaining_under(&Rules::of(policy), now)
     }
 
-    /// Like [`remaining`](Self::remaining), under the overrides of a call.
+    /// Like [`remaining`](Self::remaining), under the rules of a call.
     #[inline]
     pub(crate) fn remaining_under(
         &self,
-        policy: &Policy,
-        overrides: Option<&Overrides<'_>>,
+        rules: &Rules<'_>,
         now: impl FnOnce() -> Duration,
     ) -> Duration {
-        attempt::shown(remaining(policy, overrides, self.elapsed_nanos(now)))
+        attempt::shown(remaining(rules, self.elapsed_nanos(now)))
     }
 
     /// Decides after a failed attempt: wait or stop.
@@ -309,7 +297,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide(policy, ruling, None, None, now, random)
+        self.decide(&Rules::of(policy), ruling, now, random)
     }
 
     /// Like [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
@@ -324,8 +312,9 @@ impl RetryState {
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
         policy.keep_pace(pace, ruling.kind_at(Stage::Write), &now);
-        let overrides = Overrides::paced(pace);
-        self.decide(policy, ruling, Some(&overrides), None, now, random)
+        let mut rules = Rules::of(policy);
+        rules.keep_pace(pace);
+        self.decide(&rules, ruling, now, random)
     }
 
     /// Like [`failed`](Self::failed), with the waits of another algorithm in place of the policy's
@@ -340,26 +329,23 @@ impl RetryState {
         delays: &impl Delay,
     ) -> Decision {
         let ruling = Ruling::from(verdict.into());
-        self.decide(policy, ruling, None, Some(delays), now, random)
+        let mut rules = Rules::of(policy);
+        rules.wait_by(delays);
+        self.decide(&rules, ruling, now, random)
     }
 
     /// Call this after an attempt succeeded: the policy's budget gets its tokens back. Without a
     /// budget, this call does nothing.
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
-        self.succeeded_under(policy, None);
-    }
-
-    /// Like [`succeeded`](Self::succeeded), under the overrides of a call.
-    #[inline]
-    pub(crate) fn succeeded_under(&self, policy: &Policy, overrides: Option<&Overrides<'_>>) {
-        if let Some(budget) = Overrides::budget(overrides, policy) {
+        if let Some(budget) = policy.budget {
             self.refund(budget);
         }
     }
 
+    /// The operation succeeded: the budget gets its tokens back.
     #[inline(never)]
-    fn refund(&self, budget: &Budget) {
+    pub(crate) fn refund(&self, budget: &Budget) {
         budget.succeeded(self.paid());
     }
 
@@ -399,19 +385,21 @@ impl RetryState {
     /// assert_eq!(BUDGET.tokens(), 486.0);
     /// ```
     pub fn cancelled(&mut self, policy: &Policy) {
-        self.give_back(policy.budget);
+        if let Some(budget) = policy.budget {
+            self.give_back(budget);
+        }
     }
 
     /// Returns the payment for a wait that no attempt has followed. The function is inlined, so that
     /// the compiler sees that it does not unwind: dropping a call becomes cheaper.
     #[cold]
     #[inline]
-    pub(crate) fn give_back(&mut self, budget: Option<&Budget>) {
+    pub(crate) fn give_back(&mut self, budget: &Budget) {
         if !self.is_held() {
             return;
         }
         self.begins();
-        if let (Some(kind), Some(budget)) = (self.paid(), budget) {
+        if let Some(kind) = self.paid() {
             budget.give_back(kind);
         }
     }
@@ -461,18 +449,11 @@ impl RetryState {
 
 /// The rest of the deadline, this long after the start.
 #[inline]
-fn remaining(policy: &Policy, overrides: Option<&Overrides<'_>>, elapsed: u64) -> u64 {
-    match Overrides::deadline(overrides, policy) {
+fn remaining(rules: &Rules<'_>, elapsed: u64) -> u64 {
+    match rules.deadline() {
         NEVER => NEVER,
         deadline => deadline.saturating_sub(elapsed),
     }
-}
-
-/// Whether it is too late to begin an attempt, this long after the start. An attempt that is cut at the
-/// deadline needs some time before the deadline.
-#[inline]
-fn is_over(deadline: u64, overrides: Option<&Overrides<'_>>, elapsed: u64) -> bool {
-    elapsed > deadline || Overrides::cut_at_deadline(overrides) && elapsed == deadline
 }
 
 impl fmt::Debug for RetryState {

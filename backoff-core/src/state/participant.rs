@@ -1,11 +1,13 @@
 //! Calls that share their attempts. One [`RetryState`] has the waits and the budget of all; each call has
 //! a [`Participant`], with the limits of this call alone.
 
-use super::{Decision, Overrides, RetryState};
+use super::{Decision, RetryState, Rules};
 use crate::{
+    delay::Pace,
     judge::Ruling,
     policy::{NEVER, Policy},
     report::StopReason,
+    runtime::nanos,
 };
 use core::time::Duration;
 
@@ -13,7 +15,41 @@ use core::time::Duration;
 #[derive(Clone, Copy)]
 pub(crate) struct Participant {
     retry: RetryState,
-    overrides: Overrides<'static>,
+    /// A deadline beside that of the policy.
+    deadline: Option<Duration>,
+    /// 0: the policy's number of attempts.
+    attempts: u32,
+    /// The number of conflicts whose wait was the pace's.
+    paced: u32,
+}
+
+/// The limits of several calls together, instead of those of their policy: attempts are made until the deadline,
+/// counted from the start; without one, no further attempt is made.
+pub(crate) struct Together {
+    pub(crate) policy: Policy,
+    pace: Pace,
+    deadline: Option<Duration>,
+}
+
+impl Together {
+    pub(crate) fn new(policy: &Policy, pace: Pace, deadline: Option<Duration>) -> Self {
+        let mut policy = *policy;
+        policy.deadline = NEVER;
+        Together {
+            policy,
+            pace,
+            deadline,
+        }
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        let mut rules = Rules::of(&self.policy);
+        rules.keep_pace(&self.pace);
+        rules.cut();
+        rules.set_attempts(if self.deadline.is_some() { u32::MAX } else { 1 });
+        rules.timeout = self.deadline.map_or(NEVER, nanos);
+        rules
+    }
 }
 
 impl Participant {
@@ -21,18 +57,35 @@ impl Participant {
     pub(crate) const fn new() -> Self {
         Participant {
             retry: RetryState::UNTIMED,
-            overrides: Overrides::cut(None, None),
+            deadline: None,
+            attempts: 0,
+            paced: 0,
         }
     }
 
     /// Limits the time of the call.
-    pub(crate) const fn set_deadline(&mut self, deadline: Duration) {
-        self.overrides = Overrides::cut(Some(deadline), Some(self.overrides));
+    pub(crate) fn set_deadline(&mut self, deadline: Duration) {
+        self.deadline = Some(
+            self.deadline
+                .map_or(deadline, |before| before.min(deadline)),
+        );
     }
 
     /// Sets the number of attempts.
     pub(crate) const fn set_attempts(&mut self, attempts: u32) {
-        self.overrides = self.overrides.attempts(attempts);
+        self.attempts = attempts;
+    }
+
+    /// The rules of this call. The call is cut at its deadline.
+    fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
+        let mut rules = Rules::of(policy);
+        rules.cut();
+        rules.set_attempts(self.attempts);
+        rules.count_paced(self.paced);
+        if let Some(deadline) = self.deadline {
+            rules.limit(deadline);
+        }
+        rules
     }
 
     /// The call begins. The clock is read only if the call has a deadline, or if it is measured.
@@ -42,7 +95,7 @@ impl Participant {
         is_measured: bool,
         now: impl FnOnce() -> Duration,
     ) {
-        if is_measured || Overrides::deadline(Some(&self.overrides), policy) != NEVER {
+        if is_measured || self.rules(policy).deadline() != NEVER {
             self.retry = RetryState::start_at(now());
         }
     }
@@ -59,22 +112,18 @@ impl Participant {
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
     pub(crate) fn remaining(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> Duration {
-        let overrides = Some(&self.overrides);
-        self.retry.remaining_under(policy, overrides, now)
+        self.retry.remaining_under(&self.rules(policy), now)
     }
 
     /// A shared attempt has failed. `is_paced`: a pace gives the wait.
     pub(crate) fn failed(&mut self, is_paced: bool) {
         self.retry.ended();
-        if is_paced {
-            self.overrides.count_paced();
-        }
+        self.paced += u32::from(is_paced);
     }
 
     /// How long the call may go on after a failure; `None` if its attempts are used up.
     pub(crate) fn patience(&self, policy: &Policy, now: Duration) -> Option<Duration> {
-        let has_attempts =
-            self.retry.failures() < Overrides::most_attempts(Some(&self.overrides), policy);
+        let has_attempts = self.retry.failures() < self.rules(policy).most_attempts();
         has_attempts.then(|| self.remaining(policy, || now))
     }
 
@@ -96,9 +145,8 @@ impl Participant {
         if self.patience(policy, now).is_none() {
             return Decision::Stop(StopReason::Attempts);
         }
-        let overrides = Some(&self.overrides);
-        let (deadline, hint) = (Overrides::deadline(overrides, policy), ruling.hint);
-        let passes = self.retry.passes(deadline, together, hint, overrides, now);
+        let rules = self.rules(policy);
+        let passes = self.retry.passes(&rules, together, ruling.hint, now);
         passes.map_or(together, Decision::Stop)
     }
 }
@@ -203,12 +251,10 @@ mod tests {
     fn the_limits_of_all_calls_together_replace_those_of_the_policy() {
         let policy = POLICY.max_attempts(1).deadline(SECOND);
         let decide = |deadline: Option<Duration>| {
-            let overrides = Overrides::cut(None, None).together(deadline);
+            let together = Together::new(&policy, Pace::new(), deadline);
+            let rules = together.rules();
             let mut retry = RetryState::start_at(Duration::ZERO);
-            let now = || 2 * SECOND;
-            let next = retry.decide(&policy, ruling(None), Some(&overrides), None, now, || {
-                u64::MAX
-            });
+            let next = retry.decide(&rules, ruling(None), || 2 * SECOND, || u64::MAX);
             next.reason()
         };
         assert_eq!(decide(None), Some(StopReason::Attempts));

@@ -71,7 +71,11 @@ fn a_function_has_nothing_repeated_that_may_have_been_applied() {
     let judged = POLICY.idempotent(false);
     let judged = judged.when(|_: &TestError| true);
     let read = judged.blocking_update(|| Err::<(), _>(TestError::LOST), |()| true, |()| Ok(()));
-    let gave_up = read.runtime(Scripted::default()).reported().unwrap_err();
+    let gave_up = read
+        .runtime(Scripted::default())
+        .reported()
+        .call()
+        .unwrap_err();
     assert_eq!(gave_up.reason, StopReason::Attempts);
     check(&[row(
         "a function that knows by itself",

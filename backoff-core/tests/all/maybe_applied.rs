@@ -273,7 +273,7 @@ fn a_signal_during_a_write_says_that_the_write_may_be_applied() {
     let (read, write) = (|| now(store.get()), |value| now(store.set(value)));
     let update = hour.blocking_update(read, increase, write);
     let update = update.version(|value| value.version).runtime(time.clone());
-    let ended = update.stop_on(&stop).reported();
+    let ended = update.stop_on(&stop).reported().call();
     assert_eq!(gave_up(ended), MAYBE);
 }
 

@@ -41,7 +41,11 @@ fn waits_after(
 ) -> (Vec<Duration>, StopReason) {
     let begin = (runtime.now.get(), runtime.random.get());
     let blocking = policy.blocking(|| Err::<(), _>(error));
-    let blocking = blocking.runtime(runtime.clone()).reported().unwrap_err();
+    let blocking = blocking
+        .runtime(runtime.clone())
+        .reported()
+        .call()
+        .unwrap_err();
     let waited = runtime.waits.take();
     runtime.now.set(begin.0);
     runtime.random.set(begin.1);
@@ -125,7 +129,7 @@ fn the_total_counts_sleeps_only() {
         runtime.pass(9 * SECOND);
         Err::<(), _>(BUSY)
     });
-    let error = call.runtime(runtime.clone()).reported().unwrap_err();
+    let error = call.runtime(runtime.clone()).reported().call().unwrap_err();
     // 9 + 1 + 9 = 19: a wait of 2 s does not fit, though only 1 s was slept.
     let report = error.report;
     assert_eq!((report.attempts, error.reason), (2, StopReason::Deadline));

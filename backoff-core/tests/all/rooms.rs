@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files of a crate by their modules' paths: `["drive", "tower"]`.
+/// The files of a crate by their modules' paths: `["call", "tower"]`.
 type Rooms = BTreeMap<Vec<String>, String>;
 
 fn rooms(folder: &Path, module: &[String], found: &mut Rooms) {

@@ -183,7 +183,7 @@ fn a_pair_runs_both_loops() {
 
     let blocking = POLICY.blocking(|| Err::<(), _>(late()));
     let blocking = blocking.runtime((runtime.clone(), Mutex::new(generator())));
-    let of_blocking = blocking.reported().unwrap_err().report;
+    let of_blocking = blocking.reported().call().unwrap_err().report;
     assert_eq!(runtime.waits.take(), expected);
     for report in [of_async, of_blocking] {
         assert_eq!((report.slept, report.elapsed), (slept, slept));

@@ -372,7 +372,7 @@ fn another_thread_ends_the_sleep_of_a_blocking_call() {
     std::thread::spawn(move || {
         let call = LONG.blocking(|| Err::<(), _>(BUSY)).stop_on(&of_call);
         let hook = |_: &Event<'_, TestError>| began.send(()).unwrap();
-        ends.send(call.notify(hook).reported()).unwrap();
+        ends.send(call.notify(hook).reported().call()).unwrap();
     });
     begun.recv().unwrap();
     stop.stop();

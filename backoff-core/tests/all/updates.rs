@@ -240,7 +240,7 @@ fn what_a_change_refuses_is_final() {
         let ended = time.run(update.runtime(time.clone()).reported());
         let (read, write) = (|| now(store.get()), |value| now(store.set(value)));
         let blocking = POLICY.blocking_update(read, refuses, write);
-        for ended in [ended, blocking.runtime(time.clone()).reported()] {
+        for ended in [ended, blocking.runtime(time.clone()).reported().call()] {
             let gave_up = ended.unwrap_err();
             assert_eq!((gave_up.error, gave_up.last), (error, None));
             assert_eq!(gave_up.reason, StopReason::Permanent);

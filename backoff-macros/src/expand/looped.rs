@@ -82,15 +82,7 @@ impl Loop<'_> {
         let k_at_step = self.library.at(judged_at);
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
-        let step = if let Some(row) = in_row {
-            // The awaited value decides about the next wait, so the context is made anew.
-            quote_spanned! {judged_at=>
-                #k_at_step::__private::step(
-                    &#k_at_step::__private::of_count(#context, &#row),
-                    #runtime, &mut __guard.state, #judged
-                )
-            }
-        } else if is_known {
+        let step = if is_known {
             quote_spanned! {judged_at=>
                 #k_at_step::__private::step_known(&mut __guard, #runtime, #judged)
             }
@@ -100,6 +92,10 @@ impl Loop<'_> {
             }
         };
         let mut judge = self.notified(self.judge());
+        if let Some(row) = in_row {
+            // The awaited value decides about the next wait.
+            judge = quote_spanned!(here=> #k::__private::counted(&#row, #judge));
+        }
         if let Some((_, span)) = span {
             judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
         }
@@ -317,13 +313,13 @@ impl Loop<'_> {
         let policy = policy(self.library, self.args);
         let Values {
             runtime,
-            overrides,
+            limits,
             operation,
             ..
         } = self.values;
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                &#k::__private::Context { policy: #policy, overrides: #overrides, called: #k::__private::Called::Name(#operation) }
+                &#k::__private::Context { policy: #policy, limits: #limits, operation: #operation }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.

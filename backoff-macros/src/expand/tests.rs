@@ -68,8 +68,8 @@ fn each_form_and_each_key_in_the_written_code() {
                     #![allow(dead_code)]
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &::backoff_core::Policy::exponential(),
-                        overrides: p::Option::None,
-                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::read")),
+                        limits: p::Option::None,
+                        operation: ::core::concat!(::core::module_path!(), "::read"),
                     };
                     let mut __guard = p::begin(__BACKOFF, &p::ASYNC, false);
                     loop {
@@ -124,8 +124,8 @@ fn each_form_and_each_key_in_the_written_code() {
                             ),
                             ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
                         ),
-                        overrides: p::cut_at(p::Option::None),
-                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::f")),
+                        limits: p::cut_at(p::Option::None),
+                        operation: ::core::concat!(::core::module_path!(), "::f"),
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
@@ -230,8 +230,8 @@ fn each_form_and_each_key_in_the_written_code() {
                     __backoff::__private::start(
                         &__backoff::__private::Context {
                             policy: &__guard.plan,
-                            overrides: __backoff::__private::Option::None,
-                            called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                            limits: __backoff::__private::Option::None,
+                            operation: ::core::concat!(::core::module_path!(), "::type"),
                         },
                         &__backoff::__private::BLOCKING,
                         &mut __guard.state,
@@ -247,8 +247,8 @@ fn each_form_and_each_key_in_the_written_code() {
                         match __backoff::__private::step(
                             &__backoff::__private::Context {
                                 policy: &__guard.plan,
-                                overrides: __backoff::__private::Option::None,
-                                called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                                limits: __backoff::__private::Option::None,
+                                operation: ::core::concat!(::core::module_path!(), "::type"),
                             },
                             &__backoff::__private::BLOCKING,
                             &mut __guard.state,
@@ -262,8 +262,8 @@ fn each_form_and_each_key_in_the_written_code() {
                                 if __backoff::__private::pause(
                                     &__backoff::__private::Context {
                                         policy: &__guard.plan,
-                                        overrides: __backoff::__private::Option::None,
-                                        called: __backoff::__private::Called::Name(::core::concat!(::core::module_path!(), "::type")),
+                                        limits: __backoff::__private::Option::None,
+                                        operation: ::core::concat!(::core::module_path!(), "::type"),
                                     },
                                     &__backoff::__private::BLOCKING,
                                     &mut __guard.state,
@@ -299,8 +299,8 @@ fn each_form_and_each_key_in_the_written_code() {
                             ::backoff_core::Policy::exponential(),
                             ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 503],
                         ),
-                        overrides: p::cut_at(p::Option::None),
-                        called: p::Called::Name("put"),
+                        limits: p::cut_at(p::Option::None),
+                        operation: "put",
                     };
                     let mut __guard = p::begin(__BACKOFF, &__timer, true);
                     let mut __info = p::call_info(&__timer);
@@ -387,11 +387,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         let __ret: Result<u8, E> = {
                             let mut __guard = p::begin_known(
                                 || const {
-                                    &p::Context {
-                                        policy: &P,
-                                        overrides: p::Option::None,
-                                        called: p::Called::Name(::core::concat!(::core::module_path!(), "::get")),
-                                    }
+                                    &p::Context {policy: &P, limits: p::Option::None, operation: ::core::concat!(::core::module_path!(), "::get")}
                                 },
                                 &p::ASYNC,
                                 false,
@@ -453,8 +449,8 @@ fn each_form_and_each_key_in_the_written_code() {
                     {
                         const __BACKOFF: &p::Context<'static> = &p::Context {
                             policy: &::backoff_core::Policy::max_attempts(::backoff_core::Policy::exponential(), 3),
-                            overrides: p::Option::None,
-                            called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
+                            limits: p::Option::None,
+                            operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                         };
                         let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
                         loop {
@@ -496,8 +492,8 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
                         const __BACKOFF: &p::Context<'static> = &p::Context {
                             policy: &iam::READ_MODIFY_WRITE,
-                            overrides: p::Option::None,
-                            called: p::Called::Name(::core::concat!(::core::module_path!(), ":", ::core::line!())),
+                            limits: p::Option::None,
+                            operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                         };
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {

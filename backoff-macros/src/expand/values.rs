@@ -20,14 +20,14 @@ pub(super) struct Values {
     /// The runtime, for clock, timer and random numbers. Only a timer of the user is a value.
     pub(super) runtime: TokenStream,
     /// The time limit of the call, and that attempts are cut.
-    pub(super) overrides: TokenStream,
+    pub(super) limits: TokenStream,
     /// The time limit of one attempt, if attempts are cut.
     pub(super) limit: Option<TokenStream>,
     /// The longest wait for a turn at the rate, if it has a limit.
     pub(super) max_wait: Option<TokenStream>,
     /// The name of the operation in logs and metrics.
     pub(super) operation: TokenStream,
-    /// The place of a context with these overrides and this name.
+    /// The place of a context with these limits and this name.
     pub(super) place: Place,
     /// The functions that the loop calls.
     pub(super) when: Option<TokenStream>,
@@ -89,7 +89,7 @@ impl Values {
         });
         let max_wait = args.max_wait.as_ref();
         let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
-        let overrides = match limit {
+        let limits = match limit {
             Some(_) => quote_spanned!(here=> #k::__private::cut_at(#timeout)),
             None => timeout,
         };
@@ -129,7 +129,7 @@ impl Values {
         Values {
             binds: binds.into_iter().collect(),
             runtime,
-            overrides,
+            limits,
             limit,
             max_wait,
             operation,

@@ -2,34 +2,34 @@
 
 use super::{
     caller::{Outcome, Place},
-    failed_step::{Concerned, FailedStep, Together},
+    failed_step::{self, Concerned, FailedStep},
     group::{self, Applied},
     key_queue::KeyQueue,
     pieces::Pieces,
     rules::{AnyVersion, Rules, Shared, Step},
 };
 use crate::{
-    delay::Pace,
-    drive::{
-        attempt_failure::AttemptFailure,
-        call_state::{CallEnd, CallState},
-        context::Context,
+    call::{
+        call_state::CallState,
         cut_flag,
-        judges::ByCodes,
-        limit::Timer,
-        plan::Guard,
-        rules::Conflict,
-        settings::Settings,
-        write_outcome::{JudgedWrite, WriteOutcome},
+        operation::Named,
+        parts::{End, Parts},
+        plan::{Guard, Whose},
+        settings::{
+            judges::{By, ByCodes},
+            values::Conflict,
+        },
+        timer::{Limit, Timer as _},
+        write_outcome::WriteOutcome,
     },
+    delay::Pace,
     facts::fault::{Fault, TimedOut},
     judge::Stage,
-    observe::Failure,
     policy::Policy,
     rate::Reply,
     report::Updated,
     runtime::{Clock, Random, Sleep, timer_of},
-    state::Overrides,
+    state::{self, Together},
 };
 use core::{
     future::{Future, poll_fn},
@@ -62,6 +62,8 @@ pub(super) async fn drive<K, V, W, E, R>(
         last: None,
         maybe_applied: None,
         pace: Pace::new(),
+        settings: By(ByCodes),
+        operation: Named(rules.operation),
     };
     while queue.read_begins().is_some() {
         driver.guard.state.start_if_metered(&*rules.runtime);
@@ -79,7 +81,9 @@ pub(super) async fn drive<K, V, W, E, R>(
         };
         if let Some(wait) = wait {
             rules.runtime.sleep(wait).await;
-            driver.guard.begins();
+            if rules.policy.shared_rate().is_none() {
+                driver.guard.state.begins(&*rules.runtime);
+            }
         }
         // The next read does not concern a caller that has its outcome, and signals must be asked before.
         let mut are_asked = false;
@@ -94,9 +98,6 @@ pub(super) async fn drive<K, V, W, E, R>(
     }
 }
 
-/// The settings of the calls. Their judge is not asked: `FailedStep` has the ruling.
-const SETTINGS: Settings = Settings::of(ByCodes);
-
 /// The state of the driver of a resource.
 struct DriverState<'d, K, V, W, E, R> {
     rules: &'d Rules<K, V, W, E, R>,
@@ -110,6 +111,8 @@ struct DriverState<'d, K, V, W, E, R> {
     maybe_applied: Option<Arc<E>>,
     /// The waits after conflicts with other writers.
     pace: Pace,
+    settings: By<ByCodes>,
+    operation: Named,
 }
 
 impl<'d, K, V, W, E, R> DriverState<'d, K, V, W, E, R>
@@ -125,7 +128,7 @@ where
     async fn attempt(&mut self, key: &K, mark: Place) -> Result<(), (E, FailedStep)> {
         let (queue, rules) = (self.queue, self.rules);
         let limit = rules.attempt_timeout.map(|(limit, _)| limit);
-        let (runtime, mut timer) = (&*rules.runtime, pin!(limit.map(Timer::new)));
+        let (runtime, mut timer) = (&*rules.runtime, pin!(limit.map(Limit::new)));
         let read = (rules.read)(key.clone());
         let read = within(timer.as_mut(), runtime, read, Stage::Read).await;
         let value = self.judged(Stage::Read, read, Concerned::Before(mark))?;
@@ -195,19 +198,22 @@ where
 
     /// Waits for a turn at the rate of the policy, if it has one.
     async fn enters(&mut self) {
-        let (context, runtime) = (self.context(), &*self.rules.runtime);
-        let Some(rate) = context.rate() else {
+        let (policy, runtime) = (&self.rules.policy, &*self.rules.runtime);
+        let Some(rate) = policy.shared_rate() else {
             return;
         };
-        let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
         // A write that was refused for its value, and whose parts are written next, was a reply.
-        state.replied::<E, _, _>(Some(Reply::Admitted), &context, settings, runtime);
-        let queued = state.enters(rate, None, context, runtime);
+        {
+            self.parts(&self.rules.policy)
+                .replied(Some(Reply::Admitted));
+        }
+        let waiting = &mut self.guard.state;
+        let queued = waiting.enters(rate, &state::Rules::of(policy), runtime);
         if let Some(mut queued) = queued {
             if self.queue.is_timed() {
                 self.queue.rests(runtime.now());
             }
-            let stands = poll_fn(|cx| state.turn(&mut queued, runtime, cx));
+            let stands = poll_fn(|cx| waiting.turn(&mut queued, runtime, cx));
             let _ = stands.await;
         }
     }
@@ -253,17 +259,21 @@ where
         Err((error, failed))
     }
 
-    /// The call, as its hooks and logs name it.
-    const fn context(&self) -> Context<'d> {
-        Context::of(&self.rules.policy, self.rules.operation)
+    /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the ruling.
+    fn parts<'c>(&'c mut self, whose: &'c dyn Whose) -> Parts<'c, (), E, By<ByCodes>, R> {
+        let (state, runtime) = (&mut self.guard.state, &*self.rules.runtime);
+        Parts::new(
+            whose,
+            &mut self.operation,
+            state,
+            &mut self.settings,
+            runtime,
+        )
     }
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        let (context, runtime) = (self.context(), &*self.rules.runtime);
-        let (state, settings) = (&mut self.guard.state, &mut { SETTINGS });
-        state.replied::<E, _, _>(Some(Reply::Admitted), &context, settings, runtime);
-        state.succeeded::<E, _, _>(&context, settings, runtime);
+        self.parts(&self.rules.policy).succeeded(None);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
     }
@@ -273,52 +283,31 @@ where
     /// anew. If all callers whom the failure concerns have left, nobody waits for this call any more: it
     /// ends as a stopped call.
     fn failed(&mut self, error: E, failed: FailedStep) -> Option<Duration> {
-        let (context, runtime) = (self.context(), &*self.rules.runtime);
-        let (policy, stage) = (context.policy, failed.stage);
+        let (policy, runtime) = (&self.rules.policy, &*self.rules.runtime);
+        let stage = failed.stage;
         if self.rules.versions.is_some() {
             let now = || runtime.now();
             policy.keep_pace(&mut self.pace, failed.ruling.kind_at(stage), now);
         }
         let now = self.now().unwrap_or_default();
         let is_paced = self.pace.range().is_some();
-        let together = self.queue.step_failed(policy, failed, is_paced, now);
-        let settings = &mut { SETTINGS };
-        let state = &mut self.guard.state;
-        let outcome = WriteOutcome::Known;
-        let Some(Together { ruling, patience }) = together else {
-            let attempt_failure = AttemptFailure::failed(stage, Some(&error));
-            if !stage.is_cut() {
-                state.replied::<E, _, _>(Reply::to(Some(&error)), &context, settings, runtime);
-            }
-            state.cut(
-                &context,
-                settings,
-                runtime,
-                &error,
-                attempt_failure,
-                outcome,
-            );
+        let together_now = self.queue.step_failed(policy, failed, is_paced, now);
+        let Some(failed_step::Together { ruling, patience }) = together_now else {
+            self.parts(policy).abandoned(&error, stage);
             self.anew();
             return None;
         };
-        let deadline = patience.map(|patience| state.elapsed_at(now).saturating_add(patience));
-        let of_all = Context {
-            overrides: Some(Overrides::paced(&self.pace).together(deadline)),
-            ..context
-        };
-        let writes = JudgedWrite { ruling, outcome };
-        let next = state.failed(&of_all, settings, runtime, &error, stage, writes);
+        let elapsed = self.guard.state.elapsed_at(now);
+        let deadline = patience.map(|patience| elapsed.saturating_add(patience));
+        let of_all = Together::new(policy, self.pace, deadline);
+        let next = self.parts(&of_all).ruled(&error, stage, ruling);
         let error = Arc::new(error);
         let continues = self.queue.decided(policy, failed, &error, next, now);
         // All callers who would have continued have left meanwhile.
         if next.is_wait() && !continues {
-            let failure = Failure::new(Some(&*error), Some(&*error));
-            state.ended(
-                &context,
-                settings,
-                runtime,
-                CallEnd::stopped(failure, outcome),
-            );
+            let write = WriteOutcome::Known;
+            self.parts(policy)
+                .ends(Some(&*error), None, End::Stopped, write);
         }
         if failed.maybe_applied && self.last.is_some() {
             self.maybe_applied = Some(error);
@@ -339,7 +328,7 @@ where
 
 /// The result of the step, or nothing if the time of the attempt is over first.
 async fn within<R: Sleep, T>(
-    mut timer: Pin<&mut Option<Timer<R::Sleep>>>,
+    mut timer: Pin<&mut Option<Limit<R::Sleep>>>,
     runtime: &R,
     mut step: Step<T>,
     stage: Stage,

@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, Place};
 use crate::{
-    drive::{judges::Judge, write_outcome::WriteOutcome},
+    call::{settings::judges::Judge, write_outcome::WriteOutcome},
     facts::fault::Fault,
     judge::{Ruling, Stage, is_perhaps_written, refuses_value},
     policy::Policy,
@@ -56,7 +56,10 @@ impl FailedStep {
             Stage::Cut => (Stage::CutRead, true),
             stage => (stage, false),
         };
-        let ruling = judge.rule(policy, harmless, error);
+        let ruling = match harmless.is_judged() {
+            true => judge.judge(policy, harmless, error),
+            false => harmless.ruling(policy),
+        };
         let unless = |may_repeat: bool| match maybe_applied && !may_repeat {
             true => ruling.not_repeated(),
             false => ruling,

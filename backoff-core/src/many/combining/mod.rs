@@ -22,9 +22,11 @@ pub use error::CombineError;
 pub use updating::{Updating, UpdatingReported};
 
 use crate::{
-    drive::{
-        judges::{ByCodes, When},
-        rules::Conflict,
+    call::{
+        settings::{
+            judges::{ByCodes, When},
+            values::Conflict,
+        },
         update::Changed,
         version::Version,
     },

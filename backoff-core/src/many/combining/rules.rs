@@ -3,7 +3,10 @@
 use super::key_queue::KeyQueue;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
-    drive::{judges::Judge, rules::Conflict, version::Version},
+    call::{
+        settings::{judges::Judge, values::Conflict},
+        version::Version,
+    },
     facts::fault::TimedOut,
     policy::Policy,
 };

@@ -8,9 +8,13 @@ use super::{
     rules::{Rules, Shared},
 };
 use crate::{
-    drive::{context::Context as CallContext, stopping::Once},
+    call::signal::Once,
+    event::{
+        log,
+        told::{self, EndedBy, Step},
+    },
     facts::fault::Fault,
-    observe::{self, Happened, Record},
+    judge::{Ruling, Stage},
     policy::NO_ATTEMPTS,
     report::{Measures, Reporting, RetryError, UpdateReport, Updated},
     runtime::{AsyncRuntime, Clock, Random, Sleep},
@@ -240,22 +244,21 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             return;
         }
         let rules = &self.shared.rules;
-        let context = CallContext::of(&rules.policy, rules.operation);
-        observe::log(|| Record {
-            operation: context.operation(),
+        let is_own = matches!(error, CombineError::Own { .. });
+        let now = || rules.runtime.now();
+        log::log(&told::Told {
+            name: rules.operation,
             host: None,
+            policy: &rules.policy,
             attempt: self.counts.attempts,
-            elapsed: self
-                .limits
-                .is_timed()
-                .then(|| self.limits.elapsed(rules.runtime.now())),
-            happened: Happened::GaveUp {
-                reason: error.reason(),
-                by_itself: matches!(error, CombineError::Own { .. }),
-                late: None,
-            },
-            error_type: core::any::type_name::<E>(),
+            elapsed: self.limits.is_timed().then(|| self.limits.elapsed(now())),
             fault: Some(error),
+            stage: Stage::Whole,
+            ended_by: EndedBy::Attempt,
+            ruling: is_own.then_some(Ruling::PERMANENT),
+            late: None,
+            type_name: core::any::type_name::<E>(),
+            step: Step::GaveUp(error.reason()),
         });
     }
 

@@ -161,7 +161,7 @@ pub(crate) fn update(store: &Store, policy: &Policy, change: Change, is_blocking
                 let (read, write) = (|| now(store.get()), |value| now(store.set(value)));
                 let update = policy.blocking_update(read, $change, write);
                 $(let update = update.version(|value| value.$version);)?
-                update.runtime(time.clone()).notify(hook).reported()
+                update.runtime(time.clone()).notify(hook).reported().call()
             } else {
                 let (read, write) = (|| store.get(), |value| store.set(value));
                 let update = policy.update(read, $change, write);

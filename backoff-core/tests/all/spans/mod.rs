@@ -138,7 +138,7 @@ fn calls() {
             ),
             (
                 "blocking_with",
-                recorded(async { blocking_with.runtime(Logged).reported() }),
+                recorded(async { blocking_with.runtime(Logged).reported().call() }),
             ),
         ],
     );

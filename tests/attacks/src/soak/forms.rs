@@ -226,7 +226,7 @@ forms! {
     };
     "blocking, not idempotent, reported", Once, |call| {
         reported(CAREFUL.blocking(|| call.request_blocking())
-            .notify(call.hook()).runtime(call.service.clone()).reported())
+            .notify(call.hook()).runtime(call.service.clone()).reported().call())
     };
     "update", Member, |call| {
         REPEATED.update(|| call.read(), call.add(), |members| call.write(members))

@@ -3,6 +3,7 @@
 //! Settings change the type of a call, so that each macro here has a branch for each type.
 
 use super::{Ended, Form, Judge, Kind, Own, Reply, Rule, Signal, Trial, trial::Awaited};
+use std::time::Duration;
 
 /// What every call has; then it runs.
 macro_rules! run {
@@ -14,12 +15,15 @@ macro_rules! run {
                 .$end(),
         )
     };
-    ($trial:ident, Blocking, $call:expr, $end:ident) => {
+    ($trial:ident, Blocking, $call:expr, reported) => {
+        run!($trial, Blocking, $call, reported call)
+    };
+    ($trial:ident, Blocking, $call:expr, $($end:ident)+) => {
         Some(
             $call
                 .runtime($trial.time.clone())
                 .notify($trial.hook())
-                .$end()
+                $(.$end())+
                 .into(),
         )
     };
@@ -65,15 +69,16 @@ macro_rules! limits {
     ($trial:ident, Async, $call:expr, $end:ident) => {
         match ($trial.setting.timeout, $trial.setting.attempt_timeout) {
             (None, None) => max_wait!($trial, Async, $call, $end),
-            limits => {
-                let call = $call;
-                let call = match limits {
-                    (Some(whole), Some(each)) => call.timeout(whole).attempt_timeout(each),
-                    (Some(whole), None) => call.timeout(whole),
-                    (None, each) => call.attempt_timeout(each.unwrap()),
-                };
-                signals!($trial, Async, call, $end)
+            (Some(whole), each) => {
+                let each = each.unwrap_or(Duration::MAX);
+                signals!(
+                    $trial,
+                    Async,
+                    $call.timeout(whole).attempt_timeout(each),
+                    $end
+                )
             }
+            (None, Some(each)) => signals!($trial, Async, $call.attempt_timeout(each), $end),
         }
     };
     ($trial:ident, Blocking, $call:expr, $end:ident) => {

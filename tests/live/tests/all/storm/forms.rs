@@ -150,8 +150,10 @@ impl Form {
         let read = || on.block_on(client.read(number));
         let write = |read| on.block_on(client.write(number, read));
         match self {
-            Form::BlockingUpdate => reason(policy.blocking_update(read, add, write).reported()),
-            _ => reason(policy.blocking(post).reported()),
+            Form::BlockingUpdate => {
+                reason(policy.blocking_update(read, add, write).reported().call())
+            }
+            _ => reason(policy.blocking(post).reported().call()),
         }
     }
 }

@@ -1,0 +1,143 @@
+//! The policy of an annotated function, its limits and its name.
+
+use crate::{
+    call::{call_state::CallState, operation::Memory, parts::Parts, plan::Whose},
+    policy::{NEVER, Policy},
+    runtime::Clock,
+    state::Rules,
+};
+use core::{ops::Deref, time::Duration};
+
+/// The rules of a call and the name of its operation. A constant, if the policy is a constant.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The policy.
+    pub policy: &'a Policy,
+    /// The limits, if attempts are cut.
+    pub limits: Option<Limits>,
+    /// The name of the operation.
+    pub operation: &'static str,
+}
+
+/// Attempts are cut at the deadline, and after this time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits(Option<Duration>);
+
+/// The meaning of the keys `attempt_timeout` and `timeout` for a call.
+#[inline]
+#[must_use]
+pub const fn cut_at(timeout: Option<Duration>) -> Option<Limits> {
+    Some(Limits(timeout))
+}
+
+impl<'a> Context<'a> {
+    /// The rules of the call.
+    #[inline]
+    pub(super) fn rules(&self) -> Rules<'a> {
+        let mut rules = Rules::of(self.policy);
+        match self.limits {
+            None => {}
+            Some(Limits(None)) => rules.cut(),
+            Some(Limits(Some(timeout))) => rules.limit(timeout),
+        }
+        rules
+    }
+
+    /// The name of the operation, as hooks and logs say it.
+    #[cfg(feature = "tracing")]
+    pub(super) fn spoken(&self) -> &'static str {
+        crate::event::told::spoken(self.operation)
+    }
+}
+
+impl Whose for Context<'_> {
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self.policy
+    }
+
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.limits.is_none()
+    }
+
+    fn operation(&self) -> Option<&'static str> {
+        Some(self.operation)
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Context::rules(self)
+    }
+}
+
+/// An annotated function, whose name is in its context.
+struct Function;
+
+impl<E> Memory<E> for Function {
+    fn name(&self) -> &'static str {
+        "function"
+    }
+}
+
+/// The parts of a function that decide.
+#[inline(always)]
+pub(super) fn with_parts<E, S, R, D>(
+    context: &Context<'_>,
+    runtime: &R,
+    state: &mut CallState,
+    settings: &mut S,
+    work: impl FnOnce(Parts<'_, (), E, S, R>) -> D,
+) -> D {
+    work(Parts::new(context, &mut Function, state, settings, runtime))
+}
+
+/// The state before the first attempt. `timed` says that the function asks for the elapsed time.
+#[inline]
+#[cfg_attr(debug_assertions, track_caller)]
+pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState, timed: bool) {
+    let timed = timed || context.rules().deadline() != NEVER;
+    state.start(runtime, timed);
+}
+
+/// No budget pays, and the policy is a constant, which the guard need not know.
+#[derive(Clone, Copy, Debug)]
+pub struct Unfunded;
+
+impl Deref for Unfunded {
+    type Target = Policy;
+
+    #[inline]
+    fn deref(&self) -> &Policy {
+        const POLICY: Policy = Policy::exponential();
+        &POLICY
+    }
+}
+
+/// A reference to a policy, without alignment. Next to the 15 bytes of a call's state the reference leaves no
+/// gap. A gap would make the future of an annotated function larger by 8 bytes.
+#[derive(Clone, Copy)]
+#[repr(Rust, packed)]
+pub struct Borrowed<'p>(&'p Policy);
+
+impl<'p> Borrowed<'p> {
+    /// The reference.
+    #[inline]
+    pub const fn new(policy: &'p Policy) -> Self {
+        Borrowed(policy)
+    }
+
+    /// The policy.
+    #[inline]
+    pub const fn policy(&self) -> &'p Policy {
+        self.0
+    }
+}
+
+impl Deref for Borrowed<'_> {
+    type Target = Policy;
+
+    #[inline]
+    fn deref(&self) -> &Policy {
+        self.policy()
+    }
+}

@@ -1,0 +1,174 @@
+//! The blocking loop.
+
+use super::{
+    call::{After, Call, Ended, Outcome},
+    operation::Operation,
+    parts::End,
+    plan::Plan,
+    retrying::{Retrying, Way},
+    setting::Setting,
+    signal::{Stops, Unstopped},
+};
+use crate::{
+    rate::Left,
+    runtime::{BlockingSleep, Clock, Random},
+};
+use core::{
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+/// The call blocks its thread. `N` is [`Unstopped`], or the `&Stop` that ends its waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnThread<N>(pub(crate) N);
+
+impl<O, S, R, N> Way<O, S, R> for OnThread<N> {
+    type Phase = ();
+}
+
+impl<P, O, S, R, N> Retrying<P, O, S, R, OnThread<N>>
+where
+    P: Plan,
+    O: Operation,
+    S: Setting<O::Value, O::Error>,
+    R: Clock + BlockingSleep + Random,
+    N: Stops,
+{
+    /// Calls a blocking operation until it succeeds or is given up, waiting on this thread.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// let mut log = Vec::new();
+    /// let policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+    /// let outcome = policy
+    ///     .blocking_with(|attempt| Err::<(), _>(TimedOut::new(attempt.elapsed())))
+    ///     .notify(|event| log.push(event.to_string()))
+    ///     .call();
+    /// assert!(outcome.is_err());
+    /// assert_eq!(log.len(), 2);
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The operation's last error. If a setting ends the call, the error that the setting makes, such as
+    /// [`NotYet`](crate::NotYet).
+    #[inline]
+    pub fn call(mut self) -> Result<O::Value, O::Error> {
+        self.run()
+    }
+
+    #[inline]
+    pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
+        let (call, stops) = (&mut self.call, &self.way.0);
+        call.starts();
+        if call.guard.plan.rate().is_some()
+            && let Some(error) = call.enters_first(stops)
+        {
+            return Err(error);
+        }
+        let mut rests = call.guard.plan.rate().is_some();
+        loop {
+            call.begins(rests);
+            let outcome = call.attempt_blocking();
+            match call.after(outcome) {
+                After::Done(outcome) => return outcome,
+                After::Wait(wait, last) => {
+                    if let Some(outcome) = call.rests(stops, wait, last) {
+                        return outcome;
+                    }
+                }
+            }
+            rests = true;
+        }
+    }
+}
+
+impl<P, O, S, R> Call<P, O, S, R>
+where
+    P: Plan,
+    O: Operation,
+    S: Setting<O::Value, O::Error>,
+    R: Clock + BlockingSleep + Random,
+{
+    /// Waits for the turn of the first attempt at the rate of the call. Returns the error of a call that waits too
+    /// long.
+    #[cold]
+    #[inline(never)]
+    fn enters_first(&mut self, stops: &impl Stops) -> Option<O::Error> {
+        match self.stands(stops, false) {
+            Ok(()) => None,
+            // After the signal, the first attempt is made at once.
+            Err(Left::Stopped) => {
+                self.guard.state.goes(None, &self.runtime);
+                None
+            }
+            Err(Left::Over(late)) => {
+                S::expired(late).map(|error| self.gives_up(error, End::Queued))
+            }
+        }
+    }
+
+    /// Makes an attempt, which is ready at its first poll.
+    #[inline]
+    fn attempt_blocking(&mut self) -> Outcome<O> {
+        let mut attempt = pin!(self.attempt());
+        let mut cx = Context::from_waker(Waker::noop());
+        match self.polled(attempt.as_mut(), &mut cx) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => unreachable!("a blocking attempt is ready when it is polled"),
+        }
+    }
+
+    /// Waits on this thread, and for the turn of the next attempt. Returns the outcome of a call that ends then,
+    /// because the timer wakes too late, the turn does not come in time, or the call is stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn rests(
+        &mut self,
+        stops: &impl Stops,
+        wait: Duration,
+        last: Outcome<O>,
+    ) -> Ended<O> {
+        let end = if stops.pause(&self.runtime, wait) {
+            End::Stopped
+        } else if self.guard.state.is_late(&self.rules(), &self.runtime) {
+            End::Late
+        } else {
+            match self.stands(stops, true) {
+                Ok(()) => {
+                    self.keep(Pin::new(&mut Unstopped), last);
+                    return None;
+                }
+                Err(Left::Over(_)) => End::Queued,
+                Err(Left::Stopped) => End::Stopped,
+            }
+        };
+        Some(self.ends(last, end))
+    }
+
+    /// Waits for a turn at the rate of the call, if it has one. Before a retry, the wait never passes the deadline,
+    /// because the call has an error to return.
+    fn stands(&mut self, stops: &impl Stops, is_retry: bool) -> Result<(), Left> {
+        let Call {
+            guard,
+            settings,
+            runtime,
+            ..
+        } = self;
+        let Some(rate) = guard.plan.rate() else {
+            guard.state.begins(runtime);
+            return Ok(());
+        };
+        let mut rules = crate::state::Rules::of(guard.plan.policy());
+        settings.rules(&mut rules);
+        if is_retry {
+            rules.max_wait.get_or_insert(Duration::MAX);
+        }
+        let stopped = || stops.has_come();
+        guard.state.enters_blocking(rate, &rules, &stopped, runtime)
+    }
+}

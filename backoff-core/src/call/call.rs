@@ -1,0 +1,223 @@
+//! One call: its plan, its state, its operation, its settings and its runtime. Every form has a call and asks the call
+//! for the next step after each attempt.
+
+use super::{
+    call_state::CallState,
+    operation::{Failed, Memory, Operation, Run},
+    parts::{End, Parts},
+    plan::{Guard, Plan, Whose},
+    setting::Setting,
+    settings::until,
+    write_outcome::WriteOutcome,
+};
+use crate::{
+    event::told::Started,
+    facts::fault::Fault,
+    policy::NEVER,
+    runtime::{Clock, Random},
+    state::{Decision, Rules},
+};
+use core::time::Duration;
+
+/// A call.
+pub struct Call<P: Plan, O, S, R> {
+    pub(crate) guard: Guard<P>,
+    pub(crate) operation: O,
+    pub(crate) settings: S,
+    pub(crate) runtime: R,
+}
+
+/// The next step after an attempt.
+pub(super) enum After<T, E> {
+    Done(Result<T, E>),
+    /// The wait, and what ended the attempt.
+    Wait(Duration, Result<T, Failed<E>>),
+}
+
+/// The outcome of an attempt of an operation.
+pub(super) type Outcome<O> = Result<<O as Operation>::Value, Failed<<O as Operation>::Error>>;
+
+/// The outcome of a call that ends without a further attempt; nothing if the attempt begins.
+pub(super) type Ended<O> = Option<Result<<O as Operation>::Value, <O as Operation>::Error>>;
+
+/// The parts of a call of an operation.
+type PartsOf<'c, O, S, R> = Parts<'c, <O as Operation>::Value, <O as Operation>::Error, S, R>;
+
+/// Tells the compiler that this path is rarely taken, so that the path of a success keeps the
+/// registers.
+#[cold]
+#[inline]
+pub(crate) fn rarely() {}
+
+impl<P, O, S, R> Call<P, O, S, R>
+where
+    P: Plan,
+    O: Operation,
+    S: Setting<O::Value, O::Error>,
+    R: Clock + Random,
+{
+    /// The parts that decide and are told.
+    #[inline(always)]
+    pub(super) fn parts(&mut self) -> PartsOf<'_, O, S, R> {
+        let Guard { plan, state } = &mut self.guard;
+        Parts::new(
+            plan,
+            &mut self.operation,
+            state,
+            &mut self.settings,
+            &self.runtime,
+        )
+    }
+
+    /// The rules of the call as they are now.
+    #[inline]
+    pub(super) fn rules(&self) -> Rules<'_> {
+        let mut rules = Rules::of(self.guard.plan.policy());
+        self.settings.rules(&mut rules);
+        rules
+    }
+
+    /// What the attempt can ask.
+    #[inline]
+    pub(super) fn run<'r>(guard: &'r Guard<P>, settings: &'r S, runtime: &'r R) -> Run<'r> {
+        let mut rules = Rules::of(guard.plan.policy());
+        settings.rules(&mut rules);
+        Run {
+            rules,
+            state: &guard.state,
+            clock: runtime,
+            random: runtime,
+        }
+    }
+
+    /// Before the first attempt. Reads the clock only if something asks for the time.
+    #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(super) fn starts(&mut self) {
+        let timed = O::TIMED || S::MEASURES || self.rules().deadline() != NEVER;
+        self.guard.state.start(&self.runtime, timed);
+    }
+
+    /// An attempt begins. `rests` says that a wait was before it.
+    #[inline]
+    pub(super) fn begins(&mut self, rests: bool) {
+        if S::MEASURES {
+            self.tell_beginning(rests);
+        }
+    }
+
+    /// A function of its own, so that the path of a success keeps the registers.
+    #[cold]
+    #[inline(never)]
+    fn tell_beginning(&mut self, rests: bool) {
+        let Guard { plan, state } = &self.guard;
+        let name = plan.operation().unwrap_or_else(|| self.operation.name());
+        self.settings.begins(&Started {
+            name,
+            failures: state.failures(),
+            elapsed: match rests {
+                true => state.elapsed_at(self.runtime.now()),
+                false => Duration::ZERO,
+            },
+        });
+    }
+
+    /// After an attempt: a wait, or the outcome of the call.
+    #[inline]
+    pub(super) fn after(&mut self, outcome: Outcome<O>) -> After<O::Value, O::Error> {
+        let (plan, settings) = (&self.guard.plan, &mut self.settings);
+        let is_refused = |value: &O::Value| until::is_retried(plan.policy(), S::answer(value));
+        let checked = match outcome {
+            Ok(value) => match settings.conflict(&value) {
+                Some(failed) => Err(failed),
+                None => settings.check(value, is_refused),
+            },
+            failed => failed,
+        };
+        let failed = match checked {
+            Ok(value) => return self.after_value(value),
+            Err(failed) => failed,
+        };
+        rarely();
+        let Guard { plan, state } = &mut self.guard;
+        let (settings, runtime) = (&mut self.settings, &self.runtime);
+        match after_failure::<_, O::Value, _, _, _>(
+            plan,
+            &mut self.operation,
+            state,
+            settings,
+            runtime,
+            &failed,
+        ) {
+            Decision::Wait(wait) => After::Wait(wait.delay, Err(failed)),
+            Decision::Stop(_) => After::Done(Err(self.operation.last_word(failed.error))),
+        }
+    }
+
+    #[inline]
+    fn after_value(&mut self, value: O::Value) -> After<O::Value, O::Error> {
+        let answer = match S::ANSWERS {
+            true => S::answer(&value),
+            false => None,
+        };
+        if S::ANSWERS
+            && let Some(fault) = answer
+        {
+            match self.parts().answered(fault) {
+                Some(Decision::Wait(wait)) => return After::Wait(wait.delay, Ok(value)),
+                // The call returns the last response unchanged.
+                Some(Decision::Stop(_)) => return After::Done(Ok(value)),
+                None => {}
+            }
+        }
+        self.parts().succeeded(answer);
+        After::Done(Ok(value))
+    }
+
+    /// The call ends between two attempts with this error, which the library has made.
+    #[cold]
+    pub(super) fn gives_up(&mut self, error: O::Error, end: End) -> O::Error {
+        let write = self.operation.write_outcome();
+        self.parts().ends(Some(&error), None, end, write);
+        self.operation.last_word(error)
+    }
+
+    /// The call ends between two attempts with what ended the last attempt: a response unchanged, or an error.
+    #[cold]
+    pub(super) fn ends(&mut self, last: Outcome<O>, end: End) -> Result<O::Value, O::Error> {
+        let write = self.operation.write_outcome();
+        self.ends_with(last, end, write)
+    }
+
+    /// As [`ends`](Self::ends), if the operation has given away what it knew of its writes.
+    #[cold]
+    pub(super) fn ends_with(
+        &mut self,
+        last: Outcome<O>,
+        end: End,
+        write: WriteOutcome,
+    ) -> Result<O::Value, O::Error> {
+        let (error, value): (_, Option<&dyn Fault>) = match &last {
+            Ok(value) => (None, S::answer(value)),
+            Err(failed) => (Some(&failed.error), None),
+        };
+        self.parts().ends(error, value, end, write);
+        last.map_err(|failed| self.operation.last_word(failed.error))
+    }
+}
+
+/// As [`Parts::failed`]. Compiled once for each plan, error type, list of settings and runtime, and not for each
+/// operation.
+#[cold]
+#[inline(never)]
+fn after_failure<P: Whose, T, E, S: Setting<T, E>, R: Clock + Random>(
+    plan: &P,
+    memory: &mut dyn Memory<E>,
+    state: &mut CallState,
+    settings: &mut S,
+    runtime: &R,
+    failed: &Failed<E>,
+) -> Decision {
+    let parts = Parts::new(plan, memory, state, settings, runtime);
+    parts.failed(&failed.error, failed.stage, failed.is_stopped)
+}

@@ -1,0 +1,183 @@
+//! The state of one call. Policy, stage and runtime are passed in, so that a future stores only 15 bytes.
+
+use super::call_info::CallInfo;
+#[cfg(feature = "metrics")]
+use crate::event::metrics::{self, CallMetrics};
+use crate::{
+    budget::Budget,
+    policy::Policy,
+    runtime::{Clock, Random},
+    state::{Attempt, RetryState, Rules},
+};
+use core::time::Duration;
+
+/// The state of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallState {
+    pub(crate) retry: RetryState,
+    /// In a program with metrics, this is stored beside the 15 bytes.
+    #[cfg(feature = "metrics")]
+    pub(super) metrics: CallMetrics,
+}
+
+impl CallState {
+    /// Before the first attempt.
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        CallState {
+            retry: RetryState::UNTIMED,
+            #[cfg(feature = "metrics")]
+            metrics: CallMetrics::NEW,
+        }
+    }
+
+    /// A call that began at `started`, with this number of failed attempts. The beginning of any attempt
+    /// after the first one is unknown.
+    pub(super) fn resumed(started: Duration, failures: u32) -> Self {
+        let mut state = Self::new();
+        state.retry = RetryState::resumed(started, failures);
+        #[cfg(feature = "metrics")]
+        if failures > 0 {
+            state.metrics.missed();
+        } else {
+            state.metrics.begins(started);
+        }
+        state
+    }
+
+    /// Like [`RetryState::draw_waits`].
+    pub(super) fn draw_waits(&mut self, policy: &Policy, random: &impl Random) {
+        self.retry.draw_waits(policy, || random.random());
+    }
+
+    /// Whether the calls that begin now are recorded.
+    #[inline]
+    fn records() -> bool {
+        #[cfg(feature = "metrics")]
+        return metrics::has_recorder();
+        #[cfg(not(feature = "metrics"))]
+        false
+    }
+
+    /// Whether this call is recorded.
+    #[inline]
+    pub(super) fn is_recorded(&self) -> bool {
+        #[cfg(feature = "metrics")]
+        return self.metrics.is_on();
+        #[cfg(not(feature = "metrics"))]
+        false
+    }
+
+    /// The first attempt is about to begin. Reads the clock if `timed`, or if calls are recorded.
+    #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn start<C: Clock>(&mut self, clock: &C, timed: bool) {
+        if cfg!(debug_assertions) {
+            clock.check();
+        }
+        if timed || Self::records() {
+            self.start_now(clock);
+        }
+    }
+
+    /// As [`start`](Self::start), for a call in which only metrics ask for the time.
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
+        if self.retry.failures() == 0 && Self::records() {
+            self.start_now(clock);
+        }
+    }
+
+    /// A function of its own, so that it is compiled once for each clock.
+    #[inline(never)]
+    fn start_now<C: Clock>(&mut self, clock: &C) {
+        let now = clock.now();
+        // The time counts from now on.
+        self.retry.elapsed_from_now_on(now);
+        #[cfg(feature = "metrics")]
+        if Self::records() {
+            self.metrics.begins(now);
+        }
+    }
+
+    /// The attempt that is about to begin or is running: its number, its time, and what the call remembers.
+    #[inline]
+    pub(crate) fn attempt(&self, rules: &Rules<'_>, clock: &dyn Clock, info: &CallInfo) -> Attempt {
+        let attempt = self.retry.attempt_under(rules, info.id, || clock.now());
+        attempt.remembering(info.maybe_applied)
+    }
+
+    /// The time that remains.
+    #[inline]
+    pub(crate) fn remaining(&self, rules: &Rules<'_>, clock: &dyn Clock) -> Duration {
+        self.retry.remaining_under(rules, || clock.now())
+    }
+
+    /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
+    /// begun.
+    #[inline]
+    pub(crate) fn is_late(&self, rules: &Rules<'_>, clock: &dyn Clock) -> bool {
+        self.retry.is_late(rules, || clock.now())
+    }
+
+    /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
+    pub(super) fn rests(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.metrics.rests();
+    }
+
+    /// The attempt after the wait begins.
+    #[inline]
+    pub(crate) fn begins<C: Clock>(&mut self, clock: &C) {
+        self.retry.begins();
+        #[cfg(feature = "metrics")]
+        if self.metrics.is_on() {
+            self.metrics.begins(clock.now());
+        }
+        let _ = clock;
+    }
+
+    /// Whether a rate counts the attempt that runs.
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.retry.is_in_flight()
+    }
+
+    /// Whether a budget has paid for a wait that no attempt has followed yet.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        self.retry.is_held()
+    }
+
+    /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
+    #[inline]
+    pub(super) fn cancelled(&mut self, budget: &Budget) {
+        if self.retry.is_held() {
+            self.retry.give_back(budget);
+            #[cfg(feature = "metrics")]
+            metrics::level(budget);
+        }
+    }
+
+    /// An operation succeeded: the budget gets its tokens back, without an event for a success.
+    #[inline]
+    pub(crate) fn refund(&self, budget: Option<&Budget>) {
+        if let Some(budget) = budget {
+            self.retry.refund(budget);
+            #[cfg(feature = "metrics")]
+            metrics::level(budget);
+        }
+    }
+
+    /// The time since the start, or zero if the call was not timed.
+    pub(crate) fn elapsed_at(&self, now: Duration) -> Duration {
+        self.retry.elapsed(|| now)
+    }
+
+    /// How many attempts have failed.
+    #[inline]
+    pub(crate) fn failures(&self) -> u32 {
+        self.retry.failures()
+    }
+}

@@ -1,0 +1,526 @@
+//! The methods of a policy that begin a call.
+
+use super::{
+    blocking::OnThread,
+    operation::{Awaits, Blocks, Plain, WithAttempt},
+    retrying::{Awaited, Retrying, Way},
+    settings::judges::{By, ByCodes, Judge, When, WhenAny},
+    signal::Unstopped,
+    update::{Changed, Update},
+};
+use crate::{
+    facts::fault::Fault,
+    judge::Verdict,
+    policy::Policy,
+    runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime},
+    state::Attempt,
+};
+use core::future::Future;
+
+/// A call that is awaited, before any setting is added: the type of [`Policy::retry`]'s result.
+pub type Async<'p, O, J = ByCodes> =
+    Retrying<&'p Policy, O, By<J>, AsyncRuntime, Awaited<Unstopped>>;
+
+/// A blocking call, before any setting is added: the type of [`Policy::blocking`]'s result. Nothing is called until
+/// [`call`](Retrying::call).
+pub type Blocking<P, O, J = ByCodes, R = BlockingRuntime, N = Unstopped> =
+    Retrying<P, O, By<J>, R, OnThread<N>>;
+
+/// A policy with a function that decides which errors are retried, instead of the policy's codes.
+///
+/// Made by [`Policy::when`] and [`Policy::when_any`].
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a policy does nothing until it is given an operation"]
+pub struct Judged<'p, J> {
+    pub(super) policy: &'p Policy,
+    pub(super) judge: J,
+}
+
+/// No signal ends the call.
+pub(crate) const AWAITED: Awaited<Unstopped> = Awaited { signal: Unstopped };
+
+/// An update with async or with blocking closures.
+type AsyncUpdate<Read, Change, Write> = Update<Awaits<Read>, Change, Awaits<Write>>;
+type BlockingUpdate<Read, Change, Write> = Update<Blocks<Read>, Change, Blocks<Write>>;
+
+impl Policy {
+    /// Retries an async operation. The returned future gives the operation's own `Result`. The methods of
+    /// [`Retrying`] configure the call before the `.await`.
+    ///
+    /// A closure whose future borrows a value mutably, such as a client with `&mut self`, does not compile here: write
+    /// `retry_block!` or the attribute `#[retry]`.
+    ///
+    /// If the operation itself retries, the calls multiply: see [retries inside
+    /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let mut calls = 0;
+    /// let answer: Result<u32, TimedOut> = POLICY
+    ///     .retry(|| {
+    ///         calls += 1;
+    ///         std::future::ready(if calls < 3 { Err(TimedOut::new(Default::default())) } else { Ok(42) })
+    ///     })
+    ///     .await;
+    /// assert_eq!((answer, calls), (Ok(42), 3));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn retry<F, Fut, T, E>(&self, operation: F) -> Async<'_, Plain<Awaits<F>>>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Fault,
+    {
+        self.by_codes().retry(operation)
+    }
+
+    /// Retries an async operation. Each attempt gets an [`Attempt`]: its number, the time that remains for
+    /// it, the id of the call ([`RequestId`](crate::RequestId)), and whether an earlier attempt
+    /// [may have been applied](Attempt::maybe_applied).
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// let answer: Result<u32, TimedOut> = POLICY
+    ///     .retry_with(|attempt| async move {
+    ///         assert!(attempt.remaining() <= Duration::from_secs(30));
+    ///         if attempt.number() < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    ///     })
+    ///     .await;
+    /// assert_eq!(answer, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn retry_with<F, Fut, T, E>(&self, operation: F) -> Async<'_, WithAttempt<Awaits<F>>>
+    where
+        F: FnMut(Attempt) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Fault,
+    {
+        self.by_codes().retry_with(operation)
+    }
+
+    /// Retries a blocking operation, sleeping on this thread between attempts.
+    ///
+    /// Do not call this on a thread of an async runtime, because nothing else runs on that thread
+    /// meanwhile. Use [`retry`](Self::retry) there, or call this inside `tokio::task::spawn_blocking`: see
+    /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#a-blocking-retry-inside-an-async-runtime).
+    ///
+    /// # Errors
+    /// The operation's last error, when no further attempt is made.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1));
+    /// let mut calls = 0;
+    /// let answer: Result<u32, TimedOut> = POLICY.retry_blocking(|| {
+    ///     calls += 1;
+    ///     if calls < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    /// });
+    /// assert_eq!((answer, calls), (Ok(42), 3));
+    /// # }
+    /// ```
+    #[cfg(feature = "std")]
+    pub fn retry_blocking<F, T, E>(&self, operation: F) -> Result<T, E>
+    where
+        F: FnMut() -> Result<T, E>,
+        E: Fault,
+    {
+        self.blocking(operation).call()
+    }
+
+    /// Retries a blocking operation, as [`retry_blocking`](Self::retry_blocking) does, but nothing is
+    /// called until [`Retrying::call`]. The methods of [`Retrying`] configure the call before. The call
+    /// sleeps on this thread, so do not use it on a thread of an async runtime.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+    /// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+    /// let gave_up = POLICY.blocking(busy).reported().call().unwrap_err();
+    /// assert_eq!(gave_up.report.attempts, 2);
+    /// # }
+    /// ```
+    pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<&Policy, Plain<Blocks<F>>>
+    where
+        F: FnMut() -> Result<T, E>,
+        E: Fault,
+    {
+        self.by_codes().blocking(operation)
+    }
+
+    /// As [`blocking`](Self::blocking), for an operation that takes an [`Attempt`], such as the time that remains
+    /// for the client's own limit.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// let limit = POLICY.blocking_with(|attempt| Ok::<_, TimedOut>(attempt.remaining())).call().unwrap();
+    /// assert!(limit <= Duration::from_secs(30));
+    /// # }
+    /// ```
+    pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<&Policy, WithAttempt<Blocks<F>>>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        E: Fault,
+    {
+        self.by_codes().blocking_with(operation)
+    }
+
+    /// Lets a function decide which errors are retried, instead of the policy's codes. The error can have
+    /// any type, so no server's hint can be read from it. If the error is a [`Fault`], use
+    /// [`when`](Self::when), which obeys `Retry-After`. The policy's limits hold.
+    ///
+    /// The function returns a `bool`, or a [`Verdict`], which can carry a hint.
+    ///
+    /// ```
+    /// use backoff_core::Policy;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut calls = 0;
+    /// let answer = Policy::exponential()
+    ///     .when_any(|error: &String| error.contains("busy"))
+    ///     .retry(|| {
+    ///         calls += 1;
+    ///         std::future::ready(if calls < 3 { Err("busy".to_string()) } else { Ok(42) })
+    ///     })
+    ///     .await;
+    /// assert_eq!(answer, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn when_any<E, F, V>(&self, judge: F) -> Judged<'_, WhenAny<F>>
+    where
+        F: Fn(&E) -> V,
+        V: Into<Verdict>,
+    {
+        Judged::new(self, WhenAny(judge))
+    }
+
+    /// Lets a function decide which errors are retried, instead of the policy's codes. The error is a
+    /// [`Fault`]: if the server asks not to be called for a time, or not to be called again, the call
+    /// obeys; [`idempotent(false)`](Policy::idempotent) holds; and the error's text is logged. For an error
+    /// that is not a `Fault`, use [`when_any`](Self::when_any).
+    ///
+    /// The function returns a `bool`, or a [`Verdict`].
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy};
+    /// use std::time::Duration;
+    ///
+    /// # #[derive(Debug)]
+    /// struct Busy;
+    /// impl Fault for Busy {
+    ///     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(30)) }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = || std::future::ready(Err::<(), _>(Busy));
+    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// let gave_up = POLICY.when(|_: &Busy| true).retry(busy).reported().await.unwrap_err();
+    /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn when<E, F, V>(&self, judge: F) -> Judged<'_, When<F>>
+    where
+        E: Fault,
+        F: Fn(&E) -> V,
+        V: Into<Verdict>,
+    {
+        Judged::new(self, When(judge))
+    }
+
+    /// Changes a value that others change too, without losing an update: reads the value, applies `change`
+    /// to it, and writes it back on the condition that nobody has written in between.
+    ///
+    /// - When a read fails and the error is retried, the read is made again.
+    /// - When a write fails and the error is retried, conflict or not, the update waits and reads again.
+    ///   Then `change` decides anew, on the new value.
+    /// - When `change` changes nothing, nothing is written.
+    ///
+    /// Deadline, attempts and budget belong to the whole update: each failed read and each failed write
+    /// counts as one attempt. Conflicts (`ABORTED`, 412,
+    /// [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried, whatever the policy says
+    /// about them, because an update expects them. 409 without a gRPC code is retried only if the policy
+    /// names it, because it may also mean that something exists already.
+    ///
+    /// `change` may return nothing, which counts as a change; a `bool`, whether it changed anything; or a
+    /// `Result` of either, whose error ends the update. `write` gets only the value that was read, with its
+    /// etag or version, so it cannot write without having read.
+    ///
+    /// # After a write that may have been applied
+    ///
+    /// A write whose reply is lost may have been applied. The next step depends on the return type of
+    /// `change`:
+    ///
+    /// | `change` returns | | after such a write |
+    /// |---|---|---|
+    /// | `bool` | it recognises its own effect: "the member is there already" | read again; `false` means that the write has arrived |
+    /// | nothing | a counter, a list that is appended to | the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
+    /// | nothing, with the setting [`version`](crate::Retrying::version) | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
+    ///
+    /// So nothing is applied twice. If the policy is not [idempotent](Policy::idempotent), the update
+    /// ends with `MaybeApplied` after every such write. Failed reads are repeated in any case.
+    ///
+    /// ```
+    /// use backoff_core::{FaultKind, Fault, Policy, Updated};
+    /// use std::cell::Cell;
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Stale;
+    /// impl Fault for Stale {
+    ///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
+    /// }
+    ///
+    /// /// A number, and the version that a write must name.
+    /// struct Store(Cell<(u32, u64)>);
+    ///
+    /// impl Store {
+    ///     async fn get(&self) -> Result<(u32, u64), Stale> { Ok(self.0.get()) }
+    ///     async fn set(&self, number: u32, version: u64) -> Result<(), Stale> {
+    ///         if version != self.0.get().1 { return Err(Stale) }
+    ///         self.0.set((number, version + 1));
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let store = Store(Cell::new((1, 1)));
+    /// let mut others = 2;
+    /// let updated = Policy::exponential()
+    ///     .update(
+    ///         || store.get(),
+    ///         |(number, _)| {
+    ///             *number += 1;
+    ///             // Meanwhile, somebody else is faster, twice.
+    ///             if others > 0 { others -= 1; store.0.set((10, store.0.get().1 + 1)); }
+    ///         },
+    ///         |(number, version)| store.set(number, version),
+    ///     )
+    ///     .version(|(_, version)| *version)
+    ///     .await;
+    /// assert_eq!(updated, Ok(Updated::Written(())));
+    /// assert_eq!(store.0.get().0, 11);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
+        &self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Async<'_, AsyncUpdate<Read, Change, Write>>
+    where
+        Read: FnMut() -> Reading,
+        Reading: Future<Output = Result<V, E>>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Writing,
+        Writing: Future<Output = Result<W, E>>,
+        E: Fault,
+    {
+        self.by_codes().update(read, change, write)
+    }
+
+    /// As [`update`](Self::update), blocking. Nothing is called until [`Retrying::call`]. The methods of
+    /// [`Retrying`] configure the call before.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut, Updated};
+    ///
+    /// # #[cfg(feature = "std")] {
+    /// const POLICY: Policy = Policy::exponential();
+    /// let mut stored = vec!["ann"];
+    /// let updated = POLICY
+    ///     .blocking_update(
+    ///         || Ok::<_, TimedOut>(vec!["ann"]),
+    ///         |members| {
+    ///             let is_new = !members.contains(&"bob");
+    ///             if is_new { members.push("bob") }
+    ///             is_new
+    ///         },
+    ///         |members| { stored = members; Ok(()) },
+    ///     )
+    ///     .call();
+    /// assert_eq!(updated, Ok(Updated::Written(())));
+    /// assert_eq!(stored, ["ann", "bob"]);
+    /// # }
+    /// ```
+    pub fn blocking_update<Read, Change, Write, Changes, V, W, E>(
+        &self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Blocking<&Policy, BlockingUpdate<Read, Change, Write>>
+    where
+        Read: FnMut() -> Result<V, E>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Result<W, E>,
+        E: Fault,
+    {
+        self.by_codes().blocking_update(read, change, write)
+    }
+
+    /// The policy's codes judge the errors.
+    pub(super) const fn by_codes(&self) -> Judged<'_, ByCodes> {
+        Judged::new(self, ByCodes)
+    }
+}
+
+impl<'p, J> Judged<'p, J> {
+    /// For calls of other crates that have a `when` of their own.
+    #[doc(hidden)]
+    pub const fn new(policy: &'p Policy, judge: J) -> Self {
+        Judged { policy, judge }
+    }
+
+    #[inline]
+    pub(super) fn begin<O, R, W>(
+        self,
+        operation: O,
+        runtime: R,
+        way: W,
+    ) -> Retrying<&'p Policy, O, By<J>, R, W>
+    where
+        W: Way<O, By<J>, R>,
+    {
+        Retrying::new(self.policy, operation, By(self.judge), runtime, way)
+    }
+
+    /// As [`Policy::retry`].
+    pub fn retry<F, Fut, T, E>(self, operation: F) -> Async<'p, Plain<Awaits<F>>, J>
+    where
+        F: FnMut() -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        J: Judge<E>,
+    {
+        self.begin(Plain(Awaits(operation)), ASYNC, AWAITED)
+    }
+
+    /// As [`Policy::retry_with`].
+    pub fn retry_with<F, Fut, T, E>(self, operation: F) -> Async<'p, WithAttempt<Awaits<F>>, J>
+    where
+        F: FnMut(Attempt) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        J: Judge<E>,
+    {
+        self.begin(WithAttempt::new(Awaits(operation)), ASYNC, AWAITED)
+    }
+
+    /// As [`Policy::retry_blocking`].
+    ///
+    /// # Errors
+    /// The operation's last error, when no further attempt is made.
+    #[cfg(feature = "std")]
+    pub fn retry_blocking<F, T, E>(self, operation: F) -> Result<T, E>
+    where
+        F: FnMut() -> Result<T, E>,
+        J: Judge<E>,
+    {
+        self.blocking(operation).call()
+    }
+
+    /// As [`Policy::blocking`].
+    pub fn blocking<F, T, E>(self, operation: F) -> Blocking<&'p Policy, Plain<Blocks<F>>, J>
+    where
+        F: FnMut() -> Result<T, E>,
+        J: Judge<E>,
+    {
+        self.begin(Plain(Blocks(operation)), BLOCKING, OnThread(Unstopped))
+    }
+
+    /// As [`Policy::blocking_with`].
+    pub fn blocking_with<F, T, E>(
+        self,
+        operation: F,
+    ) -> Blocking<&'p Policy, WithAttempt<Blocks<F>>, J>
+    where
+        F: FnMut(Attempt) -> Result<T, E>,
+        J: Judge<E>,
+    {
+        self.begin(
+            WithAttempt::new(Blocks(operation)),
+            BLOCKING,
+            OnThread(Unstopped),
+        )
+    }
+
+    /// As [`Policy::update`]. The function judges the errors of the read and of the write alike. A function
+    /// given to [`when_any`](Policy::when_any) gets errors without facts, so the function itself must know
+    /// which failed writes may have been applied, whatever [`idempotent`](Policy::idempotent) says. A
+    /// conflict is counted as a conflict in the report only if a [`Verdict`] of the function says so.
+    ///
+    /// After a change that returns nothing, `true` for a failed write means that the write may have been
+    /// applied, and ends the update. If the write did nothing, return a [`Verdict::Retry`] of the kind
+    /// `Conflict` or `Throttled`.
+    pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
+        self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Async<'p, AsyncUpdate<Read, Change, Write>, J>
+    where
+        Read: FnMut() -> Reading,
+        Reading: Future<Output = Result<V, E>>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Writing,
+        Writing: Future<Output = Result<W, E>>,
+        J: Judge<E>,
+    {
+        self.begin(
+            Update::new(Awaits(read), change, Awaits(write)),
+            ASYNC,
+            AWAITED,
+        )
+    }
+
+    /// As [`Policy::blocking_update`].
+    pub fn blocking_update<Read, Change, Write, Changes, V, W, E>(
+        self,
+        read: Read,
+        change: Change,
+        write: Write,
+    ) -> Blocking<&'p Policy, BlockingUpdate<Read, Change, Write>, J>
+    where
+        Read: FnMut() -> Result<V, E>,
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        Write: FnMut(V) -> Result<W, E>,
+        J: Judge<E>,
+    {
+        self.begin(
+            Update::new(Blocks(read), change, Blocks(write)),
+            BLOCKING,
+            OnThread(Unstopped),
+        )
+    }
+}

@@ -1,0 +1,390 @@
+//! Operations that can be attempted several times, async and blocking.
+
+use super::{call_info::CallInfo, call_state::CallState, write_outcome::WriteOutcome};
+use crate::{
+    delay::Pace,
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    opaque::named_in_debug,
+    policy::Policy,
+    report::{Measures, Report},
+    runtime::{Clock, Random},
+    state::{Attempt, Rules},
+};
+use core::{
+    future::{Future, Ready, ready},
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+/// What an attempt can ask about its call.
+pub struct Run<'r> {
+    pub(crate) rules: Rules<'r>,
+    pub(crate) state: &'r CallState,
+    pub(crate) clock: &'r dyn Clock,
+    pub(crate) random: &'r dyn Random,
+}
+
+impl Run<'_> {
+    /// What the call remembers for its attempts, before the first one. Draws the id of the call.
+    pub fn info(&self) -> CallInfo {
+        CallInfo::new(self.random)
+    }
+
+    /// The number of this attempt, the time that remains for it, and what the call remembers for it. Reads
+    /// the clock if the call is timed.
+    #[inline]
+    pub fn attempt(&self, info: &CallInfo) -> Attempt {
+        self.state.attempt(&self.rules, self.clock, info)
+    }
+
+    /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.rules.cuts && self.remaining().is_zero()
+    }
+
+    fn remaining(&self) -> Duration {
+        self.state.remaining(&self.rules, self.clock)
+    }
+}
+
+/// An attempt failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed<E> {
+    /// The error.
+    pub error: E,
+    /// The part of the attempt that failed.
+    pub stage: Stage,
+    /// A signal has cut the attempt, and the call ends.
+    pub(crate) is_stopped: bool,
+}
+
+impl<E> Failed<E> {
+    #[inline]
+    pub(crate) const fn at(stage: Stage, error: E) -> Self {
+        Failed {
+            error,
+            stage,
+            is_stopped: false,
+        }
+    }
+
+    /// The attempt failed as a whole.
+    #[inline]
+    pub const fn whole(error: E) -> Self {
+        Self::at(Stage::Whole, error)
+    }
+}
+
+/// A failed attempt, as the operation gets it.
+pub struct Failing<'a, E> {
+    /// The error; `None` if a value counts as the failure.
+    pub(crate) error: Option<&'a E>,
+    pub(crate) fault: Option<&'a dyn Fault>,
+    pub(crate) stage: Stage,
+    pub(crate) ruling: Ruling,
+    pub(crate) policy: &'a Policy,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl<E> Failing<'_, E> {
+    /// The call remembers whether the attempt may have been applied.
+    pub fn remembered_by(&self, info: &mut Option<CallInfo>) -> Heard<'static> {
+        if let Some(info) = info {
+            info.remember(self.stage, self.ruling, self.fault);
+        }
+        Heard::NOTHING
+    }
+}
+
+/// What the operation knows after a failure.
+#[derive(Clone, Copy)]
+pub struct Heard<'a> {
+    pub(crate) write: WriteOutcome,
+    pub(crate) pace: Option<&'a Pace>,
+    /// No attempt can follow, because the input of the operation is used up.
+    pub(crate) is_unrepeatable: bool,
+}
+
+impl Heard<'_> {
+    /// Nothing that changes the rules.
+    pub const NOTHING: Self = Heard {
+        write: WriteOutcome::Known,
+        pace: None,
+        is_unrepeatable: false,
+    };
+}
+
+/// The part of an operation that gets its failures. This trait is used as an object, so that the code after a failure
+/// is compiled once for each error type, and not for each closure.
+pub trait Memory<E> {
+    /// The name of the operation in logs and metrics, or the name of its type. It must have few values, because it
+    /// is a label.
+    fn name(&self) -> &'static str;
+
+    /// The host that the operation calls, a field of log events.
+    #[inline]
+    fn host(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether [`failed`](Self::failed) does anything.
+    #[inline]
+    fn hears(&self) -> bool {
+        false
+    }
+
+    /// An attempt failed, and the next step is not decided yet. Called only if the operation
+    /// [`hears`](Self::hears).
+    #[inline]
+    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+        let _ = failing;
+        Heard::NOTHING
+    }
+
+    /// Whether a write of an update may have been applied.
+    #[inline]
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
+    }
+}
+
+/// An operation of a loop outside, with this name.
+pub(crate) struct Named(pub(crate) &'static str);
+
+impl<E> Memory<E> for Named {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+}
+
+/// An operation that can be begun again and again.
+///
+/// Implemented for the arguments of [`Policy::retry`], [`Policy::retry_with`], [`Policy::update`] and
+/// their blocking forms, and for the requests of a layer of tower. The operation polls its own attempts,
+/// because an update calls its closures in the middle of an attempt. A blocking attempt is ready at its
+/// first poll.
+pub trait Operation: Memory<Self::Error> {
+    /// The value of a success.
+    type Value;
+    /// The error of a failure.
+    type Error;
+    /// A running attempt.
+    type Running;
+    /// The type of the report.
+    type Report;
+    /// Whether the operation asks how much time has passed.
+    const TIMED: bool = false;
+
+    /// Makes the report of a call.
+    fn report(&self, measures: Measures) -> Self::Report;
+
+    /// Begins an attempt.
+    fn begin(&mut self, run: &Run<'_>) -> Self::Running;
+
+    /// Polls an attempt.
+    fn poll(
+        &mut self,
+        running: Pin<&mut Self::Running>,
+        run: &Run<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Self::Value, Failed<Self::Error>>>;
+
+    /// The part of the attempt that is running.
+    #[inline]
+    fn stage(running: Pin<&Self::Running>) -> Stage {
+        let _ = running;
+        Stage::Whole
+    }
+
+    /// A wait follows after this error, which the operation may keep.
+    #[inline]
+    fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
+        Some(error)
+    }
+
+    /// Returns the error that [`keep`](Self::keep) stored, because no attempt follows.
+    #[inline]
+    fn kept(&mut self) -> Option<Self::Error> {
+        None
+    }
+
+    /// No attempt follows this error. Returns the error of the call.
+    #[inline]
+    fn last_word(&mut self, error: Self::Error) -> Self::Error {
+        error
+    }
+}
+
+/// A closure of the caller with these arguments, a tuple. [`Awaits`] and [`Blocks`] make async and blocking
+/// closures the same.
+pub trait Closure<Arguments> {
+    /// The value of a success.
+    type Value;
+    /// The error of a failure.
+    type Error;
+    /// A call of the closure.
+    type Running: Future<Output = Result<Self::Value, Self::Error>>;
+
+    /// The name of the closure's type.
+    fn name() -> &'static str;
+
+    /// Calls the closure.
+    fn call(&mut self, arguments: Arguments) -> Self::Running;
+}
+
+/// A closure that returns a future.
+#[derive(Clone, Copy)]
+pub struct Awaits<F>(pub(super) F);
+
+/// A closure that blocks its thread.
+#[derive(Clone, Copy)]
+pub struct Blocks<F>(pub(super) F);
+
+/// The closures with each number of arguments.
+macro_rules! closures {
+    ($($argument:ident)?) => {
+        impl<$($argument,)? F, Fut, T, E> Closure<($($argument,)?)> for Awaits<F>
+        where
+            F: FnMut($($argument)?) -> Fut,
+            Fut: Future<Output = Result<T, E>>,
+        {
+            type Value = T;
+            type Error = E;
+            type Running = Fut;
+
+            #[inline]
+            fn name() -> &'static str {
+                core::any::type_name::<F>()
+            }
+
+            #[inline]
+            #[allow(non_snake_case, reason = "an argument is named as its type")]
+            fn call(&mut self, ($($argument,)?): ($($argument,)?)) -> Fut {
+                (self.0)($($argument)?)
+            }
+        }
+
+        impl<$($argument,)? F, T, E> Closure<($($argument,)?)> for Blocks<F>
+        where
+            F: FnMut($($argument)?) -> Result<T, E>,
+        {
+            type Value = T;
+            type Error = E;
+            type Running = Ready<Result<T, E>>;
+
+            #[inline]
+            fn name() -> &'static str {
+                core::any::type_name::<F>()
+            }
+
+            #[inline]
+            #[allow(non_snake_case, reason = "an argument is named as its type")]
+            fn call(&mut self, ($($argument,)?): ($($argument,)?)) -> Ready<Result<T, E>> {
+                ready((self.0)($($argument)?))
+            }
+        }
+    };
+}
+
+closures!();
+closures!(A);
+
+/// An operation without arguments: `|| client.get(url)`.
+#[derive(Clone, Copy)]
+pub struct Plain<C>(pub(super) C);
+
+impl<E, C: Closure<(), Error = E>> Memory<E> for Plain<C> {
+    fn name(&self) -> &'static str {
+        C::name()
+    }
+}
+
+impl<C: Closure<()>> Operation for Plain<C> {
+    type Value = C::Value;
+    type Error = C::Error;
+    type Running = C::Running;
+    type Report = Report;
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+
+    #[inline]
+    fn begin(&mut self, _run: &Run<'_>) -> C::Running {
+        self.0.call(())
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut C::Running>,
+        _run: &Run<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
+        running.poll(cx).map_err(Failed::whole)
+    }
+}
+
+/// An operation that takes the `Attempt`: `|attempt| client.get(url)`.
+#[derive(Clone, Copy)]
+pub struct WithAttempt<C> {
+    closure: C,
+    /// Made when the first attempt begins.
+    info: Option<CallInfo>,
+}
+
+impl<C> WithAttempt<C> {
+    pub(super) const fn new(closure: C) -> Self {
+        WithAttempt {
+            closure,
+            info: None,
+        }
+    }
+}
+
+impl<E, C: Closure<(Attempt,), Error = E>> Memory<E> for WithAttempt<C> {
+    fn name(&self) -> &'static str {
+        C::name()
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+        failing.remembered_by(&mut self.info)
+    }
+}
+
+impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
+    type Value = C::Value;
+    type Error = C::Error;
+    type Running = C::Running;
+    type Report = Report;
+    const TIMED: bool = true;
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+
+    #[inline]
+    fn begin(&mut self, run: &Run<'_>) -> C::Running {
+        let info = self.info.get_or_insert_with(|| run.info());
+        self.closure.call((run.attempt(info),))
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut C::Running>,
+        _run: &Run<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
+        running.poll(cx).map_err(Failed::whole)
+    }
+}
+
+named_in_debug!(Awaits, Blocks, Plain, WithAttempt);

@@ -1,0 +1,461 @@
+//! The work after an attempt: judge, decide, tell. Every form of a call does its work here. Operation and plan are
+//! objects, so that this code is compiled once for each error type, list of settings and runtime.
+
+use super::{
+    call_state::CallState,
+    operation::{Failing, Memory},
+    plan::Whose,
+    setting::Setting,
+    write_outcome::WriteOutcome,
+};
+#[cfg(feature = "metrics")]
+use crate::event::metrics;
+use crate::{
+    event::{
+        log,
+        told::{EndedBy, Step, Told, with_source},
+    },
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    policy::Policy,
+    rate::{Rate, Reply},
+    report::StopReason,
+    runtime::{Clock, Random, shared_now},
+    state::{Decision, RetryState},
+};
+use core::{marker::PhantomData, time::Duration};
+
+/// The parts of a call that take part in the work after an attempt. The outcome of the call is a `Result<T, E>`.
+pub(crate) struct Parts<'c, T, E, S, R> {
+    whose: &'c dyn Whose,
+    memory: &'c mut dyn Memory<E>,
+    state: &'c mut CallState,
+    settings: &'c mut S,
+    runtime: &'c R,
+    value: PhantomData<fn() -> T>,
+}
+
+/// A failure, and what is known of it.
+struct Failure<'a, E> {
+    error: Option<&'a E>,
+    fault: Option<&'a dyn Fault>,
+    stage: Stage,
+    ended_by: EndedBy,
+    ruling: Option<Ruling>,
+}
+
+// Copied where the failure is passed on, so that the fast path does not write it into memory.
+impl<E> Clone for Failure<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Failure<'_, E> {}
+
+/// Why a call ends between two attempts.
+#[derive(Clone, Copy)]
+pub(crate) enum End {
+    /// The timer woke after the deadline.
+    Late,
+    /// The timer woke after the deadline, and the error says so.
+    Expired,
+    /// The call waited too long for its turn.
+    Queued,
+    /// A signal has come.
+    Stopped,
+    /// The loop ends for a reason of its own.
+    GivenUp(StopReason),
+}
+
+/// The next step in a test that has made retries instant, or has switched them off.
+#[cfg(feature = "testing")]
+fn in_tests(next: Decision, retry: &mut RetryState) -> Decision {
+    crate::testing::adjusted(next, retry)
+}
+
+/// Without the feature `testing`, no test changes the next step.
+#[cfg(not(feature = "testing"))]
+#[inline(always)]
+fn in_tests(next: Decision, _: &mut RetryState) -> Decision {
+    next
+}
+
+/// The longest pause of a server that counts for a rate.
+const LONGEST_PAUSE: u64 = 300_000_000_000;
+
+impl<'c, T, E, S, R> Parts<'c, T, E, S, R> {
+    #[inline(always)]
+    pub(crate) fn new(
+        whose: &'c dyn Whose,
+        memory: &'c mut dyn Memory<E>,
+        state: &'c mut CallState,
+        settings: &'c mut S,
+        runtime: &'c R,
+    ) -> Self {
+        Parts {
+            whose,
+            memory,
+            state,
+            settings,
+            runtime,
+            value: PhantomData,
+        }
+    }
+}
+
+impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
+    /// An attempt failed: judges the error, decides on the next step, and tells hooks, logs and metrics. Inlined into
+    /// one cold function for each kind of loop.
+    #[inline(always)]
+    pub(crate) fn failed(mut self, error: &E, stage: Stage, is_stopped: bool) -> Decision
+    where
+        R: Random,
+    {
+        let policy = self.whose.policy();
+        // The judged stages come first: they are the most frequent ones.
+        let ruling = match stage.is_judged() {
+            true => self.settings.judge(policy, stage, error),
+            false => Some(stage.ruling(policy)),
+        };
+        let failure = Failure {
+            error: Some(error),
+            fault: self.settings.fault(error),
+            stage,
+            ended_by: match is_stopped {
+                true => EndedBy::Signal,
+                false => EndedBy::Attempt,
+            },
+            ruling: Some(ruling.unwrap_or(Ruling::NOTHING_KNOWN)),
+        };
+        match is_stopped {
+            true => self.cut(failure),
+            false => self.decided(policy, failure),
+        }
+    }
+
+    /// As [`failed`](Self::failed), after this ruling.
+    #[cfg(feature = "std")]
+    #[cold]
+    pub(crate) fn ruled(mut self, error: &E, stage: Stage, ruling: Ruling) -> Decision
+    where
+        R: Random,
+    {
+        let failure = Failure {
+            error: Some(error),
+            fault: self.settings.fault(error),
+            stage,
+            ended_by: EndedBy::Attempt,
+            ruling: Some(ruling),
+        };
+        self.decided(self.whose.policy(), failure)
+    }
+
+    /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
+    /// Returns nothing if the policy would not retry the value.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn answered(mut self, fault: &dyn Fault) -> Option<Decision>
+    where
+        R: Random,
+    {
+        let policy = self.whose.policy();
+        let ruling = policy.rule(Stage::Whole, fault);
+        let failure = Failure {
+            error: None,
+            fault: Some(fault),
+            stage: Stage::Whole,
+            ended_by: EndedBy::Attempt,
+            ruling: Some(ruling),
+        };
+        (!ruling.is_permanent()).then(|| self.decided(policy, failure))
+    }
+
+    /// Decides on the next step after this ruling, and tells hooks, logs and metrics.
+    #[inline(always)]
+    fn decided(&mut self, policy: &'c Policy, failure: Failure<'_, E>) -> Decision
+    where
+        R: Random,
+    {
+        self.settings.failed(failure.stage);
+        let ruling = failure.ruling.unwrap_or(Ruling::NOTHING_KNOWN);
+        let is_plain = !self.state.is_in_flight()
+            && self.whose.is_plain()
+            && !self.memory.hears()
+            && !self.settings.changes_rules(policy);
+        let retry = &mut self.state.retry;
+        if is_plain && retry.is_simple(policy, ruling) {
+            let next = retry.simple_wait(policy, || self.runtime.random());
+            let next = in_tests(next, retry);
+            self.tell_failure(failure, next, None, None);
+            return next;
+        }
+        self.decided_fully(policy, failure, ruling)
+    }
+
+    /// As [`decided`](Self::decided), if more than the policy's attempts and its backoff matter.
+    #[cold]
+    #[inline(never)]
+    fn decided_fully(
+        &mut self,
+        policy: &'c Policy,
+        mut failure: Failure<'_, E>,
+        ruling: Ruling,
+    ) -> Decision
+    where
+        R: Random,
+    {
+        let rate = match self.state.is_in_flight() {
+            true => self.whose.rate(),
+            false => None,
+        };
+        if rate.is_some() {
+            let reply = Reply::of(ruling, failure.fault);
+            self.replied(reply.filter(|_| !failure.stage.is_cut()));
+        }
+        let runtime = self.runtime;
+        let heard = self.memory.failed(&Failing {
+            error: failure.error,
+            fault: failure.fault,
+            stage: failure.stage,
+            ruling,
+            policy,
+            clock: runtime,
+        });
+        let write = heard.write;
+        let ruling = write.corrected(failure.stage, ruling);
+        failure.ruling = Some(ruling);
+        let mut rules = self.whose.rules();
+        self.settings.rules(&mut rules);
+        if let Some(pace) = heard.pace {
+            rules.keep_pace(pace);
+        }
+        if heard.is_unrepeatable {
+            rules.end();
+        }
+        if let Some(rate) = rate {
+            rules.enter(rate);
+        }
+        let retry = &mut self.state.retry;
+        let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
+        let next = write.concluded(in_tests(next, retry));
+        #[cfg(feature = "metrics")]
+        if let Some(budget) = self.whose.budget() {
+            metrics::level(budget);
+        }
+        // Without `cut`, an attempt may run on after the deadline.
+        let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline()));
+        self.tell_failure(failure, next, deadline, rate);
+        next
+    }
+
+    /// A signal ended the attempt, or nobody waits for its outcome any more. Counts the attempt, and tells hooks,
+    /// logs and metrics.
+    #[cold]
+    fn cut(&mut self, mut failure: Failure<'_, E>) -> Decision {
+        let stage = failure.stage;
+        self.settings.failed(stage);
+        self.state.retry.ended();
+        let ruling = failure.ruling.unwrap_or(Ruling::PERMANENT);
+        let failing = Failing {
+            error: failure.error,
+            fault: failure.fault,
+            stage,
+            ruling: Ruling::PERMANENT,
+            policy: self.whose.policy(),
+            clock: self.runtime,
+        };
+        let write = self.memory.failed(&failing).write;
+        let ruling = write.corrected(stage, ruling);
+        let next = write.concluded(Decision::Stop(match ruling {
+            Ruling::MAYBE_APPLIED => StopReason::MaybeApplied,
+            _ => StopReason::Stopped,
+        }));
+        failure.ruling = None;
+        self.tell_failure(failure, next, None, None);
+        next
+    }
+
+    /// Nobody waits for the outcome of the attempt that failed at this stage.
+    #[cfg(feature = "std")]
+    pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
+        let fault = self.settings.fault(error);
+        if !stage.is_cut() {
+            self.replied(Reply::to(fault));
+        }
+        let failure = Failure {
+            error: Some(error),
+            fault,
+            stage,
+            ended_by: EndedBy::Attempt,
+            ruling: Some(stage.ruling(self.whose.policy())),
+        };
+        let _stop = self.cut(failure);
+    }
+
+    /// The call ends between two attempts, with the last error, or with the last value, which has this fault. The
+    /// budget gets back the tokens that it paid for a wait. The tokens go back before hooks are called, and not only
+    /// when the call is dropped, because its future may be kept.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn ends(
+        mut self,
+        error: Option<&E>,
+        value: Option<&dyn Fault>,
+        end: End,
+        write: WriteOutcome,
+    ) {
+        if let Some(budget) = self.whose.budget() {
+            self.state.cancelled(budget);
+        }
+        let (ended_by, reason) = match end {
+            End::Late => (EndedBy::Attempt, StopReason::Deadline),
+            End::Expired => (EndedBy::Clock, StopReason::Deadline),
+            End::Queued => (EndedBy::Clock, StopReason::Rate),
+            End::Stopped => (EndedBy::Signal, StopReason::Stopped),
+            End::GivenUp(reason) => (EndedBy::Attempt, reason),
+        };
+        let failure = Failure {
+            error,
+            fault: error.map_or(value, |error| self.settings.fault(error)),
+            stage: Stage::Late,
+            ended_by,
+            ruling: None,
+        };
+        let next = write.concluded(Decision::Stop(reason));
+        self.tell_failure(failure, next, None, None);
+    }
+
+    /// An attempt succeeded, perhaps with a value that has this fault and is not retried. After retries, hooks and
+    /// logs are told.
+    #[inline(always)]
+    pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
+        if self.state.is_in_flight() {
+            self.replied(Reply::to(value));
+        }
+        self.state.refund(self.whose.budget());
+        let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.failures() > 0;
+        if S::MEASURES || is_heard || self.state.is_recorded() {
+            self.tell_success(is_heard);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_success(&mut self, is_heard: bool) {
+        let now = self.runtime.now();
+        let told = Told {
+            attempt: self.state.failures().saturating_add(1),
+            elapsed: self.state.retry.measured(|| now),
+            ..told(self.whose, &*self.memory, self.state, None, Step::Succeeded)
+        };
+        #[cfg(feature = "metrics")]
+        self.state.metrics.tell(&told, now);
+        self.settings.ended(&told);
+        if is_heard {
+            log::log(&told);
+            self.settings.notify(&told, None);
+        }
+    }
+
+    /// The attempt that the rate counts has ended with this reply; with none if the server did not reply.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn replied(&mut self, reply: Option<Reply>) {
+        let epoch = self.state.retry.lands();
+        let (Some(rate), Some(epoch), Some(reply)) = (self.whose.rate(), epoch, reply) else {
+            return;
+        };
+        // A pause for which this call would not wait holds up nobody else.
+        let policy = self.whose.policy();
+        let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
+        let reply = match reply {
+            Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
+            reply => reply,
+        };
+        let runtime = self.runtime;
+        if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
+            let step = Step::Rate(change, rate.label());
+            let told = told(self.whose, &*self.memory, self.state, None, step);
+            log::log(&told);
+            self.settings.notify(&told, None);
+        }
+    }
+
+    /// An attempt, or the call, ended with a failure.
+    #[inline(always)]
+    fn tell_failure(
+        &mut self,
+        failure: Failure<'_, E>,
+        next: Decision,
+        deadline: Option<Duration>,
+        rate: Option<&Rate>,
+    ) {
+        let is_heard = S::LISTENS || cfg!(feature = "tracing");
+        if !(S::MEASURES || is_heard || self.state.is_recorded()) {
+            return;
+        }
+        let now = self.runtime.now();
+        let retry = &mut self.state.retry;
+        // The time since the start; without a start, the time since the first failure.
+        let elapsed = match failure.ruling {
+            Some(_) => retry.elapsed_from_now_on(now),
+            None => retry.measured(|| now),
+        };
+        let late = match (elapsed, deadline, next) {
+            (Some(elapsed), Some(deadline), Decision::Stop(_)) if !failure.stage.is_cut() => {
+                elapsed.checked_sub(deadline)
+            }
+            _ => None,
+        };
+        // The call is not in the queue yet.
+        let next = match rate {
+            Some(rate) if next.is_wait() => next.lasting(rate.turn_after(next.wait(), now)),
+            _ => next,
+        };
+        let told = Told {
+            elapsed,
+            stage: failure.stage,
+            ended_by: failure.ended_by,
+            ruling: failure.ruling,
+            late: late.filter(|late| !late.is_zero()),
+            ..told(
+                self.whose,
+                &*self.memory,
+                self.state,
+                failure.fault,
+                with_source(next, failure.fault).into(),
+            )
+        };
+        #[cfg(feature = "metrics")]
+        self.state.metrics.tell(&told, now);
+        self.settings.ended(&told);
+        if is_heard {
+            log::log(&told);
+            self.settings.notify(&told, failure.error);
+        }
+    }
+}
+
+fn told<'t, E>(
+    whose: &'t dyn Whose,
+    memory: &'t dyn Memory<E>,
+    state: &CallState,
+    fault: Option<&'t dyn Fault>,
+    step: Step,
+) -> Told<'t> {
+    Told {
+        name: whose.operation().unwrap_or_else(|| memory.name()),
+        host: memory.host(),
+        policy: whose.policy(),
+        attempt: state.failures(),
+        elapsed: None,
+        fault,
+        stage: Stage::Whole,
+        ended_by: EndedBy::Attempt,
+        ruling: None,
+        late: None,
+        type_name: core::any::type_name::<E>(),
+        step,
+    }
+}

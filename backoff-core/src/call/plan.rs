@@ -1,0 +1,194 @@
+//! The policy of a call, and a budget, a rate and a name of the call's own; and the guard that gives tokens back.
+
+use super::call_state::CallState;
+#[cfg(feature = "std")]
+use crate::state::Together;
+use crate::{budget::Budget, policy::Policy, rate::Rate, state::Rules};
+use core::ops::Deref;
+
+/// Gives a call its policy, budget, rate and name. This trait is used as an object, so that the code after a failure is
+/// compiled once for all plans.
+pub trait Whose {
+    /// The policy.
+    fn policy(&self) -> &Policy;
+
+    /// Whether the policy alone gives the rules.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        true
+    }
+
+    /// The budget that pays.
+    #[inline]
+    fn budget(&self) -> Option<&Budget> {
+        self.policy().budget
+    }
+
+    /// The rate that says when an attempt begins.
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.policy().shared_rate()
+    }
+
+    /// The name of the operation, if the call gives one.
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The rules before the settings of the call change them.
+    fn rules(&self) -> Rules<'_> {
+        Rules::paid_by(self.policy(), self.budget())
+    }
+}
+
+/// Several calls together.
+#[cfg(feature = "std")]
+impl Whose for Together {
+    fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn is_plain(&self) -> bool {
+        false
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        Together::rules(self)
+    }
+}
+
+/// The plan of a call: `&Policy`, `Policy`, or one of them [`With`] something of the call's own.
+pub trait Plan: Whose + Clone {
+    /// The same plan with a policy of its own.
+    type Owned: Plan;
+
+    /// The same plan with a copy of the policy.
+    fn owned(&self) -> Self::Owned;
+}
+
+impl Whose for Policy {
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self
+    }
+}
+
+impl Plan for Policy {
+    type Owned = Policy;
+
+    fn owned(&self) -> Policy {
+        *self
+    }
+}
+
+/// A reference to a policy, or a policy that several calls share.
+impl<P: Deref<Target = Policy>> Whose for P {
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self
+    }
+}
+
+impl<P: Deref<Target = Policy> + Clone> Plan for P {
+    type Owned = Policy;
+
+    fn owned(&self) -> Policy {
+        **self
+    }
+}
+
+/// A plan with a budget, a rate or a name of the call's own. Made by
+/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate) and
+/// [`Retrying::operation`](super::Retrying::operation).
+#[derive(Clone, Copy, Debug)]
+pub struct With<'b, P> {
+    pub(crate) plan: P,
+    pub(crate) budget: Option<&'b Budget>,
+    pub(crate) rate: Option<&'b Rate>,
+    pub(crate) operation: Option<&'static str>,
+}
+
+impl<P> With<'_, P> {
+    /// The plan as it is.
+    pub(crate) const fn nothing(plan: P) -> Self {
+        With {
+            plan,
+            budget: None,
+            rate: None,
+            operation: None,
+        }
+    }
+}
+
+impl<P: Whose> Whose for With<'_, P> {
+    #[inline]
+    fn policy(&self) -> &Policy {
+        self.plan.policy()
+    }
+
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.budget.is_none() && self.plan.is_plain()
+    }
+
+    #[inline]
+    fn budget(&self) -> Option<&Budget> {
+        self.budget.or_else(|| self.plan.budget())
+    }
+
+    #[inline]
+    fn rate(&self) -> Option<&Rate> {
+        self.rate.or_else(|| self.plan.rate())
+    }
+
+    #[inline]
+    fn operation(&self) -> Option<&'static str> {
+        self.operation.or_else(|| self.plan.operation())
+    }
+}
+
+impl<'b, P: Plan> Plan for With<'b, P> {
+    type Owned = With<'b, P::Owned>;
+
+    fn owned(&self) -> Self::Owned {
+        With {
+            plan: self.plan.owned(),
+            budget: self.budget,
+            rate: self.rate,
+            operation: self.operation,
+        }
+    }
+}
+
+/// The state of a call, and the plan that pays for its waits. If the guard is dropped during a wait,
+/// because the call is dropped or a hook panics, the budget gets its tokens back.
+#[derive(Debug)]
+pub struct Guard<P: Whose> {
+    /// The plan.
+    pub plan: P,
+    /// The state of the call.
+    pub state: CallState,
+}
+
+impl<P: Whose> Guard<P> {
+    /// A call that has not begun.
+    #[inline]
+    pub const fn new(plan: P) -> Self {
+        Guard {
+            plan,
+            state: CallState::new(),
+        }
+    }
+}
+
+impl<P: Whose> Drop for Guard<P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.state.is_held()
+            && let Some(budget) = self.plan.budget()
+        {
+            self.state.cancelled(budget);
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A setting of a call: one trait with default methods. Most settings write one to three of them.
+
+use super::{operation::Failed, timer::Timer};
+use crate::{
+    event::told::{Started, Told},
+    facts::fault::{Fault, TimedOut},
+    judge::{Ruling, Stage},
+    policy::Policy,
+    state::Rules,
+};
+use core::pin::Pin;
+
+/// What a setting puts around each attempt. This is a trait of its own, so that the type of a call does not depend on
+/// the types of its outcome.
+pub trait Surrounds {
+    /// The timer that cuts an attempt; `()` is none.
+    type Timer<S>: Timer<S>;
+    /// An attempt, with its span if it has one.
+    type Attempt<A>;
+    /// While this is alive, the attempt runs.
+    type Entered<'s>
+    where
+        Self: 's;
+
+    /// The attempt begins, or is polled.
+    fn enter(&self) -> Self::Entered<'_>;
+
+    /// The attempt, with its span if it has one. A call that is dropped drops its attempt inside of the span.
+    fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
+
+    /// Gives `work` the attempt inside.
+    fn inside<A, D>(attempt: Pin<&mut Self::Attempt<A>>, work: impl FnOnce(Pin<&mut A>) -> D) -> D;
+}
+
+/// A setting of a call whose outcome is a `Result<T, E>`, or a list of settings.
+#[diagnostic::on_unimplemented(
+    message = "the settings of this call do not fit its values, `{T}`, or its errors, `{E}`",
+    label = "see the error at the method that makes the setting"
+)]
+pub trait Setting<T, E>: Surrounds {
+    /// Whether the setting is a hook, for which [`notify`](Self::notify) is called.
+    const LISTENS: bool = false;
+    /// Whether the setting gets the beginning and the end of each attempt. Then the call reads the clock.
+    const MEASURES: bool = false;
+    /// Whether a value may be judged as an error is.
+    const ANSWERS: bool = false;
+    /// Changes the rules of the call.
+    #[inline]
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        let _ = rules;
+    }
+
+    /// Whether [`rules`](Self::rules) changes anything. The compiler knows this of most settings.
+    #[inline(always)]
+    fn changes_rules(&self, policy: &Policy) -> bool {
+        let mut rules = Rules::of(policy);
+        self.rules(&mut rules);
+        !rules.are_the_policys()
+    }
+
+    /// Says whether an error is retried. Only the judge of a call does so.
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
+        let _ = (policy, stage, error);
+        None
+    }
+
+    /// The facts of an error.
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        let _ = error;
+        None
+    }
+
+    /// The failure that counts in place of a value that reports a conflict. All settings are asked this before
+    /// the first one is asked to [`check`](Self::check), so the order of the settings does not matter.
+    #[inline]
+    fn conflict(&mut self, value: &T) -> Option<Failed<E>> {
+        let _ = value;
+        None
+    }
+
+    /// The value, or the failure that counts in its place. `is_refused` says whether the policy's codes refuse the
+    /// value.
+    ///
+    /// # Errors
+    /// The value counts as this failure.
+    #[inline]
+    fn check(&mut self, value: T, is_refused: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
+        let _ = is_refused;
+        Ok(value)
+    }
+
+    /// The facts of a value, if values are judged as errors are.
+    #[inline]
+    fn answer(value: &T) -> Option<&dyn Fault> {
+        let _ = value;
+        None
+    }
+
+    /// An attempt failed at this stage. Called before [`rules`](Self::rules).
+    #[inline]
+    fn failed(&mut self, stage: Stage) {
+        let _ = stage;
+    }
+
+    /// An attempt begins.
+    #[inline]
+    fn begins(&mut self, started: &Started) {
+        let _ = started;
+    }
+
+    /// An attempt ended, or the call ended between two attempts. Called before the log and the hooks.
+    #[inline]
+    fn ended(&mut self, told: &Told<'_>) {
+        let _ = told;
+    }
+
+    /// Calls the hook.
+    #[inline]
+    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
+        let _ = (told, error);
+    }
+
+    /// The call continues after this failure. Returns the failure if the setting does not keep it.
+    #[inline]
+    fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
+        Some(failed)
+    }
+
+    /// The error of a call whose time is over.
+    #[inline]
+    fn expired(late: TimedOut) -> Option<E> {
+        let _ = late;
+        None
+    }
+}
+
+/// For a setting that puts nothing around an attempt, as nearly all settings. A setting that cuts attempts names its
+/// timer.
+macro_rules! surrounds_nothing {
+    ($setting:ty $(: $generic:ident)?) => {
+        $crate::call::setting::surrounds_nothing!($setting $(: $generic)?, ());
+    };
+    ($setting:ty $(: $generic:ident)?, $timer:ty) => {
+        impl$(<$generic>)? $crate::call::setting::Surrounds for $setting {
+            type Timer<Sleep> = $timer;
+            type Attempt<Inner> = Inner;
+            type Entered<'s>
+                = ()
+            where
+                Self: 's;
+
+            #[inline]
+            fn enter(&self) {}
+
+            #[inline]
+            fn around<Inner>(&self, attempt: Inner) -> Inner {
+                attempt
+            }
+
+            #[inline]
+            fn inside<Inner, Done>(
+                attempt: core::pin::Pin<&mut Inner>,
+                work: impl FnOnce(core::pin::Pin<&mut Inner>) -> Done,
+            ) -> Done {
+                work(attempt)
+            }
+        }
+    };
+}
+
+pub(crate) use surrounds_nothing;
+
+impl<A: Surrounds, B: Surrounds> Surrounds for (A, B) {
+    type Timer<S> = <A::Timer<S> as Timer<S>>::Or<B::Timer<S>>;
+    type Attempt<F> = A::Attempt<B::Attempt<F>>;
+    type Entered<'s>
+        = (A::Entered<'s>, B::Entered<'s>)
+    where
+        Self: 's;
+
+    #[inline]
+    fn enter(&self) -> Self::Entered<'_> {
+        (self.0.enter(), self.1.enter())
+    }
+
+    #[inline]
+    fn around<F>(&self, attempt: F) -> Self::Attempt<F> {
+        self.0.around(self.1.around(attempt))
+    }
+
+    #[inline]
+    fn inside<F, D>(attempt: Pin<&mut Self::Attempt<F>>, work: impl FnOnce(Pin<&mut F>) -> D) -> D {
+        A::inside(attempt, |attempt| B::inside(attempt, work))
+    }
+}
+
+/// The list: the settings before, and one more.
+#[diagnostic::do_not_recommend]
+impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
+    const LISTENS: bool = A::LISTENS || B::LISTENS;
+    const MEASURES: bool = A::MEASURES || B::MEASURES;
+    const ANSWERS: bool = A::ANSWERS || B::ANSWERS;
+    #[inline]
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        self.0.rules(rules);
+        self.1.rules(rules);
+    }
+
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
+        let later = self.1.judge(policy, stage, error);
+        later.or_else(|| self.0.judge(policy, stage, error))
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        self.1.fault(error).or_else(|| self.0.fault(error))
+    }
+
+    #[inline]
+    fn conflict(&mut self, value: &T) -> Option<Failed<E>> {
+        self.0.conflict(value).or_else(|| self.1.conflict(value))
+    }
+
+    #[inline]
+    fn check(&mut self, value: T, is_refused: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
+        match self.0.check(value, &is_refused) {
+            Ok(value) => self.1.check(value, is_refused),
+            Err(failed) => {
+                // The second setting got no value, so its row of awaited values ends.
+                self.1.failed(Stage::Whole);
+                Err(failed)
+            }
+        }
+    }
+
+    #[inline]
+    fn answer(value: &T) -> Option<&dyn Fault> {
+        A::answer(value).or_else(|| B::answer(value))
+    }
+
+    #[inline]
+    fn failed(&mut self, stage: Stage) {
+        self.0.failed(stage);
+        self.1.failed(stage);
+    }
+
+    #[inline]
+    fn begins(&mut self, started: &Started) {
+        self.0.begins(started);
+        self.1.begins(started);
+    }
+
+    #[inline]
+    fn ended(&mut self, told: &Told<'_>) {
+        self.0.ended(told);
+        self.1.ended(told);
+    }
+
+    #[inline]
+    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
+        self.0.notify(told, error);
+        self.1.notify(told, error);
+    }
+
+    #[inline]
+    fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
+        let failed = self.1.keep(failed)?;
+        self.0.keep(failed)
+    }
+
+    #[inline]
+    fn expired(late: TimedOut) -> Option<E> {
+        B::expired(late).or_else(|| A::expired(late))
+    }
+}

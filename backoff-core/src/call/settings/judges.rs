@@ -1,0 +1,92 @@
+//! Who decides about an error: the policy's codes, or a function.
+
+use crate::{
+    call::setting::{Setting, surrounds_nothing},
+    facts::fault::Fault,
+    judge::{Ruling, Stage, Verdict},
+    opaque::named_in_debug,
+    policy::Policy,
+};
+
+/// Decides about errors of the type `E`.
+pub trait Judge<E> {
+    /// The ruling about this error, apart from the limits.
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
+
+    /// The facts that the error reports about itself, if it reports any.
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
+}
+
+/// The first setting of a call: its judge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct By<J>(#[doc(hidden)] pub J);
+
+surrounds_nothing!(By<J>: J);
+
+impl<T, E, J: Judge<E>> Setting<T, E> for By<J> {
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
+        Some(self.0.judge(policy, stage, error))
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        self.0.fault(error)
+    }
+}
+
+/// The policy's codes judge; the error is a [`Fault`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByCodes;
+
+impl<E: Fault> Judge<E> for ByCodes {
+    #[inline]
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.rule(stage, error)
+    }
+
+    #[inline]
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        Some(error)
+    }
+}
+
+named_in_debug!(WhenAny, When);
+
+/// The caller's function judges, about a [`Fault`] whose hints are kept. Made by
+/// [`Policy::when`].
+#[derive(Clone, Copy)]
+pub struct When<F>(#[doc(hidden)] pub F);
+
+impl<E, F, V> Judge<E> for When<F>
+where
+    E: Fault,
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, (self.0)(error).into(), Some(error))
+    }
+
+    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
+        Some(error)
+    }
+}
+
+/// The caller's function judges errors of any type. Made by [`Policy::when_any`].
+#[derive(Clone, Copy)]
+pub struct WhenAny<F>(pub(crate) F);
+
+impl<E, F, V> Judge<E> for WhenAny<F>
+where
+    F: Fn(&E) -> V,
+    V: Into<Verdict>,
+{
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+        policy.said(stage, (self.0)(error).into(), None)
+    }
+
+    fn fault<'e>(&self, _error: &'e E) -> Option<&'e dyn Fault> {
+        None
+    }
+}

@@ -1,0 +1,71 @@
+//! The limits of time: of each attempt, of the whole call, and of the wait for a turn at a rate.
+
+use crate::{
+    call::{
+        setting::{Setting, surrounds_nothing},
+        timer::Limit,
+    },
+    facts::fault::TimedOut,
+    runtime::nanos,
+    state::Rules,
+};
+use core::time::Duration;
+
+/// Made by [`Retrying::attempt_timeout`](crate::Retrying::attempt_timeout).
+#[derive(Clone, Copy, Debug)]
+pub struct AttemptTimeout(pub(crate) Duration);
+
+/// Made by [`Retrying::timeout`](crate::Retrying::timeout).
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout(pub(crate) Duration);
+
+/// Made by [`Retrying::max_wait`](crate::Retrying::max_wait).
+#[derive(Clone, Copy, Debug)]
+pub struct MaxWait(pub(crate) Duration);
+
+surrounds_nothing!(AttemptTimeout, Limit<Sleep>);
+surrounds_nothing!(Timeout, Limit<Sleep>);
+surrounds_nothing!(MaxWait);
+
+/// A setting whose limit cuts attempts.
+macro_rules! cuts {
+    ($setting:ident, |$self:ident, $rules:ident| $change:expr) => {
+        #[diagnostic::do_not_recommend]
+        impl<T, E: From<TimedOut>> Setting<T, E> for $setting {
+            #[inline]
+            fn rules<'a>(&'a $self, $rules: &mut Rules<'a>) {
+                $change;
+                wait_for_turn($rules, Duration::MAX);
+            }
+
+            fn expired(late: TimedOut) -> Option<E> {
+                Some(late.into())
+            }
+        }
+    };
+}
+
+cuts!(AttemptTimeout, |self, rules| {
+    rules.attempt_timeout = rules.attempt_timeout.min(nanos(self.0));
+    rules.cut();
+});
+cuts!(Timeout, |self, rules| rules.limit(self.0));
+
+#[diagnostic::do_not_recommend]
+impl<T, E: From<TimedOut>> Setting<T, E> for MaxWait {
+    #[inline]
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        wait_for_turn(rules, self.0);
+    }
+
+    fn expired(late: TimedOut) -> Option<E> {
+        Some(late.into())
+    }
+}
+
+/// The call waits no longer than this for its turn. Of two limits the shorter one holds.
+#[inline]
+fn wait_for_turn(rules: &mut Rules<'_>, limit: Duration) {
+    let before = rules.max_wait.unwrap_or(Duration::MAX);
+    rules.max_wait = Some(before.min(limit));
+}

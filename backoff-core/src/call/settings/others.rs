@@ -1,0 +1,35 @@
+//! A hook, and the caller's own waits.
+
+use crate::{
+    call::setting::{Setting, surrounds_nothing},
+    delay::Delay,
+    event::{hook::Event, told::Told},
+    opaque::named_in_debug,
+    state::Rules,
+};
+
+/// Made by [`Retrying::notify`](crate::Retrying::notify).
+#[derive(Clone, Copy)]
+pub struct Notify<F>(pub(crate) F);
+
+surrounds_nothing!(Notify<F>: F);
+surrounds_nothing!(Delays<D>: D);
+
+impl<T, E, F: FnMut(&Event<'_, E>)> Setting<T, E> for Notify<F> {
+    const LISTENS: bool = true;
+    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
+        (self.0)(&Event::of(told, error));
+    }
+}
+
+/// Made by [`Retrying::delays`](crate::Retrying::delays).
+#[derive(Clone, Copy)]
+pub struct Delays<D>(pub(crate) D);
+
+impl<T, E, D: Delay> Setting<T, E> for Delays<D> {
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        rules.wait_by(&self.0);
+    }
+}
+
+named_in_debug!(Notify, Delays);

@@ -1,0 +1,132 @@
+//! The numbers of a report.
+
+use crate::{
+    call::{
+        call_info::CallInfo,
+        operation::Failed,
+        setting::{Setting, surrounds_nothing},
+    },
+    event::told::{Started, Step, Told},
+    report::{Measures, Reporting, RetryError, StopReason},
+    runtime::nanos,
+};
+use core::time::Duration;
+
+/// Counts the numbers of a report, and keeps the last real error. Made by
+/// [`Retrying::reported`](crate::Retrying::reported).
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<E> {
+    /// The time in which no attempt ran, in nanoseconds. While the call waits, the time at which the wait began is
+    /// subtracted, so that one field does for both.
+    slept: i64,
+    /// The server's hint with the last failure, in nanoseconds; zero is none.
+    hint: u64,
+    attempts: u32,
+    conflicts: u32,
+    elapsed: Duration,
+    reason: Option<StopReason>,
+    last: Option<E>,
+}
+
+impl<E> Measured<E> {
+    pub(crate) const fn new() -> Self {
+        Measured {
+            slept: 0,
+            hint: 0,
+            attempts: 0,
+            conflicts: 0,
+            elapsed: Duration::ZERO,
+            reason: None,
+            last: None,
+        }
+    }
+
+    /// The outcome of a call with its report. If the returned error only stands for an attempt that was cut,
+    /// the last real error is kept, too.
+    pub(crate) fn reporting<T, P>(
+        &mut self,
+        outcome: Result<T, E>,
+        report: P,
+    ) -> Reporting<T, E, P> {
+        match outcome {
+            Ok(value) => Ok((value, report)),
+            Err(error) => {
+                let reason = self.reason.unwrap_or(StopReason::Permanent);
+                let hint = (self.hint > 0).then(|| Duration::from_nanos(self.hint));
+                Err(RetryError::new(error, reason, report)
+                    .with_last(self.last.take())
+                    .with_hint(hint))
+            }
+        }
+    }
+
+    /// The counts. A value that was given up is one of the failures.
+    pub(crate) fn measures(&self) -> Measures {
+        Measures {
+            attempts: self.attempts,
+            conflicts: self.conflicts,
+            elapsed: self.elapsed,
+            slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
+        }
+    }
+
+    /// An attempt begins, or the call ends, so long after the start.
+    fn rested(&mut self, elapsed: Duration) {
+        // A clock may go back.
+        let slept = self.slept.wrapping_add(nanos(elapsed).cast_signed());
+        self.slept = slept.max(0);
+    }
+}
+
+surrounds_nothing!(Measured<E>: E);
+surrounds_nothing!(&mut CallInfo);
+
+impl<T, E> Setting<T, E> for Measured<E> {
+    const MEASURES: bool = true;
+    fn begins(&mut self, started: &Started) {
+        self.rested(started.elapsed);
+    }
+
+    fn ended(&mut self, told: &Told<'_>) {
+        let elapsed = told.elapsed.unwrap_or_default();
+        (self.attempts, self.elapsed, self.reason) = (told.attempt, elapsed, None);
+        match told.step {
+            Step::Waits(_) => {
+                self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());
+            }
+            Step::GaveUp(reason) => self.reason = Some(reason),
+            _ => return,
+        }
+        if !told.is_of_an_attempt() {
+            self.rested(elapsed);
+        }
+        if !told.stage.is_cut() {
+            self.last = None;
+        }
+        if let Some(ruling) = told.ruling {
+            self.conflicts = self.conflicts.saturating_add(ruling.is_conflict().into());
+            self.hint = match (ruling.asked(), told.fault) {
+                (0, Some(fault)) if told.stage.is_judged() => fault.retry_after().map_or(0, nanos),
+                (hint, _) => hint,
+            };
+        }
+    }
+
+    fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
+        if failed.stage.is_cut() {
+            return Some(failed);
+        }
+        self.last = Some(failed.error);
+        None
+    }
+}
+
+/// The call remembers whether an attempt may have been applied.
+impl<T, E> Setting<T, E> for &mut CallInfo {
+    const MEASURES: bool = true;
+    fn ended(&mut self, told: &Told<'_>) {
+        if let Some(ruling) = told.ruling {
+            self.remember(told.stage, ruling, told.fault);
+        }
+    }
+}

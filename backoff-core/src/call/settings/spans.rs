@@ -1,0 +1,105 @@
+//! A span of `tracing` for each attempt, if a call asks for spans.
+
+use crate::{
+    call::setting::{Setting, Surrounds, surrounds_nothing},
+    event::told::{ErrorType, Started, Step, Told, spoken},
+};
+use core::{mem, pin::Pin};
+use tracing::{
+    Instrument as _, Span,
+    field::{self, Empty},
+    instrument::Instrumented,
+    span::Entered,
+};
+
+/// The span of the attempt that is about to begin.
+#[inline(never)]
+fn of_attempt(operation: &'static str, failures: u32) -> Span {
+    // The first attempt sends nothing again. Exporters write a signed number as a number.
+    let resend_count = Some(failures).filter(|failures| *failures > 0);
+    tracing::info_span!(
+        target: "backoff",
+        "attempt",
+        operation,
+        http.request.resend_count = resend_count.map(i64::from),
+        error.type = Empty,
+    )
+}
+
+/// Records in the span of an attempt how the attempt failed.
+#[inline(never)]
+fn record(span: &Span, told: &Told<'_>) {
+    if span.is_disabled() || !told.is_of_an_attempt() {
+        return;
+    }
+    match told.error_type() {
+        ErrorType::Name(name) => span.record("error.type", name),
+        status @ ErrorType::Status(_) => span.record("error.type", field::display(status)),
+    };
+}
+
+/// The span of the running attempt. Made by
+/// [`Retrying::attempt_spans`](crate::Retrying::attempt_spans).
+#[derive(Clone, Debug)]
+pub struct Spans {
+    span: Span,
+}
+
+impl Spans {
+    /// No attempt has begun.
+    pub(crate) const NONE: Self = Spans { span: Span::none() };
+
+    /// An attempt of this operation is about to begin, after so many failures.
+    pub(crate) fn begin(&mut self, operation: &'static str, failures: u32) {
+        self.span = of_attempt(operation, failures);
+    }
+
+    /// The span of the running attempt.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+}
+
+impl Surrounds for Spans {
+    type Timer<S> = ();
+    type Attempt<A> = Instrumented<A>;
+    type Entered<'s> = Entered<'s>;
+
+    fn enter(&self) -> Entered<'_> {
+        self.span.enter()
+    }
+
+    fn around<A>(&self, attempt: A) -> Instrumented<A> {
+        attempt.instrument(self.span.clone())
+    }
+
+    #[inline]
+    fn inside<A, D>(attempt: Pin<&mut Instrumented<A>>, work: impl FnOnce(Pin<&mut A>) -> D) -> D {
+        work(attempt.inner_pin_mut())
+    }
+}
+
+surrounds_nothing!(&mut Spans);
+
+impl<T, E> Setting<T, E> for Spans {
+    const MEASURES: bool = true;
+    fn begins(&mut self, started: &Started) {
+        self.begin(spoken(started.name), started.failures);
+    }
+
+    /// Records the failure and gives up this handle. The span closes when the attempt is dropped, too.
+    fn ended(&mut self, told: &Told<'_>) {
+        let span = mem::replace(&mut self.span, Span::none());
+        if let Step::Waits(_) | Step::GaveUp(_) = told.step {
+            record(&span, told);
+        }
+    }
+}
+
+/// The span of an annotated function's attempt.
+impl<T, E> Setting<T, E> for &mut Spans {
+    const MEASURES: bool = true;
+    fn ended(&mut self, told: &Told<'_>) {
+        Setting::<T, E>::ended(*self, told);
+    }
+}

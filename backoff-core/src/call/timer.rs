@@ -1,0 +1,155 @@
+//! The timer that cuts an attempt. An attempt has no timer or one, however many limits were set.
+
+use crate::{facts::fault::TimedOut, judge::Stage, runtime::nanos};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// What can cut an attempt: nothing (`()`), or a [`Limit`].
+pub trait Timer<S>: Default {
+    /// Whether attempts are cut.
+    const CUTS: bool;
+    /// This timer, or the other one: two settings with a limit share one timer.
+    type Or<B: Timer<S>>: Timer<S>;
+
+    /// Whether the timer was made and its time is over.
+    fn is_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool
+    where
+        S: Future<Output = ()>;
+
+    /// The attempt is pending. `is_over` is the answer of [`is_over`](Self::is_over). Makes the timer from its limit,
+    /// unless it is already made. Returns the limit, if its time is over.
+    fn expired(
+        self: Pin<&mut Self>,
+        is_over: bool,
+        make: impl FnOnce(Duration) -> (Duration, Option<S>),
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut>
+    where
+        S: Future<Output = ()>;
+}
+
+impl<S> Timer<S> for () {
+    const CUTS: bool = false;
+    type Or<B: Timer<S>> = B;
+
+    #[inline]
+    fn is_over(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> bool {
+        false
+    }
+
+    #[inline]
+    fn expired(
+        self: Pin<&mut Self>,
+        _is_over: bool,
+        _make: impl FnOnce(Duration) -> (Duration, Option<S>),
+        _cx: &mut Context<'_>,
+    ) -> Option<TimedOut> {
+        None
+    }
+}
+
+pin_project! {
+    /// The timer of one attempt. The timer is made when the attempt is first pending, so that an attempt that is
+    /// ready at once costs none.
+    #[derive(Debug)]
+    pub struct Limit<S> {
+        #[pin]
+        sleep: Option<S>,
+        // In nanoseconds, because a `Duration` takes twice the room.
+        limit: u64,
+    }
+}
+
+impl<S> Limit<S> {
+    /// A limit of this time.
+    #[inline]
+    pub(crate) const fn new(limit: Duration) -> Self {
+        Limit {
+            sleep: None,
+            limit: nanos(limit),
+        }
+    }
+}
+
+/// The rules give the limit when the timer is made.
+impl<S> Default for Limit<S> {
+    #[inline]
+    fn default() -> Self {
+        Limit::new(Duration::MAX)
+    }
+}
+
+impl<S> Timer<S> for Limit<S> {
+    const CUTS: bool = true;
+    type Or<B: Timer<S>> = Limit<S>;
+
+    // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is ever
+    // ready. So the timer is polled before the attempt.
+    #[inline]
+    fn is_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool
+    where
+        S: Future<Output = ()>,
+    {
+        let sleep = self.project().sleep.as_pin_mut();
+        sleep.is_some_and(|sleep| sleep.poll(cx).is_ready())
+    }
+
+    #[inline]
+    fn expired(
+        self: Pin<&mut Self>,
+        is_over: bool,
+        make: impl FnOnce(Duration) -> (Duration, Option<S>),
+        cx: &mut Context<'_>,
+    ) -> Option<TimedOut>
+    where
+        S: Future<Output = ()>,
+    {
+        let mut this = self.project();
+        let is_over = match this.sleep.as_ref().get_ref() {
+            Some(_) => is_over,
+            None => {
+                let (limit, sleep) = make(Duration::from_nanos(*this.limit));
+                *this.limit = nanos(limit);
+                this.sleep.set(sleep);
+                let sleep = this.sleep.as_mut().as_pin_mut();
+                sleep.is_none_or(|sleep| sleep.poll(cx).is_ready())
+            }
+        };
+        is_over.then(|| TimedOut::new(Duration::from_nanos(*this.limit)))
+    }
+}
+
+impl<S> Limit<S> {
+    /// Polls the attempt until it is ready or its time is over.
+    ///
+    /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
+    /// done during a read, because then a write would begin after its time.
+    #[inline]
+    pub(crate) fn poll_attempt<A, T>(
+        mut self: Pin<&mut Self>,
+        attempt: Pin<&mut A>,
+        make: impl FnOnce(Duration) -> (Duration, Option<S>),
+        cx: &mut Context<'_>,
+        stage: Stage,
+        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, TimedOut>>
+    where
+        S: Future<Output = ()>,
+    {
+        let is_over = self.as_mut().is_over(cx);
+        if (!is_over || stage != Stage::Read)
+            && let Poll::Ready(outcome) = poll(attempt, cx)
+        {
+            return Poll::Ready(Ok(outcome));
+        }
+        match self.expired(is_over, make, cx) {
+            Some(late) => Poll::Ready(Err(late)),
+            None => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The operation of the layer: a service sends a request.
+
+use super::copies::Copies;
+use crate::{
+    call::operation::{Failed, Failing, Heard, Memory, Operation, Run},
+    report::{Measures, Report},
+};
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+/// The name of the operation, unless the layer gives another. The type of a service has hundreds of
+/// characters.
+pub(super) const TOWER: &str = "tower";
+
+/// A request and the service that sends it: the operation of a [`Retry`](super::Retry).
+pub struct Sends<S, Request, C> {
+    name: &'static str,
+    /// The service that was made ready. It makes the first attempt. Clones of it make the other attempts,
+    /// and are made ready first.
+    service: S,
+    /// The request of the next attempt, unless the request before could not be copied.
+    next: Option<Request>,
+    copies: C,
+    is_begun: bool,
+}
+
+impl<S, Request, C> Sends<S, Request, C> {
+    pub(super) const fn new(name: &'static str, service: S, request: Request, copies: C) -> Self {
+        Sends {
+            name,
+            service,
+            next: Some(request),
+            copies,
+            is_begun: false,
+        }
+    }
+}
+
+impl<S, Request, C> fmt::Debug for Sends<S, Request, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sends").finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// One attempt of a [`Sends`].
+    pub struct Sending<S, Request>
+    where
+        S: Service<Request>,
+    {
+        #[pin]
+        phase: Phase<S, S::Future, Request>,
+    }
+}
+
+pin_project! {
+    #[project = Projection]
+    enum Phase<S, F, Request> {
+        // The service is not ready yet.
+        Readying { service: S, request: Option<Request> },
+        Called { #[pin] reply: F },
+    }
+}
+
+impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_called = matches!(self.phase, Phase::Called { .. });
+        let mut shown = f.debug_struct("Sending");
+        shown.field("is_called", &is_called).finish_non_exhaustive()
+    }
+}
+
+impl<S, Request, C> Memory<S::Error> for Sends<S, Request, C>
+where
+    S: Service<Request>,
+{
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn failed(&mut self, _failing: &Failing<'_, S::Error>) -> Heard<'_> {
+        Heard {
+            // The attempt has begun, so `None` means that the request has no copy.
+            is_unrepeatable: self.next.is_none(),
+            ..Heard::NOTHING
+        }
+    }
+}
+
+impl<S, Request, C> Operation for Sends<S, Request, C>
+where
+    S: Service<Request> + Clone,
+    C: Copies<Request>,
+{
+    type Value = S::Response;
+    type Error = S::Error;
+    type Running = Sending<S, Request>;
+    type Report = Report;
+
+    fn report(&self, measures: Measures) -> Report {
+        measures.into()
+    }
+
+    fn begin(&mut self, _run: &Run<'_>) -> Sending<S, Request> {
+        let request = self.next.take();
+        let request = request.expect("no attempt follows on a request that cannot be copied");
+        let (request, next) = self.copies.copy(request);
+        self.next = next;
+        let phase = if core::mem::replace(&mut self.is_begun, true) {
+            Phase::Readying {
+                service: self.service.clone(),
+                request: Some(request),
+            }
+        } else {
+            let reply = self.service.call(request);
+            Phase::Called { reply }
+        };
+        Sending { phase }
+    }
+
+    fn poll(
+        &mut self,
+        running: Pin<&mut Sending<S, Request>>,
+        _run: &Run<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<S::Response, Failed<S::Error>>> {
+        let mut phase = running.project().phase;
+        loop {
+            let reply = match phase.as_mut().project() {
+                Projection::Called { reply } => {
+                    return reply.poll(cx).map_err(Failed::whole);
+                }
+                Projection::Readying { service, request } => {
+                    ready!(service.poll_ready(cx)).map_err(Failed::whole)?;
+                    let request = request.take();
+                    service.call(request.expect("the service is called once"))
+                }
+            };
+            phase.set(Phase::Called { reply });
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The work before each attempt: no attempt begins after its time, before its turn at the rate, or after a signal.
+
+use super::{
+    call::{Call, Ended, Outcome},
+    call_state::CallState,
+    operation::{Failed, Operation},
+    parts::End,
+    plan::Plan,
+    setting::Setting,
+    signal::{Signal, Stopped},
+    timer::Timer,
+};
+use crate::{
+    facts::fault::{Fault, FaultKind, TimedOut},
+    judge::{Ruled, Ruling, kind_of},
+    rate::{Left, Queued, Rate, Reply, wait_blocking},
+    runtime::{BlockingSleep, Clock, Random, Sleep, left_out, nanos, shared_now},
+    state::Rules,
+};
+use core::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+impl Reply {
+    /// The reply for the rate after a judged failure; `None` if the server did not reply.
+    pub(super) fn of(ruling: Ruling, fault: Option<&dyn Fault>) -> Option<Self> {
+        match ruling.ruled {
+            Ruled::Retry(FaultKind::Throttled) => Some(Reply::Refused {
+                hint: ruling.asked(),
+            }),
+            _ => Self::to(fault),
+        }
+    }
+
+    /// The reply for the rate after an attempt whose outcome has this fault, whether the policy retries it or not.
+    pub(crate) fn to(fault: Option<&dyn Fault>) -> Option<Self> {
+        let Some(fault) = fault else {
+            return Some(Reply::Admitted);
+        };
+        let hint = || nanos(fault.retry_after().unwrap_or_default());
+        match kind_of(fault) {
+            FaultKind::Throttled => Some(Reply::Refused { hint: hint() }),
+            _ => fault.delivery().is_none().then_some(Reply::Admitted),
+        }
+    }
+}
+
+impl CallState {
+    /// An attempt is about to begin. Returns the call's place in the queue of this rate, if it has to wait: for
+    /// `max_wait`, and not beyond the deadline. Without `max_wait`, the attempt begins at the deadline.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enters<R: Clock + Sleep>(
+        &mut self,
+        rate: &Rate,
+        rules: &Rules<'_>,
+        runtime: &R,
+    ) -> Option<Queued<R::Sleep>> {
+        if self.goes_if_off(rate, runtime) {
+            return None;
+        }
+        let limit = self.remaining(rules, runtime);
+        let limit = limit.min(rules.max_wait.unwrap_or(Duration::MAX));
+        let entered = Queued::enter(rate, shared_now(runtime), limit, rules.max_wait.is_some());
+        entered.map(|epoch| self.goes(Some(epoch), runtime)).err()
+    }
+
+    /// Waits in the queue. Then the attempt begins, or the time of the call is over.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn turn<R: Clock + Sleep>(
+        &mut self,
+        queued: &mut Queued<R::Sleep>,
+        runtime: &R,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<TimedOut>> {
+        let before = left_out();
+        let turn = queued.poll(runtime, cx);
+        self.retry.skip(left_out() - before);
+        let turn = ready!(turn);
+        Poll::Ready(turn.map(|epoch| self.goes(epoch, runtime)).err())
+    }
+
+    /// Waits on this thread until an attempt may begin, or until `stopped` says so.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enters_blocking<R: Clock + BlockingSleep>(
+        &mut self,
+        rate: &Rate,
+        rules: &Rules<'_>,
+        stopped: &dyn Fn() -> bool,
+        runtime: &R,
+    ) -> Result<(), Left> {
+        if self.goes_if_off(rate, runtime) {
+            return Ok(());
+        }
+        let limit = self.remaining(rules, runtime);
+        let limit = limit.min(rules.max_wait.unwrap_or(Duration::MAX));
+        let before = left_out();
+        let turn = wait_blocking(rate, runtime, limit, rules.max_wait.is_some(), stopped);
+        self.retry.skip(left_out() - before);
+        turn.map(|epoch| self.goes(epoch, runtime))
+    }
+
+    /// Where no call is delayed, the attempt begins, and no clock is read for the rate.
+    fn goes_if_off<C: Clock>(&mut self, rate: &Rate, clock: &C) -> bool {
+        let epoch = rate.begins_if_off();
+        if epoch.is_some() {
+            self.goes(epoch, clock);
+        }
+        epoch.is_some()
+    }
+
+    /// The attempt begins. The rate counts the attempt if there is a number of the last refusal.
+    pub(crate) fn goes<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
+        self.begins(clock);
+        self.retry.goes(epoch);
+    }
+}
+
+impl<P, O, S, R> Call<P, O, S, R>
+where
+    P: Plan,
+    O: Operation,
+    S: Setting<O::Value, O::Error>,
+    R: Clock + Random,
+{
+    /// The call asks for an attempt: its outcome if its time is over, or if a signal has come before the first attempt.
+    #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(super) fn arrives<G>(&mut self, mut signal: Pin<&mut G>, cx: &mut Context<'_>) -> Ended<O>
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        if self.guard.state.failures() == 0 {
+            self.starts();
+            if G::IS_ONE
+                && let Some(cuts) = signal.cuts()
+                && signal.as_mut().has_come(cx)
+            {
+                return Some(Err(self.gives_up(cuts(Stopped), End::Stopped)));
+            }
+            return None;
+        }
+        if !<S::Timer<()> as Timer<()>>::CUTS
+            || !self.guard.state.is_late(&self.rules(), &self.runtime)
+        {
+            return None;
+        }
+        let error = S::expired(TimedOut::new(Duration::ZERO))?;
+        self.recalls(signal);
+        Some(Err(self.gives_up(error, End::Expired)))
+    }
+
+    /// The attempt begins, or the call gets a place in the queue of its rate.
+    #[inline]
+    pub(super) fn enters(&mut self) -> Option<Queued<R::Sleep>>
+    where
+        R: Sleep,
+    {
+        if cfg!(feature = "rate") && self.guard.plan.rate().is_some() {
+            return self.enters_queue();
+        }
+        if self.guard.state.failures() > 0 {
+            self.guard.state.begins(&self.runtime);
+        }
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enters_queue(&mut self) -> Option<Queued<R::Sleep>>
+    where
+        R: Sleep,
+    {
+        let Call {
+            guard,
+            settings,
+            runtime,
+            ..
+        } = self;
+        let rate = guard.plan.rate()?;
+        let mut rules = Rules::of(guard.plan.policy());
+        settings.rules(&mut rules);
+        guard.state.enters(rate, &rules, runtime)
+    }
+
+    /// Waits in the queue, until the signal comes.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn poll_queue<G>(
+        &mut self,
+        queued: &mut Queued<R::Sleep>,
+        has_come: bool,
+        signal: Pin<&mut G>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<O>>
+    where
+        R: Sleep,
+        G: Signal<O::Value, O::Error>,
+    {
+        if has_come {
+            // After the signal, the first attempt is made at once.
+            self.guard.state.goes(None, &self.runtime);
+            return Poll::Ready(None);
+        }
+        let late = ready!(self.guard.state.turn(queued, &self.runtime, cx));
+        Poll::Ready(late.and_then(S::expired).map(|error| {
+            self.recalls(signal);
+            Err(self.gives_up(error, End::Queued))
+        }))
+    }
+
+    /// A wait follows. The operation, the signal or a report may keep what ended the attempt. If none does, this is
+    /// dropped.
+    #[inline]
+    pub(super) fn keep<G>(&mut self, signal: Pin<&mut G>, last: Outcome<O>)
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        let last = match last {
+            Ok(value) => Ok(value),
+            Err(failed) => match self.operation.keep(failed.error) {
+                Some(error) => Err(Failed { error, ..failed }),
+                None => return,
+            },
+        };
+        if G::IS_ONE {
+            signal.keep(last);
+        } else if let Err(failed) = last {
+            let _ = self.settings.keep(failed);
+        }
+    }
+
+    /// A report may show a failure that the call has kept for its signal.
+    #[inline]
+    pub(super) fn recalls<G>(&mut self, signal: Pin<&mut G>)
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        if G::IS_ONE
+            && let Some(Err(failed)) = signal.take()
+        {
+            let _ = self.settings.keep(failed);
+        }
+    }
+
+    /// The signal has come during a wait. Returns the last response or the last error; nothing if there was no attempt
+    /// and the signal makes no error.
+    #[cold]
+    pub(super) fn stopped<G>(&mut self, mut signal: Pin<&mut G>) -> Ended<O>
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        let write = self.operation.write_outcome();
+        let kept = self.operation.kept();
+        let kept = kept.map(|error| Err(Failed::whole(error)));
+        let cuts = signal.cuts();
+        let first = || cuts.map(|cuts| Err(Failed::whole(cuts(Stopped))));
+        let last = kept.or_else(|| signal.as_mut().take()).or_else(first)?;
+        Some(self.ends_with(last, End::Stopped, write))
+    }
+}

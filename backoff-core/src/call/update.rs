@@ -1,0 +1,328 @@
+//! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
+
+use super::{
+    operation::{Closure, Failed, Failing, Heard, Memory, Operation, Run},
+    write_outcome::WriteOutcome,
+};
+use crate::{
+    judge::Stage,
+    report::{Measures, UpdateReport, Updated},
+};
+use core::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// The return type of a change: nothing, a `bool` (whether the change changed anything), or a `Result`
+/// of either.
+#[diagnostic::on_unimplemented(
+    message = "a change returns `bool`: whether it changed anything",
+    label = "`{Self}` does not say whether there was a change",
+    note = "nothing counts as a change; `Result<bool, E>` and `Result<(), E>` may fail"
+)]
+pub trait Changed<E> {
+    /// Whether the change can say that there is nothing to do. Such a change recognises its own effect in a
+    /// value that was read after a write whose reply was lost.
+    const RECOGNISES: bool;
+
+    /// Whether there is something to write.
+    ///
+    /// # Errors
+    /// The error of the change.
+    fn changed(self) -> Result<bool, E>;
+}
+
+impl<E> Changed<E> for () {
+    const RECOGNISES: bool = false;
+
+    fn changed(self) -> Result<bool, E> {
+        Ok(true)
+    }
+}
+
+impl<E> Changed<E> for bool {
+    const RECOGNISES: bool = true;
+
+    fn changed(self) -> Result<bool, E> {
+        Ok(self)
+    }
+}
+
+impl<E> Changed<E> for Result<(), E> {
+    const RECOGNISES: bool = false;
+
+    fn changed(self) -> Result<bool, E> {
+        self.map(|()| true)
+    }
+}
+
+impl<E> Changed<E> for Result<bool, E> {
+    const RECOGNISES: bool = true;
+
+    fn changed(self) -> Result<bool, E> {
+        self
+    }
+}
+
+/// The three functions of a read-modify-write. Made by [`Policy::update`](crate::Policy::update) and
+/// [`Policy::blocking_update`](crate::Policy::blocking_update).
+#[derive(Clone, Copy)]
+pub struct Update<Read, Change, Write, M = Forgets> {
+    read: Read,
+    change: Change,
+    write: Write,
+    writes: u32,
+    memory: M,
+}
+
+/// The memory of an update: at the next read it knows about a write that may have been applied. Only a
+/// change that cannot recognise its own effect uses the memory.
+pub trait Knows<V, E> {
+    /// Whether the memory is used.
+    const KEEPS: bool = false;
+
+    /// Takes note of a value that was read. Returns the error of the earlier write that may have been
+    /// applied, if the value shows that somebody has written since and the change would not recognise that
+    /// write as its own.
+    #[inline]
+    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E> {
+        let _ = (value, recognises, now);
+        None
+    }
+
+    /// An attempt failed.
+    #[inline]
+    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+        let _ = failing;
+        Heard::NOTHING
+    }
+
+    /// As [`Operation::keep`].
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        Some(error)
+    }
+
+    /// As [`Operation::kept`].
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        None
+    }
+
+    /// As [`Operation::last_word`].
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        error
+    }
+
+    /// Whether a write may have been applied.
+    #[inline]
+    fn write_outcome(&self) -> WriteOutcome {
+        WriteOutcome::Known
+    }
+}
+
+/// A memory without knowledge of earlier writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forgets;
+
+impl<V, E> Knows<V, E> for Forgets {}
+
+impl<Read, Change, Write> Update<Read, Change, Write> {
+    pub(super) const fn new(read: Read, change: Change, write: Write) -> Self {
+        Update {
+            read,
+            change,
+            write,
+            writes: 0,
+            memory: Forgets,
+        }
+    }
+
+    /// The same update with a memory.
+    pub(super) fn with_memory<M>(self, memory: M) -> Update<Read, Change, Write, M> {
+        Update {
+            read: self.read,
+            change: self.change,
+            write: self.write,
+            writes: self.writes,
+            memory,
+        }
+    }
+}
+
+impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
+    /// The value to write, or the end of the attempt without a write.
+    #[inline]
+    fn changed<V, W, E, Changes>(
+        &mut self,
+        mut value: V,
+        now: impl FnOnce() -> Duration,
+    ) -> Changing<V, W, E>
+    where
+        Change: FnMut(&mut V) -> Changes,
+        Changes: Changed<E>,
+        M: Knows<V, E>,
+    {
+        if let Some(error) = self.memory.read(&value, Changes::RECOGNISES, now) {
+            return Err(Err(Failed::at(Stage::InDoubt, error)));
+        }
+        match (self.change)(&mut value).changed() {
+            Ok(true) => Ok(value),
+            Ok(false) => Err(Ok(Updated::Unchanged(value))),
+            Err(error) => Err(Err(Failed::at(Stage::Change, error))),
+        }
+    }
+}
+
+/// An end of the attempt.
+type Ended<V, W, E> = Result<Updated<V, W>, Failed<E>>;
+
+/// A value to write, or the end of the attempt without a write.
+type Changing<V, W, E> = Result<V, Ended<V, W, E>>;
+
+/// The stage of a write after such a change.
+#[inline]
+const fn writing<V, E, Changes: Changed<E>, M: Knows<V, E>>() -> Stage {
+    if Changes::RECOGNISES || M::KEEPS {
+        Stage::Write
+    } else {
+        Stage::WriteOnce
+    }
+}
+
+impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Update(..)")
+    }
+}
+
+pin_project! {
+    /// An attempt at a read-modify-write.
+    #[derive(Debug)]
+    pub struct Running<Reading, Writing> {
+        #[pin]
+        step: Step<Reading, Writing>,
+    }
+}
+
+pin_project! {
+    #[derive(Debug)]
+    #[project = StepProjection]
+    enum Step<Reading, Writing> {
+        Reading { #[pin] read: Reading },
+        // The time of an attempt that is cut was over before the write began.
+        Over,
+        Writing { #[pin] write: Writing },
+    }
+}
+
+impl<Read, Change, Write, M, Changes, V, W, E> Memory<E> for Update<Read, Change, Write, M>
+where
+    M: Knows<V, E>,
+    Read: Closure<(), Value = V, Error = E>,
+    Change: FnMut(&mut V) -> Changes,
+    Changes: Changed<E>,
+    Write: Closure<(V,), Value = W, Error = E>,
+{
+    fn name(&self) -> &'static str {
+        Write::name()
+    }
+
+    fn hears(&self) -> bool {
+        M::KEEPS
+    }
+
+    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+        self.memory.failed(failing)
+    }
+
+    fn write_outcome(&self) -> WriteOutcome {
+        self.memory.write_outcome()
+    }
+}
+
+impl<Read, Change, Write, M, Changes, V, W, E> Operation for Update<Read, Change, Write, M>
+where
+    M: Knows<V, E>,
+    Read: Closure<(), Value = V, Error = E>,
+    Change: FnMut(&mut V) -> Changes,
+    Changes: Changed<E>,
+    Write: Closure<(V,), Value = W, Error = E>,
+{
+    type Value = Updated<V, W>;
+    type Error = E;
+    type Running = Running<Read::Running, Write::Running>;
+    type Report = UpdateReport;
+
+    fn report(&self, measures: Measures) -> UpdateReport {
+        UpdateReport::new(measures, self.writes)
+    }
+
+    #[inline]
+    fn begin(&mut self, _run: &Run<'_>) -> Self::Running {
+        let read = self.read.call(());
+        Running {
+            step: Step::Reading { read },
+        }
+    }
+
+    #[inline]
+    fn poll(
+        &mut self,
+        running: Pin<&mut Self::Running>,
+        run: &Run<'_>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<V, W, E>> {
+        let mut step = running.project().step;
+        if let StepProjection::Reading { read } = step.as_mut().project() {
+            let value = match ready!(read.poll(cx)) {
+                Ok(value) => value,
+                Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
+            };
+            match self.changed(value, || run.clock.now()) {
+                Ok(_) if run.is_over() => step.set(Step::Over),
+                Ok(value) => {
+                    self.writes = self.writes.saturating_add(1);
+                    let write = self.write.call((value,));
+                    step.set(Step::Writing { write });
+                }
+                Err(ended) => return Poll::Ready(ended),
+            }
+        }
+        match step.project() {
+            StepProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
+                Ok(written) => Ok(Updated::Written(written)),
+                Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
+            }),
+            StepProjection::Reading { .. } | StepProjection::Over => Poll::Pending,
+        }
+    }
+
+    #[inline]
+    fn stage(running: Pin<&Self::Running>) -> Stage {
+        match running.get_ref().step {
+            Step::Reading { .. } | Step::Over => Stage::Read,
+            Step::Writing { .. } => writing::<V, E, Changes, M>(),
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        self.memory.keep(error)
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        self.memory.kept()
+    }
+
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        self.memory.last_word(error)
+    }
+}

@@ -1,0 +1,335 @@
+//! The event that a hook gets.
+
+use super::told::{Step, Told};
+#[cfg(feature = "rate")]
+use crate::rate::RateChange;
+use crate::{
+    facts::fault::{Fault, FaultKind},
+    report::StopReason,
+    state::Wait,
+    text::{Loggable, Rounded},
+};
+use core::{fmt, time::Duration};
+
+/// An event between attempts or at the end of a call, as a hook gets it. A call whose first attempt
+/// succeeds has no event.
+///
+/// `elapsed` is the time since before the first attempt if the call has a deadline, a timeout, a report
+/// or an [`Attempt`](crate::Attempt), and while a recorder gets [metrics](crate::telemetry). Any other call
+/// reads no clock before its first attempt: `elapsed` is then `None` at the first failure, and later
+/// the time since the first failure.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a, E> {
+    /// An attempt failed; the next attempt follows after the wait.
+    #[non_exhaustive]
+    Waiting {
+        /// The [name of the operation](crate::telemetry#the-name-of-an-operation), as in the log and in
+        /// metrics.
+        operation: &'static str,
+        /// The number of the attempt that failed, from 1.
+        attempt: u32,
+        /// The failure.
+        failure: Failure<'a, E>,
+        /// The wait and its origin. If the next attempt waits for its turn at a [rate](crate::Policy), `delay` is
+        /// how long that is expected to take, together with the wait before.
+        wait: Wait,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
+    },
+    /// The last attempt failed.
+    #[non_exhaustive]
+    GaveUp {
+        /// The name of the operation in the log.
+        operation: &'static str,
+        /// The number of attempts made.
+        attempts: u32,
+        /// The failure of the last attempt.
+        failure: Failure<'a, E>,
+        /// Why no further attempt is made.
+        reason: StopReason,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
+    },
+    /// An attempt succeeded after at least one failed attempt.
+    #[non_exhaustive]
+    Succeeded {
+        /// The name of the operation in the log.
+        operation: &'static str,
+        /// The number of attempts made, the successful attempt included.
+        attempts: u32,
+        /// The time that has passed, if it was measured.
+        elapsed: Option<Duration>,
+    },
+    /// The reply to an attempt of this call has changed the rate of the call. A reply to the first attempt can do
+    /// this too.
+    #[cfg(feature = "rate")]
+    #[non_exhaustive]
+    RateChanged {
+        /// The name of the operation in the log.
+        operation: &'static str,
+        /// The name of the rate, if it has one.
+        rate: Option<&'static str>,
+        /// The change.
+        change: RateChange,
+    },
+}
+
+impl<'a, E> Event<'a, E> {
+    /// The event for a hook.
+    pub(crate) fn of(told: &Told<'a>, error: Option<&'a E>) -> Self {
+        let operation = told.operation();
+        let Told {
+            attempt, elapsed, ..
+        } = *told;
+        let failure = Failure::new(error, told.fault);
+        match told.step {
+            Step::Waits(wait) => Event::Waiting {
+                operation,
+                attempt,
+                failure,
+                wait,
+                elapsed,
+            },
+            Step::GaveUp(reason) => Event::GaveUp {
+                operation,
+                attempts: attempt,
+                failure,
+                reason,
+                elapsed,
+            },
+            Step::Succeeded => Event::Succeeded {
+                operation,
+                attempts: attempt,
+                elapsed,
+            },
+            #[cfg(feature = "rate")]
+            Step::Rate(change, rate) => Event::RateChanged {
+                operation,
+                rate,
+                change,
+            },
+            #[cfg(not(feature = "rate"))]
+            Step::Rate(change, _) => match change {},
+        }
+    }
+
+    /// The name of the operation in the log.
+    pub const fn operation(&self) -> &'static str {
+        match self {
+            Event::Waiting { operation, .. }
+            | Event::GaveUp { operation, .. }
+            | Event::Succeeded { operation, .. } => operation,
+            #[cfg(feature = "rate")]
+            Event::RateChanged { operation, .. } => operation,
+        }
+    }
+
+    /// The failure of the attempt; `None` if the attempt succeeded.
+    pub const fn failure(&self) -> Option<Failure<'a, E>> {
+        match self {
+            Event::Waiting { failure, .. } | Event::GaveUp { failure, .. } => Some(*failure),
+            Event::Succeeded { .. } => None,
+            #[cfg(feature = "rate")]
+            Event::RateChanged { .. } => None,
+        }
+    }
+
+    /// The error; `None` if the attempt succeeded or if a value counts as the failure
+    /// ([`Retrying::responses`]).
+    ///
+    /// [`Retrying::responses`]: crate::Retrying::responses
+    pub const fn error(&self) -> Option<&'a E> {
+        match self.failure() {
+            Some(failure) => failure.error,
+            None => None,
+        }
+    }
+
+    /// The known facts of the failure, if there are any.
+    pub const fn fault(&self) -> Option<&'a dyn Fault> {
+        match self.failure() {
+            Some(failure) => failure.fault,
+            None => None,
+        }
+    }
+}
+
+/// A failure as a hook gets it: an error, or a value that counts as a failure.
+pub struct Failure<'a, E> {
+    error: Option<&'a E>,
+    fault: Option<&'a dyn Fault>,
+}
+
+impl<E> Clone for Failure<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Failure<'_, E> {}
+
+impl<'a, E> Failure<'a, E> {
+    #[inline]
+    pub(crate) const fn new(error: Option<&'a E>, fault: Option<&'a dyn Fault>) -> Self {
+        Failure { error, fault }
+    }
+
+    /// The error; `None` if a value counts as the failure.
+    pub const fn error(&self) -> Option<&'a E> {
+        self.error
+    }
+
+    /// The known facts of the failure, if there are any.
+    pub const fn fault(&self) -> Option<&'a dyn Fault> {
+        self.fault
+    }
+}
+
+/// Writes the error, or the [message of its service](Fault::service_message). For a value that counts as a failure, writes the value's text or its status. The
+/// text is made safe for logs: one line, cut after 500 characters, without the passwords and queries of
+/// URLs.
+impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fault = self.fault;
+        if let Some(answer) = fault.and_then(Fault::service_message) {
+            return Loggable(answer).fmt(f);
+        }
+        if let Some(error) = self.error {
+            return Loggable(error).fmt(f);
+        }
+        match fault.map(|fault| (fault.message(), fault.status())) {
+            Some((Some(text), _)) => Loggable(text).fmt(f),
+            Some((None, Some(status))) => write!(f, "status {status}"),
+            _ => f.write_str("the value counts as a failure"),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for Failure<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.fault.and_then(Fault::status);
+        f.debug_struct("Failure")
+            .field("error", &self.error)
+            .field("status", &status)
+            .finish()
+    }
+}
+
+/// "attempt 2 failed, next in 1.5s: …" (for an awaited value "attempt 2 not yet, next in 1.5s: …"), "gave up after 3 attempts (deadline): …", or "succeeded after 3
+/// attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
+/// `anyhow::Error`. The error is written on one line, cut after 500 characters, without the passwords
+/// and queries of URLs.
+impl<E: fmt::Display> fmt::Display for Event<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Waiting {
+                attempt,
+                failure,
+                wait,
+                ..
+            } => {
+                let kind = failure.fault.and_then(Fault::kind);
+                let ended = match kind {
+                    Some(FaultKind::Pending) => "not yet",
+                    _ => "failed",
+                };
+                let wait = Rounded(wait.delay);
+                write!(f, "attempt {attempt} {ended}, next in {wait}: ")?;
+                failure.fmt(f)
+            }
+            Event::GaveUp {
+                attempts,
+                failure,
+                reason,
+                ..
+            } => {
+                let s = if *attempts == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "gave up after {attempts} attempt{s} ({}): ",
+                    reason.name()
+                )?;
+                failure.fmt(f)
+            }
+            Event::Succeeded { attempts, .. } => write!(f, "succeeded after {attempts} attempts"),
+            #[cfg(feature = "rate")]
+            Event::RateChanged { change, .. } => change.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::WaitSource;
+    use core::time::Duration;
+
+    fn gave_up<E: fmt::Display>(attempts: u32, text: &E, reason: StopReason) -> String {
+        let event = Event::GaveUp {
+            operation: "get",
+            elapsed: None,
+            attempts,
+            failure: Failure::new(Some(text), None),
+            reason,
+        };
+        event.to_string()
+    }
+
+    #[test]
+    fn an_event_reads_as_a_sentence() {
+        let one = Some(1);
+        let texts: [&dyn fmt::Display; 2] = [&"busy", &format_args!("{one:?}")];
+        for (text, said) in texts.iter().zip(["busy", "Some(1)"]) {
+            let event = Event::Waiting {
+                operation: "get",
+                elapsed: None,
+                attempt: 2,
+                failure: Failure::new(Some(text), None),
+                wait: Wait {
+                    delay: Duration::from_millis(1_500),
+                    source: WaitSource::Backoff,
+                },
+            };
+            let sentence = format!("attempt 2 failed, next in 1.5s: {said}");
+            assert_eq!([event.to_string(), format!("{event:#}")], [&*sentence; 2]);
+        }
+        let not_yet = crate::NotYet::after(0);
+        let polls = Event::Waiting {
+            operation: "get",
+            elapsed: None,
+            attempt: 2,
+            failure: Failure::new(Some(&not_yet), Some(&not_yet)),
+            wait: Wait {
+                delay: Duration::from_secs(1),
+                source: WaitSource::Backoff,
+            },
+        };
+        assert!(
+            polls
+                .to_string()
+                .starts_with("attempt 2 not yet, next in 1s: ")
+        );
+        let said = gave_up(1, &"gone", StopReason::Permanent);
+        assert_eq!(said, "gave up after 1 attempt (permanent): gone");
+        let event: Event<'_, &str> = Event::Succeeded {
+            operation: "get",
+            attempts: 3,
+            elapsed: None,
+        };
+        assert_eq!(event.to_string(), "succeeded after 3 attempts");
+        assert!(event.failure().is_none() && event.error().is_none() && event.fault().is_none());
+    }
+
+    #[test]
+    fn an_event_stays_on_one_line_and_tells_no_secrets() {
+        let text = "no reply\r\n2026 INFO forged (http://ann:pw@example.com/a?key=1) \u{1b}[2J";
+        assert_eq!(
+            gave_up(2, &text, StopReason::Attempts),
+            "gave up after 2 attempts (attempts): no reply 2026 INFO forged \
+             (http://…@example.com/a?…) \\u{1b}[2J"
+        );
+        let long = gave_up(2, &"a".repeat(10_000), StopReason::Attempts);
+        assert_eq!(long.chars().count(), 37 + 501);
+    }
+}

@@ -1,0 +1,264 @@
+//! What happened to a call: an attempt has ended, or the call has ended between two attempts.
+
+use crate::{
+    facts::fault::{Fault, HintSource},
+    judge::{Ruling, Stage},
+    policy::Policy,
+    rate::RateChange,
+    report::StopReason,
+    state::{Decision, Wait, WaitSource},
+};
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+use core::fmt;
+use core::time::Duration;
+
+/// What the log, metrics, spans, reports and hooks read.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(feature = "tracing"),
+    allow(dead_code, reason = "only the log reads some fields")
+)]
+pub struct Told<'e> {
+    /// The name of the operation, or the name of its type.
+    pub(crate) name: &'static str,
+    /// The host that the operation calls, for log events alone: a label of metrics must have few values.
+    pub(crate) host: Option<&'e str>,
+    pub(crate) policy: &'e Policy,
+    /// The number of the attempt that has ended.
+    pub(crate) attempt: u32,
+    /// The time since the start, if it was measured.
+    pub(crate) elapsed: Option<Duration>,
+    /// What is known about the failure.
+    pub(crate) fault: Option<&'e dyn Fault>,
+    /// The stage of the attempt that has failed; [`Stage::Late`] between two attempts.
+    pub(crate) stage: Stage,
+    pub(crate) ended_by: EndedBy,
+    /// The ruling about an attempt that has just ended by itself or by a timer.
+    pub(crate) ruling: Option<Ruling>,
+    /// For how long the last attempt ran on after the deadline.
+    pub(crate) late: Option<Duration>,
+    /// The type of the error.
+    pub(crate) type_name: &'static str,
+    pub(crate) step: Step,
+}
+
+/// The next step of the call.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(feature = "tracing"),
+    allow(dead_code, reason = "only the log reads a rate")
+)]
+pub(crate) enum Step {
+    Waits(Wait),
+    GaveUp(StopReason),
+    Succeeded,
+    /// The reply has changed the rate with this name.
+    Rate(RateChange, Option<&'static str>),
+}
+
+impl From<Decision> for Step {
+    fn from(decision: Decision) -> Self {
+        match decision {
+            Decision::Wait(wait) => Step::Waits(wait),
+            Decision::Stop(reason) => Step::GaveUp(reason),
+        }
+    }
+}
+
+/// An attempt begins.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
+pub struct Started {
+    /// The name of the operation, or the name of its type.
+    pub(crate) name: &'static str,
+    /// How many attempts have failed before.
+    pub(crate) failures: u32,
+    /// The time since the start.
+    pub(crate) elapsed: Duration,
+}
+
+/// The cause that ended an attempt, or a call between two attempts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum EndedBy {
+    /// The operation, or a timer that cut the attempt.
+    Attempt,
+    /// A signal.
+    Signal,
+    /// The time is over, as the error says.
+    Clock,
+}
+
+/// The decision, and for a wait the detail that the error gives about its hint.
+pub(crate) fn with_source(decision: Decision, fault: Option<&dyn Fault>) -> Decision {
+    match (decision, fault.map(Fault::hint_source)) {
+        (Decision::Wait(wait), Some(source)) if wait.source == WaitSource::RetryAfter => {
+            let source = match source {
+                HintSource::RetryInfo => WaitSource::RetryInfo,
+                HintSource::Pause => WaitSource::Pause,
+                _ => WaitSource::RetryAfter,
+            };
+            Decision::Wait(Wait { source, ..wait })
+        }
+        (decision, _) => decision,
+    }
+}
+
+impl Told<'_> {
+    /// The name of the operation, as hooks, logs and metrics say it.
+    pub(crate) fn operation(&self) -> &'static str {
+        spoken(self.name)
+    }
+
+    /// Whether an attempt ended. If not, the call ended between two attempts.
+    pub(crate) fn is_of_an_attempt(&self) -> bool {
+        self.stage != Stage::Late
+    }
+
+    /// Whether the operation ended the last attempt. If not, a timer or a signal cut the attempt, or the call ended
+    /// between two attempts or before the first one.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn is_by_itself(&self) -> bool {
+        self.ruling.is_some() && !self.stage.is_cut()
+    }
+
+    /// The kind of the error.
+    #[cfg(any(feature = "metrics", feature = "tracing"))]
+    pub(crate) fn error_type(&self) -> ErrorType {
+        let is_timeout = match (self.ended_by, self.stage) {
+            (EndedBy::Clock, _) => true,
+            (EndedBy::Signal, _) => false,
+            // The error may come from the attempt before.
+            (EndedBy::Attempt, Stage::Late) => self.fault.is_none(),
+            (EndedBy::Attempt, stage) => stage.is_cut(),
+        };
+        if is_timeout {
+            return ErrorType::Name("timeout");
+        }
+        let Some(fault) = self.fault else {
+            return OTHER;
+        };
+        if let Some(code) = ErrorType::code(fault) {
+            return code;
+        }
+        let known = fault.delivery().map(|delivery| delivery.name());
+        let known = known.or_else(|| fault.kind().map(|kind| kind.name()));
+        known.map_or(OTHER, ErrorType::Name)
+    }
+}
+
+/// The name of the operation in hooks, logs, spans and metrics: that of a closure is the path of the function that
+/// holds the closure. The type of a boxed closure says nothing about the operation, in several hundred characters.
+pub(crate) fn spoken(mut path: &'static str) -> &'static str {
+    if path.starts_with("alloc::boxed::Box<dyn ") {
+        return "boxed closure";
+    }
+    // A closure in an async function, or in a closure, has several of these.
+    while let Some(function) = path.strip_suffix("::{{closure}}") {
+        path = function;
+    }
+    path
+}
+
+/// The kind of an error in few words. There are only a few kinds, and none contains the text of an
+/// error.
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorType {
+    /// The name of a gRPC code, of a failure of the transport, or of the kind.
+    Name(&'static str),
+    /// The HTTP status.
+    Status(u16),
+}
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+impl ErrorType {
+    /// The code of a reply.
+    pub(crate) fn code(fault: &dyn Fault) -> Option<Self> {
+        if let Some(code) = fault.grpc_code() {
+            return Some(ErrorType::Name(code.name()));
+        }
+        // Any other number may be made up by a server, and each number would be a series of its own.
+        Some(match fault.status()? {
+            status @ 100..=599 => ErrorType::Status(status),
+            _ => OTHER,
+        })
+    }
+}
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+const OTHER: ErrorType = ErrorType::Name("_OTHER");
+
+#[cfg(any(feature = "metrics", feature = "tracing"))]
+impl fmt::Display for ErrorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorType::Name(name) => f.write_str(name),
+            ErrorType::Status(status) => status.fmt(f),
+        }
+    }
+}
+
+#[cfg(all(test, any(feature = "metrics", feature = "tracing")))]
+mod tests {
+    use super::*;
+    use crate::{facts::grpc::GrpcCode, test_error::TestError};
+
+    const POLICY: Policy = Policy::exponential();
+
+    fn told<'e>(ended_by: EndedBy, stage: Stage, fault: Option<&'e dyn Fault>) -> Told<'e> {
+        Told {
+            name: "get",
+            host: None,
+            policy: &POLICY,
+            attempt: 1,
+            elapsed: None,
+            fault,
+            stage,
+            ended_by,
+            ruling: None,
+            late: None,
+            type_name: "E",
+            step: Step::GaveUp(StopReason::Permanent),
+        }
+    }
+
+    #[test]
+    fn each_failure_has_one_name() {
+        let status = TestError::status(503);
+        let both = TestError::status(409).and_grpc(GrpcCode::Aborted);
+        let late = TestError::cut(core::time::Duration::ZERO);
+        let stopped = crate::call::signal::Stopped::new();
+        let failed = |stage, fault| told(EndedBy::Attempt, stage, fault);
+        let stopped_at = |stage, fault| told(EndedBy::Signal, stage, fault);
+        let expired = |fault| told(EndedBy::Clock, Stage::Late, fault);
+        for (failure, name) in [
+            // A gRPC code goes before a status.
+            (failed(Stage::Whole, Some(&both)), "ABORTED"),
+            (failed(Stage::Write, Some(&status)), "503"),
+            (failed(Stage::Whole, None), "_OTHER"),
+            (failed(Stage::Cut, Some(&late)), "timeout"),
+            (failed(Stage::CutRead, None), "timeout"),
+            (stopped_at(Stage::Cut, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::CutOnce, Some(&stopped)), "permanent"),
+            (stopped_at(Stage::Cut, None), "_OTHER"),
+            (stopped_at(Stage::CutOnce, None), "_OTHER"),
+            (expired(Some(&status)), "timeout"),
+            // A late call has the error of the attempt before, or one that says so.
+            (failed(Stage::Late, Some(&status)), "503"),
+            (failed(Stage::Late, None), "timeout"),
+        ] {
+            assert_eq!(failure.error_type().to_string(), name);
+        }
+        assert!(!expired(None).is_of_an_attempt());
+        assert!(!failed(Stage::Late, Some(&status)).is_of_an_attempt());
+    }
+
+    #[test]
+    fn a_number_that_is_no_status_of_http_is_no_label() {
+        for (status, name) in [(99, "_OTHER"), (100, "100"), (599, "599"), (600, "_OTHER")] {
+            let error = TestError::status(status);
+            let failed = told(EndedBy::Attempt, Stage::Whole, Some(&error));
+            assert_eq!(failed.error_type().to_string(), name);
+        }
+    }
+}
