@@ -57,6 +57,8 @@ mod resume;
 mod rooms;
 #[cfg(feature = "tokio")]
 mod runtimes;
+#[cfg(all(feature = "tokio", feature = "macros"))]
+mod settings;
 #[cfg(feature = "reconnect")]
 mod shared;
 #[cfg(all(feature = "macros", feature = "tokio"))]
