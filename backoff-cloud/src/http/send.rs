@@ -11,10 +11,7 @@ use super::{
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying, without_conflicts},
     Policy, Report, Retrying, Verdict,
-    call::{
-        By, ByCodes, CallInfo, Failed, Failing, Heard, Judge, Measures, Memory, Operation, Run,
-        When,
-    },
+    call::{By, ByCodes, CallInfo, Failed, Failing, Judge, Measures, Memory, Operation, Run, When},
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
@@ -278,8 +275,8 @@ impl<T: 'static> Memory<ApiError> for Requests<T> {
         true
     }
 
-    fn failed(&mut self, failing: &Failing<'_, ApiError>) -> Heard<'_> {
-        failing.remembered_by(&mut self.info)
+    fn failed(&mut self, failing: &Failing<'_, ApiError>) {
+        failing.remembered_by(&mut self.info);
     }
 }
 

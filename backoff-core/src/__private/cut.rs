@@ -82,7 +82,7 @@ pub fn timer<C: Clock + Sleep>(
 /// Whether the timer woke so late that no time remains for an attempt that would be cut.
 #[inline]
 pub fn is_late<C: Clock>(context: &Context<'_>, runtime: &C, state: &CallState) -> bool {
-    state.is_late(&context.rules(), runtime)
+    state.retry.is_late(&context.rules(), || runtime.now())
 }
 
 /// The error that is returned then.

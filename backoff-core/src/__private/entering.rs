@@ -125,7 +125,7 @@ pub fn enters_first<'a, C: Clock + Sleep>(
     state: &'a mut CallState,
     max_wait: Option<Duration>,
 ) -> Option<Entering<'a, C>> {
-    match state.failures() {
+    match state.retry.failures() {
         0 => enters(context, runtime, state, max_wait),
         _ => None,
     }
@@ -201,7 +201,7 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     max_wait: Option<Duration>,
 ) -> Option<TimedOut> {
     let rate = context.policy.shared_rate()?;
-    if state.failures() > 0 {
+    if state.retry.failures() > 0 {
         return None;
     }
     let mut rules = context.rules();

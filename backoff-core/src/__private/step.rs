@@ -13,7 +13,6 @@ use crate::{
         plan::{Guard, Whose},
         setting::Setting,
         settings::until::ConsecutiveCount,
-        write_outcome::WriteOutcome,
     },
     facts::fault::Fault,
     judge::{Stage, is_success},
@@ -114,7 +113,7 @@ where
         }
     };
     with_parts(context, runtime, state, settings, |parts| {
-        parts.ends(Some(error), None, end, WriteOutcome::Known);
+        parts.ends(Some(error), None, end);
     });
     None
 }
@@ -161,7 +160,7 @@ pub(super) fn ended<C, R, H>(
 {
     let error = outcome.error();
     with_parts(context, runtime, state, settings, |parts| {
-        parts.ends(error, value, end, WriteOutcome::Known);
+        parts.ends(error, value, end);
     });
 }
 
@@ -198,7 +197,7 @@ where
     let mut rules = context.rules();
     rules.max_wait = max_wait.or(Some(Duration::MAX));
     let end = match context.policy.shared_rate() {
-        _ if state.is_late(&rules, runtime) => End::Late,
+        _ if state.retry.is_late(&rules, || runtime.now()) => End::Late,
         None => return false,
         Some(rate) => match state.enters_blocking(rate, &rules, &|| false, runtime) {
             Ok(()) => return false,

@@ -137,7 +137,7 @@ where
     CutOn {
         attempt,
         stop,
-        is_first: state.failures() == 0,
+        is_first: state.retry.failures() == 0,
         cut,
         made: |stopped| Err(E::from_stopped(stopped)),
     }
@@ -159,7 +159,7 @@ where
     CutOn {
         attempt,
         stop,
-        is_first: state.failures() == 0,
+        is_first: state.retry.failures() == 0,
         cut,
         made: |stopped| Ok(Err(E::from_stopped(stopped))),
     }

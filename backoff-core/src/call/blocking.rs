@@ -6,7 +6,7 @@ use super::{
     parts::End,
     plan::Plan,
     retrying::{Retrying, Way},
-    setting::Setting,
+    setting::{Setting, Surrounds},
     signal::{Stops, Unstopped},
 };
 use crate::{
@@ -23,8 +23,8 @@ use core::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnThread<N>(pub(crate) N);
 
-impl<O, S, R, N> Way<O, S, R> for OnThread<N> {
-    type Phase = ();
+impl<O, R, N> Way<O, R> for OnThread<N> {
+    type Phase<S: Surrounds> = ();
 }
 
 impl<P, O, S, R, N> Retrying<P, O, S, R, OnThread<N>>
@@ -135,7 +135,12 @@ where
     ) -> Ended<O> {
         let end = if stops.pause(&self.runtime, wait) {
             End::Stopped
-        } else if self.guard.state.is_late(&self.rules(), &self.runtime) {
+        } else if self
+            .guard
+            .state
+            .retry
+            .is_late(&self.rules(), || self.runtime.now())
+        {
             End::Late
         } else {
             match self.stands(stops, true) {

@@ -12,6 +12,7 @@ use super::{
     plan::{Guard, Plan, With},
     report::Reported,
     retrying::{Awaited, Retrying, Way},
+    setting::Surrounds,
     settings::{
         limits::{AttemptTimeout, Timeout},
         others::{Delays, Notify},
@@ -33,6 +34,7 @@ use crate::{
     event::hook::Event,
     facts::fault::{Fault, TimedOut},
     report::Updated,
+    runtime::Sleep,
 };
 use core::{future::Future, time::Duration};
 
@@ -48,6 +50,13 @@ impl<G> MakesAttempts for Awaited<G> {}
 
 impl<N> MakesAttempts for OnThread<N> {}
 
+/// No type implements this trait: its message says that `when` is a method of the policy.
+#[diagnostic::on_unimplemented(
+    message = "`when` must come before the operation: write `POLICY.when(..).retry(..)`",
+    label = "`when` is a method of the policy"
+)]
+pub trait Replaced {}
+
 /// A call whose attempts can be cut.
 #[diagnostic::on_unimplemented(
     message = "only an async attempt can be cut",
@@ -61,7 +70,8 @@ impl<G> CutsAttempts for Awaited<G> {}
 impl<P, O, S, R, W> Retrying<P, O, S, R, W>
 where
     P: Plan,
-    W: Way<O, S, R>,
+    S: Surrounds,
+    W: Way<O, R>,
 {
     #[inline]
     pub(crate) fn new(plan: P, operation: O, settings: S, runtime: R, way: W) -> Self {
@@ -77,57 +87,50 @@ where
         }
     }
 
-    /// The same call with another setting.
-    #[inline]
-    fn set<B>(self, setting: B) -> Retrying<P, O, (S, B), R, W>
+    /// Says that [`Policy::when`](crate::Policy::when) comes before the operation.
+    #[doc(hidden)]
+    pub fn when<F, V>(self, _judge: F) -> Self
     where
-        W: Way<O, (S, B), R>,
+        O: Operation,
+        F: Fn(&O::Error) -> V,
+        S: Replaced,
     {
-        self.with(|settings| (settings, setting))
+        self
     }
 
+    /// The same call before its first attempt, of other parts.
     #[inline]
-    fn with<Q>(self, change: impl FnOnce(S) -> Q) -> Retrying<P, O, Q, R, W>
-    where
-        W: Way<O, Q, R>,
-    {
-        Retrying {
-            call: Call {
-                guard: self.call.guard,
-                operation: self.call.operation,
-                settings: change(self.call.settings),
-                runtime: self.call.runtime,
-            },
-            phase: Default::default(),
-            way: self.way,
-        }
+    fn rebuilt<Q: Plan, N, B: Surrounds, M, V: Way<N, M>>(
+        self,
+        change: impl FnOnce(P, O, S, R, W) -> (Q, N, B, M, V),
+    ) -> Retrying<Q, N, B, M, V> {
+        let Call {
+            guard,
+            operation,
+            settings,
+            runtime,
+        } = self.call;
+        let plan = guard.plan.clone();
+        let (plan, operation, settings, runtime, way) =
+            change(plan, operation, settings, runtime, self.way);
+        Retrying::new(plan, operation, settings, runtime, way)
+    }
+
+    /// The same call with another setting.
+    #[inline]
+    fn set<B: Surrounds>(self, setting: B) -> Retrying<P, O, (S, B), R, W> {
+        self.rebuilt(|p, o, settings, r, w| (p, o, (settings, setting), r, w))
     }
 
     /// The same call with another way to wait.
     #[inline]
-    pub(super) fn waiting<V>(self, change: impl FnOnce(W) -> V) -> Retrying<P, O, S, R, V>
-    where
-        V: Way<O, S, R>,
-    {
-        Retrying {
-            call: self.call,
-            phase: Default::default(),
-            way: change(self.way),
-        }
+    pub(super) fn waiting<V: Way<O, R>>(self, way: impl FnOnce(W) -> V) -> Retrying<P, O, S, R, V> {
+        self.rebuilt(|p, o, s, r, w| (p, o, s, r, way(w)))
     }
 
     #[inline]
-    fn planned<Q: Plan>(self, change: impl FnOnce(P) -> Q) -> Retrying<Q, O, S, R, W> {
-        Retrying {
-            call: Call {
-                guard: Guard::new(change(self.call.guard.plan.clone())),
-                operation: self.call.operation,
-                settings: self.call.settings,
-                runtime: self.call.runtime,
-            },
-            phase: self.phase,
-            way: self.way,
-        }
+    fn planned<Q: Plan>(self, plan: impl FnOnce(P) -> Q) -> Retrying<Q, O, S, R, W> {
+        self.rebuilt(|p, o, s, r, w| (plan(p), o, s, r, w))
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's: for another executor, or
@@ -169,18 +172,9 @@ where
     /// ```
     pub fn runtime<N>(self, runtime: N) -> Retrying<P, O, S, N, W>
     where
-        W: Way<O, S, N>,
+        W: Way<O, N>,
     {
-        Retrying {
-            call: Call {
-                guard: self.call.guard,
-                operation: self.call.operation,
-                settings: self.call.settings,
-                runtime,
-            },
-            phase: Default::default(),
-            way: self.way,
-        }
+        self.rebuilt(|p, o, s, _, w| (p, o, s, runtime, w))
     }
 
     /// Pays for this call's retries from `budget` instead of from the policy's budget: for example from the
@@ -277,10 +271,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn delays<D: Delay>(self, delays: D) -> Retrying<P, O, (S, Delays<D>), R, W>
-    where
-        W: Way<O, (S, Delays<D>), R>,
-    {
+    pub fn delays<D: Delay>(self, delays: D) -> Retrying<P, O, (S, Delays<D>), R, W> {
         self.set(Delays(delays))
     }
 }
@@ -289,7 +280,8 @@ impl<P, O, S, R, W> Retrying<P, O, S, R, W>
 where
     P: Plan,
     O: Operation,
-    W: Way<O, S, R>,
+    S: Surrounds,
+    W: Way<O, R>,
 {
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
@@ -320,7 +312,7 @@ where
     pub fn attempt_timeout(self, limit: Duration) -> Retrying<P, O, (S, AttemptTimeout), R, W>
     where
         O::Error: From<TimedOut>,
-        W: CutsAttempts + Way<O, (S, AttemptTimeout), R>,
+        W: CutsAttempts,
     {
         self.set(AttemptTimeout(limit))
     }
@@ -365,7 +357,7 @@ where
     pub fn timeout(self, limit: Duration) -> Retrying<P, O, (S, Timeout), R, W>
     where
         O::Error: From<TimedOut>,
-        W: CutsAttempts + Way<O, (S, Timeout), R>,
+        W: CutsAttempts,
     {
         self.set(Timeout(limit))
     }
@@ -392,7 +384,7 @@ where
     pub fn rate(self, rate: &Rate) -> Retrying<With<'_, P>, O, (S, MaxWait), R, W>
     where
         O::Error: From<TimedOut>,
-        W: MakesAttempts + Way<O, (S, MaxWait), R>,
+        W: MakesAttempts,
     {
         self.max_wait(Duration::MAX).planned(|plan| With {
             rate: Some(rate),
@@ -425,7 +417,7 @@ where
     pub fn max_wait(self, wait: Duration) -> Retrying<P, O, (S, MaxWait), R, W>
     where
         O::Error: From<TimedOut>,
-        W: MakesAttempts + Way<O, (S, MaxWait), R>,
+        W: MakesAttempts,
     {
         self.set(MaxWait(wait))
     }
@@ -468,7 +460,7 @@ where
     where
         F: FnMut(&O::Value) -> bool,
         O::Error: From<NotYet>,
-        W: MakesAttempts + Way<O, (S, Until<F>), R>,
+        W: MakesAttempts,
     {
         self.set(Until::new(is_done))
     }
@@ -531,7 +523,7 @@ where
         S: Counts,
     {
         let count = ConsecutiveCount::new(values);
-        self.with(|settings| settings.counting(count))
+        self.rebuilt(|p, o, settings, r, w| (p, o, settings.counting(count), r, w))
     }
 
     /// Treats the reply of a write as a conflict where the function returns `true`. For example, etcd
@@ -565,7 +557,7 @@ where
         O: Operation<Value = Updated<V, B>>,
         F: FnMut(&B) -> bool,
         O::Error: From<Conflict>,
-        W: MakesAttempts + Way<O, (S, ConflictIf<F>), R>,
+        W: MakesAttempts,
     {
         self.set(ConflictIf(is_conflict))
     }
@@ -599,7 +591,7 @@ where
     pub fn responses(self) -> Retrying<P, O, (S, Responses), R, W>
     where
         O::Value: Fault,
-        W: MakesAttempts + Way<O, (S, Responses), R>,
+        W: MakesAttempts,
     {
         self.set(Responses)
     }
@@ -631,7 +623,6 @@ where
     pub fn notify<F>(self, hook: F) -> Retrying<P, O, (S, Notify<F>), R, W>
     where
         F: FnMut(&Event<'_, O::Error>),
-        W: Way<O, (S, Notify<F>), R>,
     {
         self.set(Notify(hook))
     }
@@ -669,7 +660,7 @@ where
     #[cfg(feature = "tracing")]
     pub fn attempt_spans(self) -> Retrying<P, O, (S, Spans), R, W>
     where
-        W: MakesAttempts + Way<O, (S, Spans), R>,
+        W: MakesAttempts,
     {
         self.set(Spans::NONE)
     }
@@ -694,7 +685,7 @@ where
     /// ```
     pub fn reported(self) -> Reported<P, O, S, R, W>
     where
-        W: MakesAttempts + Way<O, (S, Measured<O::Error>), R>,
+        W: MakesAttempts,
     {
         Reported {
             retrying: self.set(Measured::new()),
@@ -710,7 +701,8 @@ impl<P, O, S, R, G> Retrying<P, O, S, R, Awaited<G>>
 where
     P: Plan,
     O: Operation,
-    Awaited<G>: Way<O, S, R>,
+    S: Surrounds,
+    R: Sleep,
 {
     /// Ends the waits of the call when `signal` is ready, for a program that shuts down.
     ///
@@ -753,10 +745,7 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn stop_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F>
-    where
-        Awaited<StoppedBy<F, O::Value, O::Error>>: Way<O, S, R>,
-    {
+    pub fn stop_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F> {
         let signal = StoppedBy::new(signal, None);
         self.waiting(|_| Awaited { signal })
     }
@@ -798,7 +787,6 @@ where
     pub fn cut_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F>
     where
         O::Error: From<Stopped>,
-        Awaited<StoppedBy<F, O::Value, O::Error>>: Way<O, S, R>,
     {
         let signal = StoppedBy::new(signal, Some(O::Error::from));
         self.waiting(|_| Awaited { signal })
@@ -806,7 +794,7 @@ where
 }
 
 #[cfg(feature = "std")]
-impl<P: Plan, O, S, R, N> Retrying<P, O, S, R, OnThread<N>> {
+impl<P: Plan, O, S: Surrounds, R, N> Retrying<P, O, S, R, OnThread<N>> {
     /// Ends the waits of the call when another thread calls [`Stop::stop`], for a program that shuts down.
     ///
     /// The current wait ends at once, and no further attempt begins: the call returns the operation's last
@@ -841,7 +829,8 @@ impl<P: Plan, O, S, R, N> Retrying<P, O, S, R, OnThread<N>> {
 impl<P, Read, Change, Write, S, R, W> Retrying<P, Update<Read, Change, Write>, S, R, W>
 where
     P: Plan,
-    W: Way<Update<Read, Change, Write>, S, R>,
+    S: Surrounds,
+    W: Way<Update<Read, Change, Write>, R>,
 {
     /// Reads the version of a value. The version does two things: it sets the pace after a conflict, and it
     /// shows whether a write that may have been applied was applied.
@@ -925,23 +914,8 @@ where
         F: FnMut(&V) -> T,
         T: Version,
         E: Fault,
-        W: Way<VersionedUpdate<Read, Change, Write, F, T, E>, S, R>,
+        W: Way<VersionedUpdate<Read, Change, Write, F, T, E>, R>,
     {
-        let Call {
-            guard,
-            operation,
-            settings,
-            runtime,
-        } = self.call;
-        Retrying {
-            call: Call {
-                guard,
-                operation: operation.with_memory(Versioned::new(version)),
-                settings,
-                runtime,
-            },
-            phase: Default::default(),
-            way: self.way,
-        }
+        self.rebuilt(|p, update, s, r, w| (p, update.with_memory(Versioned::new(version)), s, r, w))
     }
 }

@@ -8,7 +8,6 @@ use super::{
     plan::{Guard, Plan, Whose},
     setting::Setting,
     settings::until,
-    write_outcome::WriteOutcome,
 };
 use crate::{
     event::told::Started,
@@ -94,7 +93,7 @@ where
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
     pub(super) fn starts(&mut self) {
-        let timed = O::TIMED || S::MEASURES || self.rules().deadline() != NEVER;
+        let timed = O::TIMED || S::TIMED || self.rules().deadline() != NEVER;
         self.guard.state.start(&self.runtime, timed);
     }
 
@@ -114,9 +113,9 @@ where
         let name = plan.operation().unwrap_or_else(|| self.operation.name());
         self.settings.begins(&Started {
             name,
-            failures: state.failures(),
-            elapsed: match rests {
-                true => state.elapsed_at(self.runtime.now()),
+            failures: state.retry.failures(),
+            elapsed: match rests && S::TIMED {
+                true => state.retry.elapsed(|| self.runtime.now()),
                 false => Duration::ZERO,
             },
         });
@@ -174,34 +173,21 @@ where
         After::Done(Ok(value))
     }
 
-    /// The call ends between two attempts with this error, which the library has made.
+    /// The call ends between two attempts, with an error that the library has made.
     #[cold]
     pub(super) fn gives_up(&mut self, error: O::Error, end: End) -> O::Error {
-        let write = self.operation.write_outcome();
-        self.parts().ends(Some(&error), None, end, write);
+        self.parts().ends(Some(&error), None, end);
         self.operation.last_word(error)
     }
 
     /// The call ends between two attempts with what ended the last attempt: a response unchanged, or an error.
     #[cold]
     pub(super) fn ends(&mut self, last: Outcome<O>, end: End) -> Result<O::Value, O::Error> {
-        let write = self.operation.write_outcome();
-        self.ends_with(last, end, write)
-    }
-
-    /// As [`ends`](Self::ends), if the operation has given away what it knew of its writes.
-    #[cold]
-    pub(super) fn ends_with(
-        &mut self,
-        last: Outcome<O>,
-        end: End,
-        write: WriteOutcome,
-    ) -> Result<O::Value, O::Error> {
         let (error, value): (_, Option<&dyn Fault>) = match &last {
             Ok(value) => (None, S::answer(value)),
             Err(failed) => (Some(&failed.error), None),
         };
-        self.parts().ends(error, value, end, write);
+        self.parts().ends(error, value, end);
         last.map_err(|failed| self.operation.last_word(failed.error))
     }
 }

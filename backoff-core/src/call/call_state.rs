@@ -37,10 +37,11 @@ impl CallState {
         let mut state = Self::new();
         state.retry = RetryState::resumed(started, failures);
         #[cfg(feature = "metrics")]
-        if failures > 0 {
-            state.metrics.missed();
-        } else {
-            state.metrics.begins(started);
+        if Self::records() {
+            match failures {
+                0 => state.metrics.begins(started),
+                _ => state.metrics.missed(),
+            }
         }
         state
     }
@@ -114,13 +115,6 @@ impl CallState {
         self.retry.remaining_under(rules, || clock.now())
     }
 
-    /// Whether a timer woke so late that no time remains for the next attempt. The first attempt is always
-    /// begun.
-    #[inline]
-    pub(crate) fn is_late(&self, rules: &Rules<'_>, clock: &dyn Clock) -> bool {
-        self.retry.is_late(rules, || clock.now())
-    }
-
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
     pub(super) fn rests(&mut self) {
         #[cfg(feature = "metrics")]
@@ -136,18 +130,6 @@ impl CallState {
             self.metrics.begins(clock.now());
         }
         let _ = clock;
-    }
-
-    /// Whether a rate counts the attempt that runs.
-    #[inline]
-    pub(crate) fn is_in_flight(&self) -> bool {
-        self.retry.is_in_flight()
-    }
-
-    /// Whether a budget has paid for a wait that no attempt has followed yet.
-    #[inline]
-    pub(super) fn is_held(&self) -> bool {
-        self.retry.is_held()
     }
 
     /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
@@ -168,16 +150,5 @@ impl CallState {
             #[cfg(feature = "metrics")]
             metrics::level(budget);
         }
-    }
-
-    /// The time since the start, or zero if the call was not timed.
-    pub(crate) fn elapsed_at(&self, now: Duration) -> Duration {
-        self.retry.elapsed(|| now)
-    }
-
-    /// How many attempts have failed.
-    #[inline]
-    pub(crate) fn failures(&self) -> u32 {
-        self.retry.failures()
     }
 }

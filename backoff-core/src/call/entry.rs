@@ -410,7 +410,7 @@ impl<'p, J> Judged<'p, J> {
         way: W,
     ) -> Retrying<&'p Policy, O, By<J>, R, W>
     where
-        W: Way<O, By<J>, R>,
+        W: Way<O, R>,
     {
         Retrying::new(self.policy, operation, By(self.judge), runtime, way)
     }

@@ -6,7 +6,6 @@ use super::{
     operation::Named,
     parts::{End, Parts},
     setting::{Setting, surrounds_nothing},
-    write_outcome::WriteOutcome,
 };
 use crate::{
     facts::fault::Fault,
@@ -162,7 +161,7 @@ impl ForeignCall {
     {
         let operation = &mut Named(operation);
         let parts = self.parts(policy, operation, clock);
-        parts.ends(Some(error), None, End::GivenUp(reason), WriteOutcome::Known);
+        parts.ends(Some(error), None, End::GivenUp(reason));
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
@@ -183,8 +182,7 @@ impl ForeignCall {
         CallState::new().refund(policy.budget);
     }
 
-    /// The call is dropped: the policy's budget gets back the tokens that it paid for a wait, and the rate no longer
-    /// counts the attempt that runs.
+    /// The call is dropped: the policy's budget gets back the tokens that it paid for a wait.
     pub fn cancelled(&mut self, policy: &Policy) {
         if let Some(budget) = policy.budget {
             self.state.cancelled(budget);

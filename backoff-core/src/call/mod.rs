@@ -52,11 +52,11 @@ pub use crate::report::Reporting;
 #[doc(hidden)]
 pub use self::{
     blocking::OnThread,
-    builder::{CutsAttempts, MakesAttempts},
+    builder::{CutsAttempts, MakesAttempts, Replaced},
     call::Call,
     call_info::CallInfo,
     operation::{
-        Awaits, Blocks, Closure, Failed, Failing, Heard, Memory, Operation, Plain, Run, WithAttempt,
+        Awaits, Blocks, Closure, Failed, Failing, Memory, Operation, Plain, Run, WithAttempt,
     },
     plan::Plan,
     resume::{ByCaller, Resumed},

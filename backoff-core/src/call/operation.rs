@@ -2,7 +2,6 @@
 
 use super::{call_info::CallInfo, call_state::CallState, write_outcome::WriteOutcome};
 use crate::{
-    delay::Pace,
     facts::fault::Fault,
     judge::{Ruling, Stage},
     opaque::named_in_debug,
@@ -91,30 +90,11 @@ pub struct Failing<'a, E> {
 
 impl<E> Failing<'_, E> {
     /// The call remembers whether the attempt may have been applied.
-    pub fn remembered_by(&self, info: &mut Option<CallInfo>) -> Heard<'static> {
+    pub fn remembered_by(&self, info: &mut Option<CallInfo>) {
         if let Some(info) = info {
             info.remember(self.stage, self.ruling, self.fault);
         }
-        Heard::NOTHING
     }
-}
-
-/// What the operation knows after a failure.
-#[derive(Clone, Copy)]
-pub struct Heard<'a> {
-    pub(crate) write: WriteOutcome,
-    pub(crate) pace: Option<&'a Pace>,
-    /// No attempt can follow, because the input of the operation is used up.
-    pub(crate) is_unrepeatable: bool,
-}
-
-impl Heard<'_> {
-    /// Nothing that changes the rules.
-    pub const NOTHING: Self = Heard {
-        write: WriteOutcome::Known,
-        pace: None,
-        is_unrepeatable: false,
-    };
 }
 
 /// The part of an operation that gets its failures. This trait is used as an object, so that the code after a failure
@@ -130,23 +110,27 @@ pub trait Memory<E> {
         None
     }
 
-    /// Whether [`failed`](Self::failed) does anything.
+    /// Whether [`failed`](Self::failed) or [`rules`](Self::rules) does anything.
     #[inline]
     fn hears(&self) -> bool {
         false
     }
 
-    /// An attempt failed, and the next step is not decided yet. Called only if the operation
-    /// [`hears`](Self::hears).
+    /// An attempt failed, and the next step is not decided yet.
     #[inline]
-    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+    fn failed(&mut self, failing: &Failing<'_, E>) {
         let _ = failing;
-        Heard::NOTHING
+    }
+
+    /// Changes the rules of the call, after a failure.
+    #[inline]
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        let _ = rules;
     }
 
     /// Whether a write of an update may have been applied.
     #[inline]
-    fn write_outcome(&self) -> WriteOutcome {
+    fn write_outcome(&mut self) -> WriteOutcome {
         WriteOutcome::Known
     }
 }
@@ -354,8 +338,8 @@ impl<E, C: Closure<(Attempt,), Error = E>> Memory<E> for WithAttempt<C> {
         true
     }
 
-    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
-        failing.remembered_by(&mut self.info)
+    fn failed(&mut self, failing: &Failing<'_, E>) {
+        failing.remembered_by(&mut self.info);
     }
 }
 

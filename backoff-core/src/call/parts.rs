@@ -1,12 +1,12 @@
-//! The work after an attempt: judge, decide, tell. Every form of a call does its work here. Operation and plan are
-//! objects, so that this code is compiled once for each error type, list of settings and runtime.
+//! The work after an attempt: judge, decide, tell. Every form of a call does its work here. The operation and the
+//! budgets are objects, so that one copy of this code serves all closures with the same types of values, errors,
+//! settings and runtimes.
 
 use super::{
     call_state::CallState,
     operation::{Failing, Memory},
     plan::Whose,
     setting::Setting,
-    write_outcome::WriteOutcome,
 };
 #[cfg(feature = "metrics")]
 use crate::event::metrics;
@@ -179,7 +179,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     {
         self.settings.failed(failure.stage);
         let ruling = failure.ruling.unwrap_or(Ruling::NOTHING_KNOWN);
-        let is_plain = !self.state.is_in_flight()
+        let is_plain = !self.state.retry.is_in_flight()
             && self.whose.is_plain()
             && !self.memory.hears()
             && !self.settings.changes_rules(policy);
@@ -205,7 +205,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     where
         R: Random,
     {
-        let rate = match self.state.is_in_flight() {
+        let rate = match self.state.retry.is_in_flight() {
             true => self.whose.rate(),
             false => None,
         };
@@ -214,7 +214,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             self.replied(reply.filter(|_| !failure.stage.is_cut()));
         }
         let runtime = self.runtime;
-        let heard = self.memory.failed(&Failing {
+        self.memory.failed(&Failing {
             error: failure.error,
             fault: failure.fault,
             stage: failure.stage,
@@ -222,17 +222,12 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             policy,
             clock: runtime,
         });
-        let write = heard.write;
+        let write = self.memory.write_outcome();
         let ruling = write.corrected(failure.stage, ruling);
         failure.ruling = Some(ruling);
         let mut rules = self.whose.rules();
         self.settings.rules(&mut rules);
-        if let Some(pace) = heard.pace {
-            rules.keep_pace(pace);
-        }
-        if heard.is_unrepeatable {
-            rules.end();
-        }
+        self.memory.rules(&mut rules);
         if let Some(rate) = rate {
             rules.enter(rate);
         }
@@ -265,7 +260,8 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             policy: self.whose.policy(),
             clock: self.runtime,
         };
-        let write = self.memory.failed(&failing).write;
+        self.memory.failed(&failing);
+        let write = self.memory.write_outcome();
         let ruling = write.corrected(stage, ruling);
         let next = write.concluded(Decision::Stop(match ruling {
             Ruling::MAYBE_APPLIED => StopReason::MaybeApplied,
@@ -298,13 +294,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// when the call is dropped, because its future may be kept.
     #[cold]
     #[inline(never)]
-    pub(crate) fn ends(
-        mut self,
-        error: Option<&E>,
-        value: Option<&dyn Fault>,
-        end: End,
-        write: WriteOutcome,
-    ) {
+    pub(crate) fn ends(mut self, error: Option<&E>, value: Option<&dyn Fault>, end: End) {
         if let Some(budget) = self.whose.budget() {
             self.state.cancelled(budget);
         }
@@ -322,6 +312,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             ended_by,
             ruling: None,
         };
+        let write = self.memory.write_outcome();
         let next = write.concluded(Decision::Stop(reason));
         self.tell_failure(failure, next, None, None);
     }
@@ -330,11 +321,11 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// logs are told.
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
-        if self.state.is_in_flight() {
+        if self.state.retry.is_in_flight() {
             self.replied(Reply::to(value));
         }
         self.state.refund(self.whose.budget());
-        let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.failures() > 0;
+        let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
         if S::MEASURES || is_heard || self.state.is_recorded() {
             self.tell_success(is_heard);
         }
@@ -343,14 +334,16 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[cold]
     #[inline(never)]
     fn tell_success(&mut self, is_heard: bool) {
-        let now = self.runtime.now();
+        let retry = &self.state.retry;
+        let reads = S::TIMED || is_heard || self.state.is_recorded();
+        let now = (reads && retry.is_timed()).then(|| self.runtime.now());
         let told = Told {
-            attempt: self.state.failures().saturating_add(1),
-            elapsed: self.state.retry.measured(|| now),
+            attempt: retry.failures().saturating_add(1),
+            elapsed: now.map(|now| retry.elapsed(|| now)),
             ..told(self.whose, &*self.memory, self.state, None, Step::Succeeded)
         };
         #[cfg(feature = "metrics")]
-        self.state.metrics.tell(&told, now);
+        self.state.metrics.tell(&told, now.unwrap_or_default());
         self.settings.ended(&told);
         if is_heard {
             log::log(&told);
@@ -392,16 +385,17 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         rate: Option<&Rate>,
     ) {
         let is_heard = S::LISTENS || cfg!(feature = "tracing");
-        if !(S::MEASURES || is_heard || self.state.is_recorded()) {
+        let reads = S::TIMED || is_heard || self.state.is_recorded();
+        if !(S::MEASURES || reads) {
             return;
         }
-        let now = self.runtime.now();
+        let now = reads.then(|| self.runtime.now());
         let retry = &mut self.state.retry;
         // The time since the start; without a start, the time since the first failure.
-        let elapsed = match failure.ruling {
+        let elapsed = now.and_then(|now| match failure.ruling {
             Some(_) => retry.elapsed_from_now_on(now),
             None => retry.measured(|| now),
-        };
+        });
         let late = match (elapsed, deadline, next) {
             (Some(elapsed), Some(deadline), Decision::Stop(_)) if !failure.stage.is_cut() => {
                 elapsed.checked_sub(deadline)
@@ -409,8 +403,10 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             _ => None,
         };
         // The call is not in the queue yet.
-        let next = match rate {
-            Some(rate) if next.is_wait() => next.lasting(rate.turn_after(next.wait(), now)),
+        let next = match (rate, now) {
+            (Some(rate), Some(now)) if next.is_wait() => {
+                next.lasting(rate.turn_after(next.wait(), now))
+            }
             _ => next,
         };
         let told = Told {
@@ -428,7 +424,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             )
         };
         #[cfg(feature = "metrics")]
-        self.state.metrics.tell(&told, now);
+        self.state.metrics.tell(&told, now.unwrap_or_default());
         self.settings.ended(&told);
         if is_heard {
             log::log(&told);
@@ -448,7 +444,7 @@ fn told<'t, E>(
         name: whose.operation().unwrap_or_else(|| memory.name()),
         host: memory.host(),
         policy: whose.policy(),
-        attempt: state.failures(),
+        attempt: state.retry.failures(),
         elapsed: None,
         fault,
         stage: Stage::Whole,

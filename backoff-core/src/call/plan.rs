@@ -6,8 +6,8 @@ use crate::state::Together;
 use crate::{budget::Budget, policy::Policy, rate::Rate, state::Rules};
 use core::ops::Deref;
 
-/// Gives a call its policy, budget, rate and name. This trait is used as an object, so that the code after a failure is
-/// compiled once for all plans.
+/// Gives a call its policy, budget, rate and name. This trait is used as an object, so that most code
+/// after a failure is compiled once for all plans.
 pub trait Whose {
     /// The policy.
     fn policy(&self) -> &Policy;
@@ -185,7 +185,7 @@ impl<P: Whose> Guard<P> {
 impl<P: Whose> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.state.is_held()
+        if self.state.retry.is_held()
             && let Some(budget) = self.plan.budget()
         {
             self.state.cancelled(budget);

@@ -6,7 +6,7 @@ use super::{
     operation::Operation,
     plan::Plan,
     retrying::{Awaited, Retrying, Way},
-    setting::Setting,
+    setting::{Setting, Surrounds},
     settings::report::Measured,
     signal::{Signal, Stops},
 };
@@ -29,7 +29,8 @@ pin_project! {
     where
         P: Plan,
         O: Operation,
-        W: Way<O, (S, Measured<O::Error>), R>,
+        S: Surrounds,
+        W: Way<O, R>,
     {
         #[pin]
         pub(super) retrying: Retrying<P, O, (S, Measured<O::Error>), R, W>,

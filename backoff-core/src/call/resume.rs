@@ -8,7 +8,7 @@ use super::{
     parts::End,
     plan::Plan,
     retrying::{Retrying, Way},
-    setting::Setting,
+    setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes, Judge},
     signal::{Signal, StoppedBy, Stops, Unstopped, unless_stopped},
 };
@@ -32,8 +32,8 @@ use core::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByCaller<N>(N);
 
-impl<O, S, R, N> Way<O, S, R> for ByCaller<N> {
-    type Phase = ();
+impl<O, R, N> Way<O, R> for ByCaller<N> {
+    type Phase<S: Surrounds> = ();
 }
 
 /// An operation whose attempts the caller makes, with errors of the type `E`.
@@ -136,6 +136,7 @@ impl Policy {
     /// #         Ok(if number < 5 { vec![number] } else { vec![] })
     /// #     }
     /// # }
+    /// # #[cfg(feature = "tokio")]
     /// /// Goes on behind the pages that were read before.
     /// async fn read_on(
     ///     client: &mut Client,
@@ -219,7 +220,7 @@ impl<'p, J> Judged<'p, J> {
     }
 }
 
-impl<P: Plan, E, S, R, N> Retrying<P, Resumed<E>, S, R, ByCaller<N>> {
+impl<P: Plan, E, S: Surrounds, R, N> Retrying<P, Resumed<E>, S, R, ByCaller<N>> {
     /// Ends the waits of the loop when `signal` has come, for a program that shuts down. If the loop awaits
     /// [`failed`](Self::failed), the signal is a future. If the loop calls
     /// [`failed_blocking`](Self::failed_blocking), the signal is a `&Stop`.
@@ -285,8 +286,9 @@ where
     /// called for ever, with the shortest waits.
     pub fn progress(&mut self) {
         let call = &mut self.call;
-        let has_failed = call.guard.state.failures() > 0;
-        if has_failed && !core::mem::take(&mut call.operation.is_given_up) {
+        let has_failed = call.guard.state.retry.failures() > 0;
+        let is_given_up = core::mem::take(&mut call.operation.is_given_up);
+        if has_failed && !is_given_up {
             call.parts().succeeded(None);
         } else {
             call.guard.state.refund(call.guard.plan.budget());
@@ -344,7 +346,12 @@ where
             return Err(self.ended(waiting, error, End::Stopped));
         }
         let call = &mut self.call;
-        if call.guard.state.is_late(&call.rules(), &call.runtime) {
+        if call
+            .guard
+            .state
+            .retry
+            .is_late(&call.rules(), || call.runtime.now())
+        {
             return Err(self.ended(waiting, error, End::Late));
         }
         call.guard.state = waiting;
@@ -358,7 +365,7 @@ where
         if call.operation.is_given_up {
             return None;
         }
-        if call.guard.state.failures() == 0 {
+        if call.guard.state.retry.failures() == 0 {
             // The beginning of this attempt is unknown: the time counts from now.
             call.starts();
             call.guard.state.rests();

@@ -26,9 +26,9 @@ use pin_project_lite::pin_project;
 
 /// How a call waits: awaited, on its thread, or in the loop of the caller. The type also has the signal that ends the
 /// waits.
-pub trait Way<O, S, R> {
+pub trait Way<O, R> {
     /// What the call stores of its attempt.
-    type Phase: Default;
+    type Phase<S: Surrounds>: Default;
 }
 
 pin_project! {
@@ -44,13 +44,8 @@ pin_project! {
 type Attempt<O, S> = <S as Surrounds>::Attempt<<O as Operation>::Running>;
 
 #[diagnostic::do_not_recommend]
-impl<O, S, R, G> Way<O, S, R> for Awaited<G>
-where
-    O: Operation,
-    S: Surrounds,
-    R: Sleep,
-{
-    type Phase = Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep>;
+impl<O: Operation, R: Sleep, G> Way<O, R> for Awaited<G> {
+    type Phase<S: Surrounds> = Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep>;
 }
 
 pin_project! {
@@ -158,11 +153,12 @@ pin_project! {
     pub struct Retrying<P, O, S = By<ByCodes>, R = AsyncRuntime, W = Awaited<Unstopped>>
     where
         P: Plan,
-        W: Way<O, S, R>,
+        S: Surrounds,
+        W: Way<O, R>,
     {
         pub(crate) call: Call<P, O, S, R>,
         #[pin]
-        pub(crate) phase: W::Phase,
+        pub(crate) phase: W::Phase<S>,
         #[pin]
         pub(crate) way: W,
     }
@@ -192,7 +188,7 @@ where
                 match call.enters() {
                     Some(queued) => waits_for_its_turn(phase.as_mut(), queued),
                     None => {
-                        let rests = call.guard.state.failures() > 0;
+                        let rests = call.guard.state.retry.failures() > 0;
                         let attempt = call.begins_attempt(signal.as_mut(), rests);
                         let timer = Default::default();
                         phase.set(Phase::Running { attempt, timer });

@@ -40,8 +40,10 @@ pub trait Surrounds {
 pub trait Setting<T, E>: Surrounds {
     /// Whether the setting is a hook, for which [`notify`](Self::notify) is called.
     const LISTENS: bool = false;
-    /// Whether the setting gets the beginning and the end of each attempt. Then the call reads the clock.
+    /// Whether the setting gets the beginning and the end of each attempt.
     const MEASURES: bool = false;
+    /// Whether the setting asks how much time has passed. Then the call reads the clock.
+    const TIMED: bool = false;
     /// Whether a value may be judged as an error is.
     const ANSWERS: bool = false;
     /// Changes the rules of the call.
@@ -201,6 +203,7 @@ impl<A: Surrounds, B: Surrounds> Surrounds for (A, B) {
 impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     const LISTENS: bool = A::LISTENS || B::LISTENS;
     const MEASURES: bool = A::MEASURES || B::MEASURES;
+    const TIMED: bool = A::TIMED || B::TIMED;
     const ANSWERS: bool = A::ANSWERS || B::ANSWERS;
     #[inline]
     fn rules<'a>(&'a self, rules: &mut Rules<'a>) {

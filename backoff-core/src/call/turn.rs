@@ -134,7 +134,7 @@ where
     where
         G: Signal<O::Value, O::Error>,
     {
-        if self.guard.state.failures() == 0 {
+        if self.guard.state.retry.failures() == 0 {
             self.starts();
             if G::IS_ONE
                 && let Some(cuts) = signal.cuts()
@@ -145,7 +145,11 @@ where
             return None;
         }
         if !<S::Timer<()> as Timer<()>>::CUTS
-            || !self.guard.state.is_late(&self.rules(), &self.runtime)
+            || !self
+                .guard
+                .state
+                .retry
+                .is_late(&self.rules(), || self.runtime.now())
         {
             return None;
         }
@@ -163,7 +167,7 @@ where
         if cfg!(feature = "rate") && self.guard.plan.rate().is_some() {
             return self.enters_queue();
         }
-        if self.guard.state.failures() > 0 {
+        if self.guard.state.retry.failures() > 0 {
             self.guard.state.begins(&self.runtime);
         }
         None
@@ -254,12 +258,11 @@ where
     where
         G: Signal<O::Value, O::Error>,
     {
-        let write = self.operation.write_outcome();
         let kept = self.operation.kept();
         let kept = kept.map(|error| Err(Failed::whole(error)));
         let cuts = signal.cuts();
         let first = || cuts.map(|cuts| Err(Failed::whole(cuts(Stopped))));
         let last = kept.or_else(|| signal.as_mut().take()).or_else(first)?;
-        Some(self.ends_with(last, End::Stopped, write))
+        Some(self.ends(last, End::Stopped))
     }
 }

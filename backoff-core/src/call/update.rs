@@ -1,12 +1,13 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
 use super::{
-    operation::{Closure, Failed, Failing, Heard, Memory, Operation, Run},
+    operation::{Closure, Failed, Failing, Memory, Operation, Run},
     write_outcome::WriteOutcome,
 };
 use crate::{
     judge::Stage,
     report::{Measures, UpdateReport, Updated},
+    state::Rules,
 };
 use core::{
     fmt,
@@ -96,33 +97,20 @@ pub trait Knows<V, E> {
 
     /// An attempt failed.
     #[inline]
-    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+    fn failed(&mut self, failing: &Failing<'_, E>) {
         let _ = failing;
-        Heard::NOTHING
     }
 
-    /// As [`Operation::keep`].
+    /// Changes the rules of the call, after a failure.
     #[inline]
-    fn keep(&mut self, error: E) -> Option<E> {
-        Some(error)
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        let _ = rules;
     }
 
-    /// As [`Operation::kept`].
+    /// A write that may have been applied, and its error if a wait has followed.
     #[inline]
-    fn kept(&mut self) -> Option<E> {
+    fn doubt(&mut self) -> Option<&mut Option<E>> {
         None
-    }
-
-    /// As [`Operation::last_word`].
-    #[inline]
-    fn last_word(&mut self, error: E) -> E {
-        error
-    }
-
-    /// Whether a write may have been applied.
-    #[inline]
-    fn write_outcome(&self) -> WriteOutcome {
-        WriteOutcome::Known
     }
 }
 
@@ -237,12 +225,20 @@ where
         M::KEEPS
     }
 
-    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
-        self.memory.failed(failing)
+    fn failed(&mut self, failing: &Failing<'_, E>) {
+        self.memory.failed(failing);
     }
 
-    fn write_outcome(&self) -> WriteOutcome {
-        self.memory.write_outcome()
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        self.memory.rules(rules);
+    }
+
+    fn write_outcome(&mut self) -> WriteOutcome {
+        match self.memory.doubt() {
+            None => WriteOutcome::Known,
+            Some(None) => WriteOutcome::JustUnknown,
+            Some(Some(_)) => WriteOutcome::Unknown,
+        }
     }
 }
 
@@ -313,16 +309,22 @@ where
 
     #[inline]
     fn keep(&mut self, error: E) -> Option<E> {
-        self.memory.keep(error)
+        match self.memory.doubt() {
+            Some(kept @ None) => {
+                *kept = Some(error);
+                None
+            }
+            _ => Some(error),
+        }
     }
 
     #[inline]
     fn kept(&mut self) -> Option<E> {
-        self.memory.kept()
+        self.memory.doubt()?.take()
     }
 
     #[inline]
     fn last_word(&mut self, error: E) -> E {
-        self.memory.last_word(error)
+        self.kept().unwrap_or(error)
     }
 }

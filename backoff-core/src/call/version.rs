@@ -2,14 +2,14 @@
 //! change cannot recognise its own effect.
 
 use super::{
-    operation::{Failing, Heard},
+    operation::Failing,
     update::{Knows, Update},
-    write_outcome::WriteOutcome,
 };
 use crate::{
     delay::Pace,
     facts::fault::Fault,
     judge::{self, Stage},
+    state::Rules,
 };
 use core::{fmt, time::Duration};
 
@@ -138,7 +138,7 @@ where
         None
     }
 
-    fn failed(&mut self, failing: &Failing<'_, E>) -> Heard<'_> {
+    fn failed(&mut self, failing: &Failing<'_, E>) {
         let stage = failing.stage;
         let is_writing = core::mem::take(&mut self.is_writing);
         let kind = failing.ruling.kind_at(stage);
@@ -153,37 +153,16 @@ where
         if is_writing && is_maybe_applied && self.maybe_applied.is_none() {
             self.maybe_applied = Some(None);
         }
-        Heard {
-            write: Knows::<V, E>::write_outcome(self),
-            pace: self.pace.has_failed().then_some(&self.pace),
-            is_unrepeatable: false,
+    }
+
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        if self.pace.has_failed() {
+            rules.keep_pace(&self.pace);
         }
     }
 
-    fn keep(&mut self, error: E) -> Option<E> {
-        match &mut self.maybe_applied {
-            Some(kept @ None) => {
-                *kept = Some(error);
-                None
-            }
-            _ => Some(error),
-        }
-    }
-
-    fn kept(&mut self) -> Option<E> {
-        self.maybe_applied.as_mut().and_then(Option::take)
-    }
-
-    fn last_word(&mut self, error: E) -> E {
-        self.maybe_applied.take().flatten().unwrap_or(error)
-    }
-
-    fn write_outcome(&self) -> WriteOutcome {
-        match &self.maybe_applied {
-            None => WriteOutcome::Known,
-            Some(None) => WriteOutcome::JustUnknown,
-            Some(Some(_)) => WriteOutcome::Unknown,
-        }
+    fn doubt(&mut self) -> Option<&mut Option<E>> {
+        self.maybe_applied.as_mut()
     }
 }
 

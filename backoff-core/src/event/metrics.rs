@@ -19,8 +19,8 @@ static ABSENT: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn has_recorder() -> bool {
     with_recorder(|recorder| {
         let address = ptr::from_ref(recorder).cast::<()>().addr();
-        address != ABSENT.load(Relaxed)
-            && (size_of_val(recorder) > 0 || takes_values(recorder, address))
+        size_of_val(recorder) > 0
+            || address != ABSENT.load(Relaxed) && takes_values(recorder, address)
     })
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct CallMetrics {
 
 /// Only the caller knows when the attempt began, or how long the call has waited.
 const UNKNOWN: u64 = u64::MAX;
-/// There was no recorder when the call began.
+/// The call is not recorded.
 const OFF: u64 = u64::MAX - 1;
 
 /// The labels of all metrics of a call, and room for those of its end.

@@ -143,6 +143,7 @@ impl<'a> Rules<'a> {
     }
 
     /// No attempt can follow, because the input of the operation is used up.
+    #[cfg(feature = "tower")]
     #[inline]
     pub(crate) const fn end(&mut self) {
         self.is_unrepeatable = true;

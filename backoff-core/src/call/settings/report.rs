@@ -83,6 +83,7 @@ surrounds_nothing!(&mut CallInfo);
 
 impl<T, E> Setting<T, E> for Measured<E> {
     const MEASURES: bool = true;
+    const TIMED: bool = true;
     fn begins(&mut self, started: &Started) {
         self.rested(started.elapsed);
     }

@@ -2,8 +2,9 @@
 
 use super::copies::Copies;
 use crate::{
-    call::operation::{Failed, Failing, Heard, Memory, Operation, Run},
+    call::operation::{Failed, Memory, Operation, Run},
     report::{Measures, Report},
+    state::Rules,
 };
 use core::{
     fmt,
@@ -88,11 +89,10 @@ where
         true
     }
 
-    fn failed(&mut self, _failing: &Failing<'_, S::Error>) -> Heard<'_> {
-        Heard {
-            // The attempt has begun, so `None` means that the request has no copy.
-            is_unrepeatable: self.next.is_none(),
-            ..Heard::NOTHING
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        // The attempt has begun, so `None` means that the request has no copy.
+        if self.next.is_none() {
+            rules.end();
         }
     }
 }

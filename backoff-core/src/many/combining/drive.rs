@@ -20,7 +20,6 @@ use crate::{
             values::Conflict,
         },
         timer::{Limit, Timer as _},
-        write_outcome::WriteOutcome,
     },
     delay::Pace,
     facts::fault::{Fault, TimedOut},
@@ -297,7 +296,7 @@ where
             self.anew();
             return None;
         };
-        let elapsed = self.guard.state.elapsed_at(now);
+        let elapsed = self.guard.state.retry.elapsed(|| now);
         let deadline = patience.map(|patience| elapsed.saturating_add(patience));
         let of_all = Together::new(policy, self.pace, deadline);
         let next = self.parts(&of_all).ruled(&error, stage, ruling);
@@ -305,9 +304,7 @@ where
         let continues = self.queue.decided(policy, failed, &error, next, now);
         // All callers who would have continued have left meanwhile.
         if next.is_wait() && !continues {
-            let write = WriteOutcome::Known;
-            self.parts(policy)
-                .ends(Some(&*error), None, End::Stopped, write);
+            self.parts(policy).ends(Some(&*error), None, End::Stopped);
         }
         if failed.maybe_applied && self.last.is_some() {
             self.maybe_applied = Some(error);
