@@ -135,12 +135,7 @@ where
     ) -> Ended<O> {
         let end = if stops.pause(&self.runtime, wait) {
             End::Stopped
-        } else if self
-            .guard
-            .state
-            .retry
-            .is_late(&self.rules(), || self.runtime.now())
-        {
+        } else if self.is_late() {
             End::Late
         } else {
             match self.stands(stops, true) {
@@ -168,8 +163,7 @@ where
             guard.state.begins(runtime);
             return Ok(());
         };
-        let mut rules = crate::state::Rules::of(guard.plan.policy());
-        settings.rules(&mut rules);
+        let mut rules = Self::rules_of(&guard.plan, settings);
         if is_retry {
             rules.max_wait.get_or_insert(Duration::MAX);
         }

@@ -71,18 +71,29 @@ where
     /// The rules of the call as they are now.
     #[inline]
     pub(super) fn rules(&self) -> Rules<'_> {
-        let mut rules = Rules::of(self.guard.plan.policy());
-        self.settings.rules(&mut rules);
+        Self::rules_of(&self.guard.plan, &self.settings)
+    }
+
+    /// The rules of a call of this plan and these settings, while another part of the call changes.
+    #[inline]
+    pub(super) fn rules_of<'r>(plan: &'r P, settings: &'r S) -> Rules<'r> {
+        let mut rules = Rules::of(plan.policy());
+        settings.rules(&mut rules);
         rules
+    }
+
+    /// Whether the timer woke so late that no time remains for the next attempt.
+    #[inline]
+    pub(super) fn is_late(&self) -> bool {
+        let state = &self.guard.state.retry;
+        state.is_late(&self.rules(), || self.runtime.now())
     }
 
     /// What the attempt can ask.
     #[inline]
     pub(super) fn run<'r>(guard: &'r Guard<P>, settings: &'r S, runtime: &'r R) -> Run<'r> {
-        let mut rules = Rules::of(guard.plan.policy());
-        settings.rules(&mut rules);
         Run {
-            rules,
+            rules: Self::rules_of(&guard.plan, settings),
             state: &guard.state,
             clock: runtime,
             random: runtime,

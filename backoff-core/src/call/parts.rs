@@ -7,6 +7,7 @@ use super::{
     operation::{Failing, Memory},
     plan::Whose,
     setting::Setting,
+    write_outcome::WriteOutcome,
 };
 #[cfg(feature = "metrics")]
 use crate::event::metrics;
@@ -198,7 +199,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[inline(never)]
     fn decided_fully(
         &mut self,
-        policy: &'c Policy,
+        policy: &Policy,
         mut failure: Failure<'_, E>,
         ruling: Ruling,
     ) -> Decision
@@ -213,16 +214,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             let reply = Reply::of(ruling, failure.fault);
             self.replied(reply.filter(|_| !failure.stage.is_cut()));
         }
-        let runtime = self.runtime;
-        self.memory.failed(&Failing {
-            error: failure.error,
-            fault: failure.fault,
-            stage: failure.stage,
-            ruling,
-            policy,
-            clock: runtime,
-        });
-        let write = self.memory.write_outcome();
+        let write = self.remembered(policy, &failure, ruling);
         let ruling = write.corrected(failure.stage, ruling);
         failure.ruling = Some(ruling);
         let mut rules = self.whose.rules();
@@ -231,7 +223,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if let Some(rate) = rate {
             rules.enter(rate);
         }
-        let retry = &mut self.state.retry;
+        let (retry, runtime) = (&mut self.state.retry, self.runtime);
         let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
         let next = write.concluded(in_tests(next, retry));
         #[cfg(feature = "metrics")]
@@ -244,6 +236,25 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         next
     }
 
+    /// The operation gets the failure with this ruling. Returns whether a write may have been applied.
+    #[inline(always)]
+    fn remembered(
+        &mut self,
+        policy: &Policy,
+        failure: &Failure<'_, E>,
+        ruling: Ruling,
+    ) -> WriteOutcome {
+        self.memory.failed(&Failing {
+            error: failure.error,
+            fault: failure.fault,
+            stage: failure.stage,
+            ruling,
+            policy,
+            clock: self.runtime,
+        });
+        self.memory.write_outcome()
+    }
+
     /// A signal ended the attempt, or nobody waits for its outcome any more. Counts the attempt, and tells hooks,
     /// logs and metrics.
     #[cold]
@@ -252,16 +263,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.settings.failed(stage);
         self.state.retry.ended();
         let ruling = failure.ruling.unwrap_or(Ruling::PERMANENT);
-        let failing = Failing {
-            error: failure.error,
-            fault: failure.fault,
-            stage,
-            ruling: Ruling::PERMANENT,
-            policy: self.whose.policy(),
-            clock: self.runtime,
-        };
-        self.memory.failed(&failing);
-        let write = self.memory.write_outcome();
+        let write = self.remembered(self.whose.policy(), &failure, Ruling::PERMANENT);
         let ruling = write.corrected(stage, ruling);
         let next = write.concluded(Decision::Stop(match ruling {
             Ruling::MAYBE_APPLIED => StopReason::MaybeApplied,

@@ -346,12 +346,7 @@ where
             return Err(self.ended(waiting, error, End::Stopped));
         }
         let call = &mut self.call;
-        if call
-            .guard
-            .state
-            .retry
-            .is_late(&call.rules(), || call.runtime.now())
-        {
+        if call.is_late() {
             return Err(self.ended(waiting, error, End::Late));
         }
         call.guard.state = waiting;

@@ -144,13 +144,7 @@ where
             }
             return None;
         }
-        if !<S::Timer<()> as Timer<()>>::CUTS
-            || !self
-                .guard
-                .state
-                .retry
-                .is_late(&self.rules(), || self.runtime.now())
-        {
+        if !<S::Timer<()> as Timer<()>>::CUTS || !self.is_late() {
             return None;
         }
         let error = S::expired(TimedOut::new(Duration::ZERO))?;
@@ -186,8 +180,7 @@ where
             ..
         } = self;
         let rate = guard.plan.rate()?;
-        let mut rules = Rules::of(guard.plan.policy());
-        settings.rules(&mut rules);
+        let rules = Self::rules_of(&guard.plan, settings);
         guard.state.enters(rate, &rules, runtime)
     }
 

@@ -185,28 +185,32 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         self.copied(Replaying { limit, rebuild })
     }
 
-    fn copied<D>(self, copies: D) -> RetryLayer<D, K, R, G> {
+    /// The same layer of other parts.
+    fn rebuilt<D, I, Q, H>(
+        self,
+        change: impl FnOnce(C, K, R, G) -> (D, I, Q, H),
+    ) -> RetryLayer<D, I, Q, H> {
+        let (copies, settings, runtime, signals) =
+            change(self.copies, self.settings, self.runtime, self.signals);
         RetryLayer {
             policy: self.policy,
             operation: self.operation,
             idempotent: self.idempotent,
             copies,
-            settings: self.settings,
-            runtime: self.runtime,
-            signals: self.signals,
+            settings,
+            runtime,
+            signals,
         }
     }
 
+    fn copied<D>(self, copies: D) -> RetryLayer<D, K, R, G> {
+        self.rebuilt(|_, settings, runtime, signals| (copies, settings, runtime, signals))
+    }
+
     fn with<I>(self, change: impl FnOnce(K) -> I) -> RetryLayer<C, I, R, G> {
-        RetryLayer {
-            policy: self.policy,
-            operation: self.operation,
-            idempotent: self.idempotent,
-            copies: self.copies,
-            settings: change(self.settings),
-            runtime: self.runtime,
-            signals: self.signals,
-        }
+        self.rebuilt(|copies, settings, runtime, signals| {
+            (copies, change(settings), runtime, signals)
+        })
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Each request gets a clone
@@ -224,15 +228,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     where
         Q: Clock + Sleep + Random + Clone,
     {
-        RetryLayer {
-            policy: self.policy,
-            operation: self.operation,
-            idempotent: self.idempotent,
-            copies: self.copies,
-            settings: self.settings,
-            runtime,
-            signals: self.signals,
-        }
+        self.rebuilt(|copies, settings, _, signals| (copies, settings, runtime, signals))
     }
 
     /// Ends the waits of all requests when the future of `signal` is ready, for a program that shuts down.
@@ -318,15 +314,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     }
 
     fn signals<I>(self, signals: I) -> RetryLayer<C, K, R, I> {
-        RetryLayer {
-            policy: self.policy,
-            operation: self.operation,
-            idempotent: self.idempotent,
-            copies: self.copies,
-            settings: self.settings,
-            runtime: self.runtime,
-            signals,
-        }
+        self.rebuilt(|copies, settings, runtime, _| (copies, settings, runtime, signals))
     }
 
     /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
