@@ -4,7 +4,7 @@ use crate::{
     call::{call_state::CallState, operation::Memory, parts::Parts, plan::Whose},
     policy::{NEVER, Policy},
     runtime::Clock,
-    state::Rules,
+    state::{RetryState, Rules},
 };
 use core::{ops::Deref, time::Duration};
 
@@ -63,6 +63,12 @@ impl Whose for Context<'_> {
 
     fn operation(&self) -> Option<&'static str> {
         Some(self.operation)
+    }
+
+    // The compiler knows of a constant policy whether it has a rate.
+    #[inline]
+    fn counts(&self, retry: &RetryState) -> bool {
+        self.policy.shared_rate().is_some() && retry.is_in_flight()
     }
 
     fn rules(&self) -> Rules<'_> {

@@ -323,7 +323,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// logs are told.
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
-        if self.state.retry.is_in_flight() {
+        if self.whose.counts(&self.state.retry) {
             self.replied(Reply::to(value));
         }
         self.state.refund(self.whose.budget());

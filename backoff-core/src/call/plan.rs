@@ -3,7 +3,12 @@
 use super::call_state::CallState;
 #[cfg(feature = "std")]
 use crate::state::Together;
-use crate::{budget::Budget, policy::Policy, rate::Rate, state::Rules};
+use crate::{
+    budget::Budget,
+    policy::Policy,
+    rate::Rate,
+    state::{RetryState, Rules},
+};
 use core::ops::Deref;
 
 /// Gives a call its policy, budget, rate and name. This trait is used as an object, so that most code
@@ -34,6 +39,12 @@ pub trait Whose {
     #[inline]
     fn operation(&self) -> Option<&'static str> {
         None
+    }
+
+    /// Whether a rate counts the attempt that runs.
+    #[inline]
+    fn counts(&self, retry: &RetryState) -> bool {
+        retry.is_in_flight()
     }
 
     /// The rules before the settings of the call change them.
