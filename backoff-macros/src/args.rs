@@ -23,19 +23,17 @@ use crate::errors::Errors;
 use given::{Given, Time};
 use split::arguments;
 pub(crate) use table::Args;
-use value::{key_and_value, of_unknown_key};
+use value::key_and_value;
 
 /// Reads all arguments. Arguments that cannot be read are reported and left out.
 pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     let mut args = Args::default();
     let mut seen: Vec<Ident> = Vec::new();
     for argument in arguments(tokens, errors) {
-        let (known, given) = match key_and_value.parse2(argument.clone()) {
+        let (known, given) = match key_and_value.parse2(argument) {
             Ok(argument) => argument,
             Err(error) => {
                 errors.push(error);
-                args.unused_names
-                    .extend(of_unknown_key(argument).filter(names_something));
                 continue;
             }
         };
@@ -53,19 +51,6 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
         }
     }
     args
-}
-
-/// Whether the value of an unknown key contains names of the user, which must count as used.
-fn names_something(value: &Expr) -> bool {
-    matches!(
-        value,
-        Expr::Path(_)
-            | Expr::Closure(_)
-            | Expr::Call(_)
-            | Expr::MethodCall(_)
-            | Expr::Reference(_)
-            | Expr::Field(_)
-    )
 }
 
 impl Args {

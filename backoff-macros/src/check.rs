@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, ReturnType, Stmt, TraitItemFn};
+use syn::parse::Parser;
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, Local, ReturnType, Stmt, TraitItemFn};
 
 use crate::args::Args;
 use crate::args::block::closure;
@@ -33,7 +34,8 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
         return Err(syn::Error::new_spanned(method.sig.ident, message));
     }
     let Ok(other) = syn::parse2::<Item>(item.clone()) else {
-        return Err(error);
+        let stmts = Block::parse_within.parse2(item).unwrap_or_default();
+        return Err(stmts.first().map_or(error, no_statement));
     };
     let advice = match other {
         Item::Fn(_) => return Err(error),
@@ -55,6 +57,33 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
         header,
         format!("`#[retry]` repeats a function: {advice}"),
     ))
+}
+
+/// The message about a statement or an expression.
+fn no_statement(stmt: &Stmt) -> syn::Error {
+    let (start, value, end) = match stmt {
+        Stmt::Local(Local { pat, init, .. }) => {
+            let value = init.as_ref().map(|init| &*init.expr);
+            (format!("let {} = ", show(pat)), value, ";")
+        }
+        Stmt::Expr(value, _) => (String::new(), Some(value), ""),
+        _ => (String::new(), None, ""),
+    };
+    let (value, mark) = match value {
+        Some(Expr::Try(tried)) => (Some(&*tried.expr), "?"),
+        value => (value, ""),
+    };
+    let awaits = matches!(value, Some(Expr::Await(_)));
+    let value = value.map(show).filter(|shown| shown.len() <= 40);
+    let value = value.unwrap_or_else(|| "..".to_owned());
+    let block = match awaits {
+        true => format!("retry_block!(async {{ {value} }}).await"),
+        false => format!("retry_block!({{ {value} }})"),
+    };
+    let message = format!(
+        "`#[retry]` repeats a function: write `{start}{block}{mark}{end}`, with the keys before the block"
+    );
+    syn::Error::new_spanned(stmt, message)
 }
 
 /// Puts an error at the end of a body that ends with `?;`, because the compiler says only that the types

@@ -34,7 +34,7 @@ pub(crate) fn parse(text: &str) -> Result<Duration, String> {
         }
         if unit.is_empty() {
             return Err(format!(
-                "`{number}` has no unit: write `{number}s` for seconds; {UNITS}"
+                "`{number}` has no unit: write `{number}ms` or `{number}s`; {UNITS}"
             ));
         }
         let Some(scale) = nanos_of(unit) else {
@@ -170,10 +170,10 @@ mod tests {
         ("soon", "such as `30s`"),
         ("s", "such as `30s`"),
         ("1h, 2m", "such as `30s`"),
-        ("0", "write `0s` for seconds"),
-        ("64", "write `64s` for seconds"),
-        ("1m 30", "write `30s` for seconds"),
-        ("1 0s", "write `1s` for seconds"),
+        ("0", "write `0ms` or `0s`"),
+        ("64", "write `64ms` or `64s`"),
+        ("1m 30", "write `30ms` or `30s`"),
+        ("1 0s", "write `1ms` or `1s`"),
         ("64sec", "write `64s`"),
         ("64S", "write `64s`"),
         ("5Min", "write `5m`"),

@@ -77,6 +77,12 @@ pub(crate) fn show(tokens: impl ToTokens) -> String {
     }
 }
 
+/// A type as a user would write it.
+pub(crate) fn show_type(ty: impl ToTokens) -> String {
+    let shown = show(ty).replace(" <", "<").replace("< ", "<");
+    shown.replace(" >", ">")
+}
+
 /// The candidate that `word` most likely means: at most one mistake in three letters.
 pub(crate) fn did_you_mean<'a>(
     word: &str,

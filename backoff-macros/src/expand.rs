@@ -6,11 +6,8 @@ mod lent;
 mod library;
 mod looped;
 mod policy;
-mod refused;
 mod unique;
 mod values;
-
-use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -19,6 +16,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
+use crate::args::given::Given;
 use crate::bindings::{self, named};
 use crate::check::Repeated;
 use crate::groups::{inside, is_comma, is_word, of_type, with};
@@ -27,8 +25,9 @@ use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
+use consumed::Owned;
 use copies::Copies;
-use library::{Library, at};
+use library::{at, import};
 use looped::Loop;
 use unique::Unique;
 use values::Values;
@@ -90,7 +89,7 @@ pub(crate) fn function(
     }
     let (unique, body) = unique.made_mutable(shape, &mut function, body);
     let written = Written {
-        library: Library::new(library, args),
+        import: import(library.clone(), args),
         args,
         scope,
         is_async: shape != Shape::Blocking,
@@ -136,7 +135,7 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
     let written = |is_async, judged_at, body: &TokenStream| Written {
-        library: Library::new(library, args),
+        import: import(library.clone(), args),
         args,
         scope: Scope::Block,
         is_async,
@@ -180,12 +179,7 @@ pub(crate) fn refused_block(
     tokens: TokenStream,
     errors: &TokenStream,
 ) -> TokenStream {
-    let library = Library::new(library, args);
-    let is_async = matches!(block, Some(Repeated::Async(_)));
-    let attempt = refused::attempt(&library, args);
-    let before = refused::statements(&library, args, errors, None, is_async);
-    let import = &library.import;
-    let before = quote!(#import #attempt #before);
+    let before = refused(&import(library, args), args, errors, true);
     match block {
         Some(Repeated::Async(block)) => quote!({ #before #block }),
         Some(Repeated::Blocking(Block { stmts, .. })) => quote!({ #before #(#stmts)* }),
@@ -199,9 +193,23 @@ pub(crate) fn refused_block(
     }
 }
 
+/// The statements before a body that is not repeated: the name of the attempt, which the body needs, and the errors
+/// as a value without a type. Then the compiler does not check borrows, which the refused keys may have changed.
+fn refused(import: &TokenStream, args: &Args, errors: &TokenStream, is_named: bool) -> TokenStream {
+    let here = Span::mixed_site();
+    let name = args.attempt.as_ref().filter(|_| is_named);
+    let name = name.map(|Given { value, .. }| {
+        quote_spanned! {here=>
+            #import
+            let #value: __backoff::Attempt = __backoff::placeholder();
+        }
+    });
+    quote_spanned!(here=> #name let __refused = { #errors };)
+}
+
 /// The values that are known before the body.
 struct Written<'a> {
-    library: Library,
+    import: TokenStream,
     args: &'a Args,
     scope: Scope,
     is_async: bool,
@@ -210,8 +218,7 @@ struct Written<'a> {
     operation: TokenStream,
     copies: Copies,
     unique: Unique,
-    /// The variables whose value an attempt may consume.
-    owned: HashSet<String>,
+    owned: Owned,
     /// The name of the attempt is also the name of an argument, which is refused.
     hides: bool,
     /// The mistakes in the arguments or the function.
@@ -222,16 +229,13 @@ impl Written<'_> {
     /// The body is the tokens between the braces at `braces_at`.
     fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
         let copies = self.copies.taken();
-        let import = &self.library.import;
+        let import = &self.import;
         let is_known = !is_hole(&returns);
         if let Some(errors) = &self.errors {
-            let returns = Some(&returns).filter(|returns| is_known && !shape::cannot_fail(returns));
-            let attempt = (!self.hides).then(|| refused::attempt(&self.library, self.args));
-            let before =
-                refused::statements(&self.library, self.args, errors, returns, self.is_async);
-            return quote!(#import #attempt #before #body);
+            let before = refused(import, self.args, errors, !self.hides);
+            return quote!(#before #body);
         }
-        let asked = consumed::asked(&self.library, &body, &self.owned);
+        let asked = consumed::asked(&body, &self.owned);
         let unique = self.unique.borrowed();
         let body = in_braces(body, braces_at);
         let body_at = at(braces_at);
@@ -262,15 +266,8 @@ impl Written<'_> {
             .copies
             .consumed()
             .filter(|_| is_function && !self.is_async);
-        let values = Values::of(
-            &self.library,
-            self.args,
-            self.is_async,
-            &self.scope,
-            &self.operation,
-        );
+        let values = Values::of(self.args, self.is_async, &self.scope, &self.operation);
         let looped = Loop {
-            library: &self.library,
             args: self.args,
             copies: &self.copies,
             scope: &self.scope,

@@ -21,7 +21,7 @@ pub(crate) fn derive(default_crate: &str, item: TokenStream) -> TokenStream {
         Err(error) => return error.into_compile_error(),
     };
     let mut errors = Errors::default();
-    let (of_type, krate) = Says::of_type(&input.attrs, &mut errors);
+    let (of_type, krate) = Says::of_type(&input, &mut errors);
     let cases = cases(&input, of_type, &mut errors);
     let library = krate.map_or_else(|| path_of(default_crate), ToTokens::into_token_stream);
     match errors.into_compile_errors() {

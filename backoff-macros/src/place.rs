@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, ExprGroup, ExprParen, GenericParam, PathSegment, Signature, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, ExprPath, GenericParam, PathSegment, Signature, UnOp};
 
 use crate::args::Args;
 use crate::bindings::{Binding, is_small, named};
@@ -56,10 +56,28 @@ impl Scope {
         let rules = rules.map(|rule| self.place(rule)).max();
         let policy = args.policy.as_ref().map(|policy| match &policy.value {
             Expr::Reference(_) => Place::Call,
-            value if is_of_a_type(value) => self.place(value).max(Place::Inline),
-            value => self.place(value),
+            value => self.of_named_policy(value),
         });
         rules.max(policy).unwrap_or(Place::Item)
+    }
+
+    /// The place of a policy that the user gives. A name alone is no parameter of the `impl` around, because a
+    /// constant parameter has no policy.
+    fn of_named_policy(&self, value: &Expr) -> Place {
+        match value {
+            Expr::MethodCall(call) => {
+                let args = call.args.iter().map(|arg| self.place(arg)).max();
+                args.max(Some(self.of_named_policy(&call.receiver)))
+                    .unwrap_or(Place::Item)
+            }
+            Expr::Path(path) => match path.path.get_ident() {
+                Some(name) if self.is_variable(name) => Place::Call,
+                Some(_) => Place::Item,
+                None if is_of_a_type(path) => Place::Inline,
+                None => self.place(value),
+            },
+            _ => self.place(value),
+        }
     }
 
     /// The place of an expression. A macro cannot see whether an expression is a constant, so its form
@@ -152,10 +170,7 @@ impl Scope {
 
 /// Whether a policy is a constant of a type, `Rule::POLICY`. The type may be a parameter of the `impl`
 /// around, which a method does not show.
-fn is_of_a_type(policy: &Expr) -> bool {
-    let Expr::Path(path) = policy else {
-        return false;
-    };
+fn is_of_a_type(path: &ExprPath) -> bool {
     let first = path.path.segments.first();
     let is_type = |it: &PathSegment| it.ident.to_string().starts_with(char::is_uppercase);
     path.qself.is_some() || path.path.segments.len() > 1 && first.is_some_and(is_type)
@@ -220,6 +235,8 @@ mod tests {
             ("policy = other::P, base = Duration::from_secs(1)", Item),
             ("policy = iam", Call),
             ("policy = iam::REQUEST", Item),
+            ("policy = P, deadline = D", Inline),
+            ("policy = P.max_backoff(\"1s\"), max_attempts = 1 - 1", Item),
             ("policy = P.max_attempts(limit)", Call),
             ("max_attempts = self.limit", Call),
             ("policy = mine.limit, jitter = equal", Item),

@@ -5,22 +5,39 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
+
+use crate::bindings::is_constant;
+use crate::groups::is_word;
 use syn::{
     Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak, ExprCast,
     ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprParen, ExprReference, ExprReturn,
-    ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Local, Pat, Stmt, StmtMacro,
+    ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, Stmt, StmtMacro,
 };
+
+/// A place whose value the body passes on: a variable, or a field of one.
+pub(crate) struct Consumed {
+    /// The variable.
+    pub(crate) name: Ident,
+    pub(crate) place: TokenStream,
+    /// The pattern whose names take parts of the value; without a pattern the whole value is passed on.
+    pub(crate) pat: Option<Pat>,
+    /// Only the name of a method says that it consumes the value.
+    pub(crate) method: Option<Ident>,
+}
 
 /// The findings in a body, from its form. The input of a macro shows nothing.
 pub(crate) struct Seen<'a> {
     /// The variables whose use is looked for.
     owned: &'a HashSet<String>,
-    /// Places whose value is passed on, with the name of their variable.
-    pub(crate) consumed: Vec<(Ident, TokenStream)>,
+    pub(crate) consumed: Vec<Consumed>,
     /// Names in patterns and items, which may be other variables in the body.
     pub(crate) bound: HashSet<String>,
+    /// Whether the body has a `use`.
+    imports: bool,
     /// The first `return` that leaves this body.
     pub(crate) returned: Option<Ident>,
+    /// Whether the variables are names in a block, which may be functions.
+    in_block: bool,
     /// Whether this is in a closure or block with `move`, which takes each variable that it names.
     in_move: bool,
     /// Whether a `return` leaves only a closure or an `async` block.
@@ -28,11 +45,13 @@ pub(crate) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(crate) fn of(owned: &'a HashSet<String>, stmts: &[Stmt]) -> Self {
+    pub(crate) fn of(owned: &'a HashSet<String>, in_block: bool, stmts: &[Stmt]) -> Self {
         let mut seen = Seen {
             owned,
             consumed: Vec::new(),
             bound: HashSet::new(),
+            imports: false,
+            in_block,
             in_move: false,
             returned: None,
             in_another: false,
@@ -43,21 +62,31 @@ impl<'a> Seen<'a> {
 
     fn stmts(&mut self, stmts: &[Stmt]) {
         for stmt in stmts {
+            if let Stmt::Item(item) = stmt {
+                self.bind(item);
+                self.imports |= matches!(item, Item::Use(_));
+            }
+        }
+        for stmt in stmts {
+            if has_cfg(stmt) {
+                self.bind(stmt);
+                continue;
+            }
             match stmt {
                 Stmt::Local(Local { pat, init, .. }) => {
+                    if let Some(init) = init {
+                        let named = match pat {
+                            Pat::Type(typed) => &typed.pat,
+                            pat => pat,
+                        };
+                        let is_name = matches!(named, Pat::Ident(it) if it.by_ref.is_none());
+                        self.taken_apart(&init.expr, [named]);
+                        self.look(&init.expr, is_name);
+                        self.all(init.diverge.as_ref().map(|(_, it)| &**it), false);
+                    }
                     self.bind(pat);
-                    let Some(init) = init else { continue };
-                    let named = match pat {
-                        Pat::Type(typed) => &typed.pat,
-                        pat => pat,
-                    };
-                    self.look(
-                        &init.expr,
-                        matches!(named, Pat::Ident(it) if it.by_ref.is_none()),
-                    );
-                    self.all(init.diverge.as_ref().map(|(_, it)| &**it), false);
                 }
-                Stmt::Item(item) => self.bind(item),
+                Stmt::Item(_) => {}
                 Stmt::Expr(expr, end) => self.look(expr, end.is_none()),
                 // A macro may bind the names in its input (`pin!(a);`). With a literal in its input, it only
                 // prints or logs.
@@ -71,11 +100,45 @@ impl<'a> Seen<'a> {
         }
     }
 
+    /// The owned variable, if the expression is one or a field of one.
+    fn owned(&self, expr: &Expr) -> Option<Ident> {
+        let name = variable(expr)?;
+        let word = name.to_string();
+        (self.owned.contains(&word) && !self.bound.contains(&word)).then(|| name.clone())
+    }
+
+    fn consumes(&mut self, expr: &Expr, pat: Option<&Pat>, method: Option<&Ident>) {
+        if let Some(name) = self.owned(expr) {
+            self.consumed.push(Consumed {
+                name,
+                place: expr.to_token_stream(),
+                pat: pat.cloned(),
+                method: method.cloned(),
+            });
+        }
+    }
+
+    /// A value that patterns take apart: by a `match`, a `let` or an `if let`.
+    fn taken_apart<'p>(&mut self, expr: &Expr, pats: impl IntoIterator<Item = &'p Pat>) {
+        for pat in pats {
+            let mut named = HashSet::new();
+            words(pat, &mut named);
+            let is_asked = !matches!(pat, Pat::Ident(_))
+                && taken(pat).is_some_and(|names| !names.is_empty())
+                // An item or an import in the body may be what the pattern names.
+                && !self.imports
+                && named.is_disjoint(&self.bound);
+            if is_asked {
+                self.consumes(expr, Some(pat), None);
+            }
+        }
+    }
+
     fn look(&mut self, expr: &Expr, is_moved: bool) {
-        if let Some(name) = variable(expr) {
+        if variable(expr).is_some() {
             let is_captured = self.in_move && !matches!(expr, Expr::Field(_));
-            if (is_moved || is_captured) && self.owned.contains(&name.to_string()) {
-                self.consumed.push((name.clone(), expr.to_token_stream()));
+            if is_moved || is_captured {
+                self.consumes(expr, None, None);
             }
             return;
         }
@@ -94,12 +157,17 @@ impl<'a> Seen<'a> {
                 let method = call.method.to_string();
                 // `into_iter` also exists for references.
                 let into = method == "into" || method.starts_with("into_") && method != "into_iter";
+                if !into && takes_self(&method, call.args.len()) {
+                    self.consumes(&call.receiver, None, Some(&call.method));
+                }
                 self.look(&call.receiver, into);
-                let is_function = |arg: &&Expr| variable(arg).is_some() && takes_function(&method);
-                self.all(call.args.iter().filter(|arg| !is_function(arg)), true);
+                let may_be = self.in_block && takes_function(&method);
+                let is_asked = |arg: &&Expr| !(may_be && variable(arg).is_some());
+                self.all(call.args.iter().filter(is_asked), true);
             }
             Expr::Struct(made) => {
-                self.all(made.fields.iter().map(|field| &field.expr), true);
+                let fields = made.fields.iter().filter(|field| !has_cfg(field));
+                self.all(fields.map(|field| &field.expr), true);
                 self.all(made.rest.as_deref(), false);
             }
             Expr::Return(ExprReturn {
@@ -131,8 +199,9 @@ impl<'a> Seen<'a> {
             | Expr::Try(ExprTry { expr, .. })
             | Expr::Unary(ExprUnary { expr, .. }) => self.look(expr, false),
             Expr::Let(ExprLet { pat, expr, .. }) => {
-                self.bind(pat);
+                self.taken_apart(expr, [&**pat]);
                 self.look(expr, false);
+                self.bind(pat);
             }
             Expr::If(either) => {
                 self.look(&either.cond, false);
@@ -140,8 +209,10 @@ impl<'a> Seen<'a> {
                 self.all(either.else_branch.as_ref().map(|(_, it)| &**it), true);
             }
             Expr::Match(one_of) => {
+                let arms = one_of.arms.iter().filter(|arm| !has_cfg(arm));
+                self.taken_apart(&one_of.expr, arms.map(|arm| &arm.pat));
                 self.look(&one_of.expr, false);
-                for arm in &one_of.arms {
+                for arm in one_of.arms.iter().filter(|arm| !has_cfg(arm)) {
                     self.bind(&arm.pat);
                     self.look(&arm.body, true);
                 }
@@ -151,8 +222,8 @@ impl<'a> Seen<'a> {
                 self.stmts(&body.stmts);
             }
             Expr::ForLoop(each) => {
-                self.bind(&each.pat);
                 self.look(&each.expr, true);
+                self.bind(&each.pat);
                 self.stmts(&each.body.stmts);
             }
             Expr::Loop(ExprLoop { body: block, .. }) | Expr::Block(ExprBlock { block, .. }) => {
@@ -191,12 +262,77 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Whether an attribute before the tokens may remove them, and with them what consumes a value.
+fn has_cfg(tokens: impl ToTokens) -> bool {
+    let mut tokens = tokens.into_token_stream().into_iter();
+    while let Some(TokenTree::Punct(_)) = tokens.next()
+        && let Some(TokenTree::Group(attr)) = tokens.next()
+    {
+        if is_word(attr.stream().into_iter().next().as_ref(), "cfg") {
+            return true;
+        }
+    }
+    false
+}
+
 /// The variable, if the expression is one or a field of one.
 fn variable(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Path(path) => path.path.get_ident(),
         Expr::Field(field) => variable(&field.base),
         Expr::Group(group) => variable(&group.expr),
+        _ => None,
+    }
+}
+
+/// Whether a method of this name consumes its receiver, as it does in the standard library, in clients and
+/// in databases. A macro sees no types, so the compiler is asked only whether the receiver is `Copy`.
+fn takes_self(method: &str, arguments: usize) -> bool {
+    match arguments {
+        0 => [
+            "commit",
+            "get_mut",
+            "join",
+            "rollback",
+            "send",
+            "unwrap",
+            "unwrap_or_default",
+        ]
+        .contains(&method),
+        1 => [
+            "expect",
+            "ok_or",
+            "ok_or_else",
+            "unwrap_or",
+            "unwrap_or_else",
+        ]
+        .contains(&method),
+        _ => false,
+    }
+}
+
+/// The names to which a pattern moves parts of a value. Nothing if a part of the pattern means something else
+/// for a borrowed value: a literal, `&`, `ref`, `mut`.
+pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
+    let of = |pats: Vec<&Pat>| -> Option<Vec<Ident>> {
+        let names: Option<Vec<Vec<Ident>>> = pats.into_iter().map(taken).collect();
+        Some(names?.concat())
+    };
+    match pat {
+        Pat::Ident(it) if is_constant(it) => Some(Vec::new()),
+        Pat::Ident(it) if it.by_ref.is_none() && it.mutability.is_none() && it.subpat.is_none() => {
+            Some(vec![it.ident.clone()])
+        }
+        Pat::Path(_) | Pat::Rest(_) | Pat::Wild(_) => Some(Vec::new()),
+        Pat::Paren(pat) => taken(&pat.pat),
+        // Each case has the same names.
+        Pat::Or(pat) => of(pat.cases.iter().collect()).map(|mut names| {
+            names.truncate(names.len() / pat.cases.len().max(1));
+            names
+        }),
+        Pat::Struct(pat) => of(pat.fields.iter().map(|field| &*field.pat).collect()),
+        Pat::Tuple(pat) => of(pat.elems.iter().collect()),
+        Pat::TupleStruct(pat) => of(pat.elems.iter().collect()),
         _ => None,
     }
 }

@@ -1,24 +1,11 @@
 //! Values that are not yet the awaited one.
 
-use super::{context::Context, outcome::Outcome};
+use super::context::Context;
 use crate::{
     call::settings::until::{self, ConsecutiveCount, NotYet},
     facts::fault::Fault,
     judge::Stage,
 };
-
-/// The outcome and its stage. A value that is not yet the awaited one is a failure.
-#[inline]
-pub fn awaited<T, E: FromNotYet>(
-    outcome: Result<T, E>,
-    stage: Stage,
-    is_done: impl FnOnce(&T) -> bool,
-) -> (Result<T, E>, Stage) {
-    match outcome {
-        Ok(value) if !is_done(&value) => (Err(E::from_not_yet(NotYet::after(0))), Stage::Pending),
-        other => (other, stage),
-    }
-}
 
 /// Counts awaited values in a row up to `wanted`; none has come yet.
 ///
@@ -31,10 +18,10 @@ pub const fn count(wanted: u32) -> ConsecutiveCount {
     ConsecutiveCount::new(wanted)
 }
 
-/// As [`awaited`], for several awaited values in a row. `is_retried` says that the value is a failure
-/// by the policy's codes.
+/// The outcome and its stage. A value that is not yet the awaited one is a failure. `is_retried` says that a value
+/// in a row is a failure by the policy's codes.
 #[inline]
-pub fn awaited_in_a_row<T, E: FromNotYet>(
+pub fn awaited<T, E: FromNotYet>(
     row: &mut ConsecutiveCount,
     outcome: Result<T, E>,
     stage: Stage,
@@ -59,10 +46,6 @@ pub fn awaited_in_a_row<T, E: FromNotYet>(
 pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
     until::is_retried(context.policy, value)
 }
-
-/// Gives the function of `until` its type, if another key is wrong and nothing is called.
-#[inline]
-pub fn is_awaited<R: Outcome>(_outcome: &R, _is_done: impl FnOnce(&R::Value) -> bool) {}
 
 /// The error of a function that is repeated until its value is the awaited one.
 #[diagnostic::on_unimplemented(

@@ -3,14 +3,17 @@
 
 pub use crate::{
     call::{call_state::CallState, foreign::ForeignCall, plan::Guard},
+    codes,
+    delay::jitter::Jitter,
     facts::{
         aws::{aws_code, aws_kind, kind_in},
-        codes::{IsCodes, NoCodes},
+        codes::{Codes, IsCodes, NoCodes},
         idempotence::*,
     },
     judge::Stage,
-    policy::Policy,
+    policy::{Policy, log_level::LogLevel},
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, nanos},
+    state::Attempt,
     text::{Loggable, Rounded},
 };
 pub use core::{option::Option, pin::pin, result::Result, time::Duration};
@@ -34,7 +37,7 @@ pub use keys::Keys;
 pub use known::{Known, begin, begin_known, known, step_known};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
-pub use shared::{Consumed, HandedOver, Shared, SharedSelf};
+pub use shared::{Consumed, HandedOver, Kept, Shared, SharedPin, SharedSelf};
 #[cfg(feature = "http-1")]
 pub use single::may_send_twice;
 pub use single::{is_idempotent_policy, retrying, without_conflicts};

@@ -19,6 +19,44 @@ impl<'a, T> HandedOver<'a, T> {
     pub const fn of(_: &'a T) -> Self {
         HandedOver(Reborrowed(Taken(PhantomData)))
     }
+
+    /// A part of a value that a pattern takes apart.
+    pub const fn part<W>(_: &'a W, _: &'a T) -> PartOf<'a, W, T> {
+        let part = HandedOver(Reborrowed(Taken(PhantomData)));
+        PartOf(PartBehind(part, PhantomData))
+    }
+}
+
+/// A part of the value `W`. A pattern takes nothing from a whole that is `Copy`.
+pub struct PartOf<'a, W, T>(PartBehind<'a, W, T>);
+
+/// A pattern takes nothing from a whole behind a `&mut`.
+pub struct PartBehind<'a, W, T>(HandedOver<'a, T>, PhantomData<&'a W>);
+
+impl<W: Copy, T> PartOf<'_, W, T> {
+    /// Nothing is taken.
+    pub const fn __backoff_taken(&self) {}
+}
+
+impl<'a, W, T> Deref for PartOf<'a, W, T> {
+    type Target = PartBehind<'a, W, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<W: ?Sized, T> PartBehind<'_, &mut W, T> {
+    /// Nothing is taken.
+    pub const fn __backoff_taken(&self) {}
+}
+
+impl<'a, W, T> Deref for PartBehind<'a, W, T> {
+    type Target = HandedOver<'a, T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl<T: Copy> HandedOver<'_, T> {
@@ -58,30 +96,32 @@ impl<T> Taken<'_, T> {
 /// compiler would advise to require a hidden trait.
 pub struct Consumed;
 
-/// A value that all attempts have, although each attempt passes it on.
-#[diagnostic::on_unimplemented(
-    message = "the first attempt consumes this value, and the next attempt needs it too",
-    label = "its type is not `Copy`: add the key `clone(..)` with the name of this variable",
-    note = "with `clone(..)` each attempt gets its own copy; if the type is not `Clone`, or if an attempt only reads the value, pass `&name`"
-)]
-pub trait Shared: Sized {
-    /// Never called.
-    fn by_all_attempts(self) {}
+/// Each attempt of a call has the value, although each attempt passes it on. A trait for each message.
+macro_rules! shared {
+    ($($name:ident: $message:literal, $label:literal, $note:literal;)*) => {$(
+        #[doc = $message]
+        #[diagnostic::on_unimplemented(message = $message, label = $label, note = $note)]
+        pub trait $name: Sized {
+            /// Never called.
+            fn by_all_attempts(self) {}
+        }
+
+        #[diagnostic::do_not_recommend]
+        impl $name for () {}
+    )*};
 }
 
-#[diagnostic::do_not_recommend]
-impl Shared for () {}
-
-/// As [`Shared`], for `self`.
-#[diagnostic::on_unimplemented(
-    message = "the first attempt consumes `self`, and the next attempt needs it too",
-    label = "its type is not `Copy`: begin the body with `let this = self.clone();`, and pass `this`",
-    note = "if the type is not `Clone`, or if an attempt only reads `self`, take `&self`"
-)]
-pub trait SharedSelf: Sized {
-    /// Never called.
-    fn by_all_attempts(self) {}
+shared! {
+    Shared: "the first attempt consumes this value, and the next attempt needs it too",
+        "its type is not `Copy`: add the key `clone(..)` with the name of this variable",
+        "with `clone(..)` each attempt gets its own copy; if the type is not `Clone`, or if an attempt only reads the value, pass `&name`";
+    SharedSelf: "the first attempt consumes `self`, and the next attempt needs it too",
+        "its type is not `Copy`: begin the body with `let this = self.clone();`, and pass `this`",
+        "if the type is not `Clone`, or if an attempt only reads `self`, take `&self`";
+    SharedPin: "`get_mut` consumes this pin, and the next attempt needs it too",
+        "write `.as_mut().get_mut()`",
+        "`as_mut` needs `mut` before the name in the arguments, and the name in the key `keep(..)`";
+    Kept: "an attempt cannot give away what `keep(..)` keeps, because the next attempt needs it too",
+        "write `std::mem::take(&mut ..)` with the name of this variable",
+        "`take` leaves the default value behind; for another value write `std::mem::replace`";
 }
-
-#[diagnostic::do_not_recommend]
-impl SharedSelf for () {}

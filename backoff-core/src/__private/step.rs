@@ -145,7 +145,7 @@ where
 
 /// The call ends between two attempts with this outcome, or before the first one: hooks and logs get this.
 #[cold]
-pub(super) fn ended<C, R, H>(
+pub fn ended<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,

@@ -10,19 +10,17 @@ use crate::{
         call_state::CallState,
         parts::End,
         setting::Setting,
-        signal::{Once, Stopped, unless_stopped},
+        signal::{Once, Stopped},
     },
-    facts::fault::{Fault, TimedOut},
     judge::Stage,
-    runtime::{Clock, Random, Sleep},
+    runtime::{Clock, Random},
 };
 use core::{
     future::{Future, Ready},
     ops::Deref,
-    pin::{Pin, pin},
+    pin::Pin,
     task,
     task::Poll,
-    time::Duration,
 };
 use pin_project_lite::pin_project;
 
@@ -69,46 +67,6 @@ impl<F> NoSignal<F> {
     }
 }
 
-/// Waits. Returns whether the signal has come.
-#[track_caller]
-pub fn sleep_or_stop<'s, C, F>(
-    runtime: &C,
-    wait: Duration,
-    mut stop: Pin<&'s mut F>,
-) -> impl Future<Output = bool> + use<'s, C, F>
-where
-    C: Sleep,
-    F: Future<Output = ()>,
-{
-    let sleep = runtime.sleep(wait);
-    async move { unless_stopped(pin!(sleep), |cx| stop.as_mut().poll(cx).is_ready()).await }
-}
-
-/// The signal has ended a wait: reports this to hooks and logs.
-#[cold]
-pub fn stopped<C, R, H>(
-    context: &Context<'_>,
-    runtime: &C,
-    state: &mut CallState,
-    outcome: &R,
-    value: Option<&dyn Fault>,
-    settings: &mut H,
-) where
-    R: Outcome,
-    H: Setting<(), R::Error>,
-    C: Clock,
-{
-    ended(
-        context,
-        runtime,
-        state,
-        outcome,
-        value,
-        settings,
-        End::Stopped,
-    );
-}
-
 pin_project! {
     /// An attempt that the signal cuts.
     pub struct CutOn<'a, A: Future, F> {
@@ -140,28 +98,6 @@ where
         is_first: state.retry.failures() == 0,
         cut,
         made: |stopped| Err(E::from_stopped(stopped)),
-    }
-}
-
-/// The same, for an attempt that has a limit.
-#[inline]
-pub fn limited_cut_on<'a, A, F, T, E>(
-    stop: Pin<&'a mut F>,
-    state: &CallState,
-    cut: &'a mut Option<Stage>,
-    attempt: A,
-) -> CutOn<'a, A, F>
-where
-    A: Future<Output = Result<Result<T, E>, TimedOut>>,
-    F: Future<Output = ()>,
-    E: FromStopped,
-{
-    CutOn {
-        attempt,
-        stop,
-        is_first: state.retry.failures() == 0,
-        cut,
-        made: |stopped| Ok(Err(E::from_stopped(stopped))),
     }
 }
 

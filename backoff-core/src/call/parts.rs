@@ -56,7 +56,7 @@ impl<E> Copy for Failure<'_, E> {}
 
 /// Why a call ends between two attempts.
 #[derive(Clone, Copy)]
-pub(crate) enum End {
+pub enum End {
     /// The timer woke after the deadline.
     Late,
     /// The timer woke after the deadline, and the error says so.

@@ -60,7 +60,7 @@ impl<S> Queued<S> {
 }
 
 #[allow(dead_code, reason = "only a queue makes them")]
-pub enum Left {
+pub(crate) enum Left {
     Over(TimedOut),
     Stopped,
 }

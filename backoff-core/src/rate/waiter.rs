@@ -191,7 +191,7 @@ impl<S> Queued<S> {
 }
 
 /// How a blocking call left the queue without an attempt.
-pub enum Left {
+pub(crate) enum Left {
     Over(TimedOut),
     Stopped,
 }

@@ -1,7 +1,7 @@
 //! What to write instead of an unknown key.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Expr, Lit};
 
 use super::given::Form;
@@ -29,6 +29,19 @@ pub(super) fn unknown(key: &Ident, value: Option<TokenStream>, reads: Reads<'_>)
 /// The end of the sentence that says what to write instead of the unknown key `word`.
 fn instead(word: &str, value: Option<TokenStream>, reads: Reads<'_>) -> Option<String> {
     let name = snake(word);
+    // `stop = stop_after_attempt(3)`
+    if let Some(value) = &value
+        && let Ok(Expr::Call(call)) = syn::parse2(value.clone())
+        && let Expr::Path(path) = &*call.func
+        && let Some(function) = path.path.get_ident()
+        && let Some(instead) = instead(
+            &function.to_string(),
+            Some(call.args.to_token_stream()),
+            reads,
+        )
+    {
+        return Some(instead);
+    }
     if let Some(meant) = meaning(&name) {
         return Some(match find(meant) {
             Some(key) => renamed(key, value, reads),

@@ -45,6 +45,15 @@ pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
 
 /// The message about a value that is no list.
 pub(super) fn no_list(key: &str, value: &TokenStream) -> syn::Error {
+    let inside = match value.clone().into_iter().collect::<Vec<_>>().as_slice() {
+        [TokenTree::Group(group)] => group.stream(),
+        _ => value.clone(),
+    };
+    if let Err(error) = items.parse2(inside)
+        && error.to_string().starts_with(NO_TYPE)
+    {
+        return error;
+    }
     let shown = match (corrected(value), syn::parse2::<LitStr>(value.clone())) {
         (Some(codes), _) => codes,
         (None, Ok(_)) => "429, 500..=504".to_owned(),
@@ -57,9 +66,14 @@ pub(super) fn no_list(key: &str, value: &TokenStream) -> syn::Error {
 fn items(input: ParseStream<'_>) -> syn::Result<On> {
     let mut on = On::default();
     let mut errors = crate::errors::Errors::default();
+    let mut told = false;
     while !input.is_empty() {
         if let Err(error) = item(input, &mut on) {
-            errors.push(error);
+            // A list of types is one mistake.
+            let is_of_type = error.to_string().starts_with(NO_TYPE);
+            if !(is_of_type && std::mem::replace(&mut told, is_of_type)) {
+                errors.push(error);
+            }
             while !input.is_empty() && !input.peek(Token![,]) {
                 input.parse::<TokenTree>()?;
             }
@@ -162,6 +176,9 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// The beginning of the message about a type.
+const NO_TYPE: &str = "`on` takes codes and patterns of your error";
+
 /// Refuses a path that is neither a constant of type `Codes` nor a variant of the user's error.
 fn no_codes(path: &Path) -> syn::Result<()> {
     let mut names = path.segments.iter().rev().map(|it| it.ident.to_string());
@@ -177,8 +194,14 @@ fn no_codes(path: &Path) -> syn::Result<()> {
             snake(&last).to_uppercase()
         ),
         None if is_camel(&last) && last.len() > 1 => format!(
-            "a name alone means a constant of type `Codes`: write `Error::{last}` with the type of your \
-             error for a variant"
+            "{NO_TYPE}, and `{last}` alone is neither: for a variant write `Error::{last}` with the type of your \
+             error; or decide with `when = |error| ..`"
+        ),
+        // `std::io::Error`
+        Some(module) if is_camel(&last) && !module.contains(char::is_uppercase) => format!(
+            "{NO_TYPE}, and the type `{}` is neither: write a pattern such as `Error::Busy {{ .. }}`, or decide with \
+             `when = |error| ..`",
+            show(path)
         ),
         _ => return Ok(()),
     };

@@ -1,11 +1,14 @@
 //! Reads the values of the attribute's own types.
 
+use std::collections::HashSet;
+
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 
 use super::bare::bare;
 use super::given::{Flag, Jitter, Level, Names, Time};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
+use crate::seen::words;
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {
     let expr = bare(value);
@@ -43,7 +46,7 @@ const LEVELS: &[(&str, &str)] = &[
 
 pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
     let value = bare(value);
-    if let Some((name, variant)) = choice("jitter", "none", JITTERS, &value)? {
+    if let Some((name, variant)) = choice("jitter", ["none", "full"], JITTERS, &value)? {
         return Ok(Jitter::Named(name, variant));
     }
     match &value {
@@ -68,7 +71,10 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
 
 pub(super) fn level(value: Expr) -> syn::Result<Level> {
     let value = bare(value);
-    match (choice("log_waits", "off", LEVELS, &value)?, &value) {
+    match (
+        choice("log_waits", ["off", "info"], LEVELS, &value)?,
+        &value,
+    ) {
         (Some((name, variant)), _) => Ok(Level::Named(name, variant)),
         (None, Expr::Lit(_)) => {
             let names = listed(LEVELS.iter().map(|(own, _)| *own));
@@ -79,11 +85,11 @@ pub(super) fn level(value: Expr) -> syn::Result<Level> {
     }
 }
 
-/// The word that the value is, with its variant. A text and a misspelled word are refused. `none` is the
-/// word that stands for `false`.
+/// The word that the value is, with its variant. A text and a misspelled word are refused. `no_or_yes` are the
+/// words that `false` and `true` mean.
 fn choice(
     key: &str,
-    none: &str,
+    no_or_yes: [&'static str; 2],
     names: &'static [(&str, &str)],
     value: &Expr,
 ) -> syn::Result<Option<(Ident, &'static str)>> {
@@ -103,7 +109,7 @@ fn choice(
             did_you_mean(&lower, names.iter().map(|(own, _)| *own)).filter(|_| !is_constant)
         }
         Expr::Lit(literal) => match &literal.lit {
-            Lit::Bool(yes) if !yes.value => Some(none),
+            Lit::Bool(yes) => Some(no_or_yes[usize::from(yes.value)]),
             Lit::Str(text) => match own(&text.value().to_lowercase()) {
                 Some((own, _)) => Some(*own),
                 None if text.value().contains(|c: char| c.is_ascii_digit()) => None,
@@ -141,6 +147,40 @@ pub(super) fn path(value: Expr) -> syn::Result<Path> {
             let message = "`crate` takes the path of this library: write `crate = backoff_core`";
             Err(syn::Error::new_spanned(other, message))
         }
+    }
+}
+
+/// Types of other libraries that people give in place of a policy.
+const BUILDERS: [&str; 14] = [
+    "ConstantBackoff",
+    "ConstantBuilder",
+    "Exponential",
+    "ExponentialBackoff",
+    "ExponentialBackoffBuilder",
+    "ExponentialBuilder",
+    "ExponentialFactorBackoff",
+    "FibonacciBackoff",
+    "FibonacciBuilder",
+    "Fixed",
+    "FixedInterval",
+    "RetryFutureConfig",
+    "RetryPolicy",
+    "RetryStrategy",
+];
+
+/// A policy, which is not the builder of another library.
+pub(super) fn policy(value: Expr) -> syn::Result<Expr> {
+    let mut names = HashSet::new();
+    words(&value, &mut names);
+    match BUILDERS.into_iter().find(|name| names.contains(*name)) {
+        Some(name) => {
+            let message = format!(
+                "`{name}` belongs to another library: write the rules as keys, such as `base = \"1s\", \
+                 max_backoff = \"64s\", max_attempts = 5`"
+            );
+            Err(syn::Error::new_spanned(value, message))
+        }
+        None => Ok(value),
     }
 }
 

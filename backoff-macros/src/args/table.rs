@@ -8,7 +8,7 @@ use syn::{Expr, Ident, Path, Type};
 
 use super::given::{Flag, Form, Given, Jitter, Level, Names, Rule, Time, Value};
 use super::on::On;
-use super::read::{jitter, judge, level, name, path, time, without_mut, written};
+use super::read::{jitter, judge, level, name, path, policy, time, without_mut, written};
 
 /// The description of a key.
 pub(super) struct Key {
@@ -69,8 +69,6 @@ macro_rules! keys {
         #[derive(Default)]
         pub(crate) struct Args {
             $($(pub(crate) $field: Option<Given<$type>>,)*)*
-            /// The values of unknown keys.
-            pub(crate) unused_names: Vec<Expr>,
         }
 
         impl Args {
@@ -115,7 +113,7 @@ macro_rules! keys {
 
 keys! {
     "How long, how often" {
-        policy: Expr = Expr(Ok) {
+        policy: Expr = Expr(policy) {
             usage: "policy = iam::REQUEST",
             no_literal: "a `Policy`",
             takes: "a `Policy`: the rules to start from; the other keys change single rules",

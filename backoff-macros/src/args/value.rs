@@ -11,6 +11,7 @@ use super::bare::bare;
 use super::given::{Form, Given, Names, Value};
 use super::keys;
 use super::on;
+use super::read::policy;
 use super::table::{Args, Key};
 use crate::bindings::is_small;
 use crate::errors::show;
@@ -198,6 +199,11 @@ fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Erro
 
 /// The message about an argument that does not begin with a key: it guesses the missing key.
 fn without_key(argument: TokenStream) -> syn::Error {
+    if let Ok(value) = syn::parse2(argument.clone())
+        && let Err(error) = policy(value)
+    {
+        return error;
+    }
     let message = match guessed(&argument) {
         Some(meant) => format!("an argument is `key = value`: write `{meant}`"),
         None => format!(

@@ -8,7 +8,7 @@ use super::not_blocking;
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding, named};
-use crate::errors::{Errors, did_you_mean, show};
+use crate::errors::{Errors, did_you_mean, show_type};
 use crate::groups::{dense, flat};
 use crate::shape::ending::{early_return, last_async, last_choice};
 use crate::shape::runtime::is_started;
@@ -106,8 +106,7 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
     let found = match &sig.output {
         ReturnType::Default => "this one returns nothing".to_owned(),
         ReturnType::Type(..) => {
-            let shown = show(&returns).replace(" < ", "<").replace(" >", ">");
-            format!("`{shown}` cannot report a failure")
+            format!("`{}` cannot report a failure", show_type(&returns))
         }
     };
     let advice = match shape {

@@ -12,11 +12,11 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::{Block, FnArg, ItemFn, Pat, Receiver, Type};
 
-use super::library::{Library, at};
+use super::library::at;
 use crate::args::Args;
 use crate::bindings::{Binding, is_small};
-use crate::groups::{dense, inside, is_punct};
-use crate::seen::{Seen, words};
+use crate::groups::{inside, is_punct};
+use crate::seen::{Consumed, Seen, taken, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;
 use crate::shape::ending::last_async;
@@ -38,26 +38,44 @@ fn is_value(receiver: &Receiver) -> bool {
             .is_ok_and(|ty| !matches!(inside(&ty), Type::Reference(_)))
 }
 
-/// The names that keys copy, keep, or bind inside of the loop.
-fn named(args: &Args) -> HashSet<String> {
-    let lists = [&args.clone, &args.keep].into_iter().flatten();
-    let names = lists.flat_map(|given| &given.value.names);
-    let attempt = args.attempt.iter().map(|attempt| &attempt.value);
-    names.chain(attempt).map(Ident::to_string).collect()
+/// The variables whose value an attempt may consume.
+pub(super) struct Owned {
+    /// All of them.
+    names: HashSet<String>,
+    /// The variables that `keep(..)` names.
+    kept: HashSet<String>,
+    /// Whether they are names in a block, which may be functions.
+    in_block: bool,
+}
+
+impl Owned {
+    /// Without the names that keys copy, or bind inside of the loop.
+    fn of(mut names: HashSet<String>, in_block: bool, args: &Args) -> Self {
+        let copied = args.clone.iter().flat_map(|given| &given.value.names);
+        for name in copied.chain(args.attempt.iter().map(|attempt| &attempt.value)) {
+            names.remove(&name.to_string());
+        }
+        let kept = args.keep.iter().flat_map(|given| &given.value.names);
+        let kept = kept.map(Ident::to_string).collect();
+        Owned {
+            names,
+            kept,
+            in_block,
+        }
+    }
 }
 
 /// The names in a block that may be variables around it: those in small letters, but not `self`: it is a
 /// reference in most blocks, and then the compiler's own message says more.
-pub(super) fn in_block(body: &TokenStream, args: &Args) -> HashSet<String> {
-    let (mut found, named) = (HashSet::new(), named(args));
+pub(super) fn in_block(body: &TokenStream, args: &Args) -> Owned {
+    let mut found = HashSet::new();
     words(body, &mut found);
-    found.retain(|name| is_small(name) && !named.contains(name) && name != "self");
-    found
+    found.retain(|name| is_small(name) && name != "self");
+    Owned::of(found, true, args)
 }
 
-/// The arguments of a function that may own their values and that no key names.
-pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> HashSet<String> {
-    let named = named(args);
+/// The arguments of a function that may own their values.
+pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> Owned {
     let owned = bound
         .iter()
         .filter(|it| !it.is_reference && !it.is_constant && it.cfgs.is_empty());
@@ -76,11 +94,10 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
             }
         }
     }
-    found.retain(|name| !named.contains(name));
     if !found.is_empty() && Shape::of(function) == Shape::Future {
         not_captured(function, &mut found);
     }
-    found
+    Owned::of(found, false, args)
 }
 
 /// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question is
@@ -106,56 +123,83 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     let stmts = &block.block.stmts;
     if !is_rewritten(quote!(#(#stmts)*)) {
         let nothing = HashSet::new();
-        let seen = Seen::of(&nothing, &function.block.stmts);
+        let seen = Seen::of(&nothing, false, &function.block.stmts);
         found.retain(|name| !seen.bound.contains(name));
     }
 }
 
 /// Statements that never run: each asks about one value that the body passes on.
-pub(super) fn asked(
-    library: &Library,
-    body: &TokenStream,
-    owned: &HashSet<String>,
-) -> Option<TokenStream> {
-    let questions: Vec<TokenStream> = consumed(body, owned)
-        .into_iter()
-        .map(|(name, place)| {
-            let name_at = at(name.span());
-            let k = library.at(name_at);
-            let needed = if RECEIVERS.iter().any(|it| name == it) {
-                "SharedSelf"
-            } else {
-                "Shared"
-            };
-            let needed = Ident::new(needed, name_at);
-            quote_spanned! {name_at=>
-                #k::__private::#needed::by_all_attempts(
-                    #k::__private::HandedOver::of(&#place).__backoff_taken()
-                );
-            }
-        })
-        .collect();
+pub(super) fn asked(body: &TokenStream, owned: &Owned) -> Option<TokenStream> {
+    let questions = consumed(body, owned);
+    let questions: Vec<TokenStream> = questions.iter().map(|it| question(it, owned)).collect();
     let here = Span::mixed_site();
     (!questions.is_empty()).then(|| quote_spanned!(here=> if false { #(#questions)* }))
 }
 
+fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
+    let Consumed {
+        name,
+        place,
+        pat,
+        method,
+    } = consumed;
+    let name_at = at(name.span());
+    let needed = if method.as_ref().is_some_and(|method| method == "get_mut") {
+        "SharedPin"
+    } else if owned.kept.contains(&name.to_string()) {
+        "Kept"
+    } else if RECEIVERS.iter().any(|it| name == it) {
+        "SharedSelf"
+    } else {
+        "Shared"
+    };
+    let needed = Ident::new(needed, name_at);
+    let ask = |value: TokenStream| {
+        quote_spanned! {name_at=>
+            __backoff::#needed::by_all_attempts(
+                __backoff::HandedOver::#value.__backoff_taken()
+            );
+        }
+    };
+    let Some(pat) = pat else {
+        return ask(quote_spanned!(name_at=> of(&#place)));
+    };
+    let parts = taken(pat).unwrap_or_default();
+    let parts = parts
+        .iter()
+        .map(|part| ask(quote_spanned!(name_at=> part(__whole, #part))));
+    // The pattern may bind the name of the place, and may match each value.
+    quote_spanned! {name_at=>
+        let __whole = &#place;
+        match __backoff::Option::Some(__whole) {
+            __backoff::Option::Some(#pat) => { #(#parts)* }
+            _ => {}
+        }
+    }
+}
+
 /// The variables, and fields of variables, that the body surely passes by value, each once.
-fn consumed(body: &TokenStream, owned: &HashSet<String>) -> Vec<(Ident, TokenStream)> {
-    if owned.is_empty() {
+fn consumed(body: &TokenStream, owned: &Owned) -> Vec<Consumed> {
+    if owned.names.is_empty() {
         return Vec::new();
     }
     let Ok(stmts) = Block::parse_within.parse2(body.clone()) else {
         return Vec::new();
     };
-    let mut seen = Seen::of(owned, &stmts);
+    let mut seen = Seen::of(&owned.names, owned.in_block, &stmts);
     let mut places = HashSet::new();
-    seen.consumed.retain(|(name, place)| {
-        !seen.bound.contains(&name.to_string()) && places.insert(place.to_string())
-    });
-    // A `cfg` may remove a call.
-    if !seen.consumed.is_empty() && dense(body.clone()).contains("#[cfg") {
-        seen.consumed.clear();
-    }
+    seen.consumed.retain(
+        |Consumed {
+             name,
+             place,
+             pat,
+             method,
+         }| {
+            // A method of a kept variable may take `&mut self`.
+            let is_guess = method.is_some() && owned.kept.contains(&name.to_string());
+            !is_guess && places.insert(quote!(#place #pat).to_string())
+        },
+    );
     seen.consumed
 }
 
@@ -163,10 +207,13 @@ fn consumed(body: &TokenStream, owned: &HashSet<String>) -> Vec<(Ident, TokenStr
 mod tests {
     use super::*;
 
-    fn shown(body: &str, owned: &HashSet<String>) -> String {
+    fn shown(body: &str, owned: &Owned) -> String {
         let places = consumed(&body.parse().unwrap(), owned).into_iter();
         let places: Vec<String> = places
-            .map(|(_, place)| place.to_string().replace(' ', ""))
+            .map(|it| {
+                let pat = it.pat.map(|pat| format!("@{}", pat.to_token_stream()));
+                format!("{}{}", it.place, pat.unwrap_or_default()).replace(' ', "")
+            })
             .collect();
         places.join(" ")
     }
@@ -183,9 +230,27 @@ mod tests {
             ("if c { f(&a) } else { f(a.b) }", "a.b"),
             ("f(a + 1, -b, *self)", ""),
             ("println!(\"{}\", a); vec![f(a)]", ""),
-            ("#[cfg(unix)] f(a);", ""),
+            ("#[cfg(unix)] f(a); f(b)", "b"),
+            ("a.send().await; b.send(1)", "a"),
+            ("a.commit(); b.unwrap_or(1); self.get_mut()", "a b self"),
+            (
+                "let S { x, .. } = a; match b { T(y) | U(y) => y, V => 1 }",
+                "a@S{x,..} b@T(y)|U(y)",
+            ),
+            (
+                "if let Some(x) = a.b { x }; match self { T(ref x) => 1, _ => 2 }",
+                "a.b@Some(x)",
+            ),
+            (
+                "match a { 1 => 2, T(1, x) => x, &y => y, mut z => z, Z => 3 }",
+                "",
+            ),
+            ("f(a); let a = 1; f(a, b)", "a b"),
+            ("use X::*; match a { T(x) => x } f(b)", "b"),
+            ("struct T(u8); let T(x) = a;", ""),
             ("match x { A => { f(1) } B => f(a) }", "a"),
             ("let a = a.clone(); f(a)", ""),
+            ("let a = a.into_inner(); f(a)", "a"),
             ("if let Some(a) = x { f(a) }", ""),
             ("match x { Some(a) => f(a), None => f(b) }", "b"),
             ("match x { Y { a, .. } if z => f(a) }", ""),
@@ -208,7 +273,10 @@ mod tests {
             ("let c = move || b(g(&a).len()) + 1; c()", "a"),
             ("let c = move |a: &str| a.len() + self.0; c(b)", "b"),
             ("let c = a; let mut d: B = b; let _ = self;", "a b"),
-            ("let ref c = a; let &d = b; let (e, _) = self;", ""),
+            (
+                "let ref c = a; let &d = b; let (e, _) = self;",
+                "self@(e,_)",
+            ),
             ("c = a; _ = b", ""),
             ("S { a, c: b }; S { ..self }", "a b"),
             ("T { f: (1, a), g: [b] }", "a b"),
@@ -217,7 +285,12 @@ mod tests {
             ("match a { X => b, _ => return self }", "b self"),
             ("loop { break a }", "a"),
             ("f::<A, a, B>(1)", ""),
-            ("items.map(a).sort_by_key(b)", ""),
+            ("items.map(a).sort_by_key(b)", "a b"),
+            (
+                "#[allow(unused)] #[cfg(unix)] f(a); match x { #[cfg(unix)] A => f(a), B => f(b) }",
+                "b",
+            ),
+            ("for x in y { #[cfg(unix)] f(a); f(b) }", "b"),
             ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a"),
             ("shadow_clone!(a); f(a)", ""),
             ("info!(%a, \"sent\"); f(a)", "a"),
@@ -229,7 +302,8 @@ mod tests {
             ("struct S; impl S { fn g(self) { f(self) } }", ""),
             ("pub(in a) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
         ];
-        let owned = ["a", "b", "self"].map(str::to_owned).into();
+        let names = ["a", "b", "self"].map(str::to_owned).into();
+        let owned = Owned::of(names, false, &Args::default());
         for (body, expected) in cases {
             assert_eq!(shown(body, &owned), expected, "{body}");
         }

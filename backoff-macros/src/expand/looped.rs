@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use syn::spanned::Spanned;
 
 use super::copies::Copies;
-use super::library::{Library, at};
+use super::library::at;
 use super::policy::policy;
 use super::values::Values;
 use crate::args::Args;
@@ -16,7 +16,6 @@ use crate::shape::is_hole;
 
 /// One retry loop.
 pub(super) struct Loop<'a> {
-    pub(super) library: &'a Library,
     pub(super) args: &'a Args,
     pub(super) copies: &'a Copies,
     pub(super) scope: &'a Scope,
@@ -45,7 +44,7 @@ struct Bound {
 
 impl Loop<'_> {
     pub(super) fn statements(&self) -> TokenStream {
-        let (here, k) = self.library.here();
+        let here = Span::mixed_site();
         let timed = self.args.attempt.is_some();
         let (binds, runtime) = (&self.values.binds, &self.values.runtime);
         let Bound {
@@ -58,19 +57,18 @@ impl Loop<'_> {
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
-                let #name = #k::__private::attempt(#with, &__guard.state, &__info);
+                let #name = __backoff::attempt(#with, &__guard.state, &__info);
             }
         });
-        let bind_info = timed
-            .then(|| quote_spanned!(here=> let mut __info = #k::__private::call_info(#runtime);));
+        let bind_info =
+            timed.then(|| quote_spanned!(here=> let mut __info = __backoff::call_info(#runtime);));
         let cut = self.args.cuts().map(|(key, _)| key);
         // An attempt with a limit is not begun if the timer woke too late.
         let begins = (cut.is_none() && self.queue_key().is_none() && may_pay)
-            .then(|| quote_spanned!(here=> #k::__private::begins(&mut __guard);));
+            .then(|| quote_spanned!(here=> __backoff::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
-            let k = self.library.at(*key_at);
-            quote_spanned!(*key_at=> let mut #span = #k::__private::attempt_span(#context);)
+            quote_spanned!(*key_at=> let mut #span = __backoff::attempt_span(#context);)
         });
         // The key whose time limit may end the call before the attempt.
         let limited = cut.or(self.queue_key());
@@ -79,28 +77,27 @@ impl Loop<'_> {
         let (await_value, stage) = self.awaited(stage, &context);
         let (bind_row, in_row) = self.row();
         let judged_at = self.judged_at;
-        let k_at_step = self.library.at(judged_at);
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
         let step = if is_known {
             quote_spanned! {judged_at=>
-                #k_at_step::__private::step_known(&mut __guard, #runtime, #judged)
+                __backoff::step_known(&mut __guard, #runtime, #judged)
             }
         } else {
             quote_spanned! {judged_at=>
-                #k_at_step::__private::step(#with, &mut __guard.state, #judged)
+                __backoff::step(#with, &mut __guard.state, #judged)
             }
         };
         let mut judge = self.notified(self.judge());
         if let Some(row) = in_row {
             // The awaited value decides about the next wait.
-            judge = quote_spanned!(here=> #k::__private::counted(&#row, #judge));
+            judge = quote_spanned!(here=> __backoff::counted(&#row, #judge));
         }
         if let Some((_, span)) = span {
-            judge = quote_spanned!(here=> #k::__private::spanned(&mut #span, #judge));
+            judge = quote_spanned!(here=> __backoff::spanned(&mut #span, #judge));
         }
         if timed {
-            judge = quote_spanned!(here=> #k::__private::with_info(&mut __info, #judge));
+            judge = quote_spanned!(here=> __backoff::with_info(&mut __info, #judge));
         }
         let (bind_cut, break_if_cut) = self.broken(&with);
         let attempt = quote_spanned! {here=>
@@ -113,14 +110,14 @@ impl Loop<'_> {
             let mut __judge = #judge;
             #break_if_cut
         };
-        let (bind_stop, wait_or_stop) = self.stop(&context, &with);
+        let (bind_stop, wait_or_stop) = self.stop(&with);
         let body = if let Some(wait_or_stop) = wait_or_stop {
             // The outcome lives during the wait: it is returned if the wait is ended.
             quote_spanned! {here=>
                 #attempt
                 let __wait = match #step {
-                    #k::__private::Option::None => break __outcome,
-                    #k::__private::Option::Some(__wait) => __wait,
+                    __backoff::Option::None => break __outcome,
+                    __backoff::Option::Some(__wait) => __wait,
                 };
                 #wait_or_stop
                 #begins
@@ -128,26 +125,22 @@ impl Loop<'_> {
         } else if self.is_async {
             // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
             // and could remove its `Send`.
-            let pause = match self.may_have_rate() {
-                true => quote_spanned!(here=> wait),
-                false => quote_spanned!(here=> sleep),
-            };
             quote_spanned! {here=>
                 let __wait = {
                     #attempt
                     match #step {
-                        #k::__private::Option::None => break __outcome,
-                        #k::__private::Option::Some(__wait) => __wait,
+                        __backoff::Option::None => break __outcome,
+                        __backoff::Option::Some(__wait) => __wait,
                     }
                 };
-                #k::__private::#pause(#runtime, __wait).await;
+                __backoff::sleep(#runtime, __wait).await;
                 #begins
             }
         } else {
             // The place of the step, so that a mistake there is reported only once.
             let max_wait = self.max_wait();
             let pause = quote_spanned! {judged_at=>
-                #k_at_step::__private::pause(
+                __backoff::pause(
                     #with, &mut __guard.state, __wait, #max_wait, &__outcome, #value, &mut __judge
                 )
             };
@@ -155,8 +148,8 @@ impl Loop<'_> {
             quote_spanned! {here=>
                 #attempt
                 match #step {
-                    #k::__private::Option::None => break __outcome,
-                    #k::__private::Option::Some(__wait) => if #pause { break __outcome; },
+                    __backoff::Option::None => break __outcome,
+                    __backoff::Option::Some(__wait) => if #pause { break __outcome; },
                 }
                 #begins
             }
@@ -175,46 +168,30 @@ impl Loop<'_> {
 
     /// The statement that makes the signal, and the statements that wait until the wait is over or the
     /// signal comes.
-    fn stop(
-        &self,
-        context: &TokenStream,
-        with: &TokenStream,
-    ) -> (Option<TokenStream>, Option<TokenStream>) {
+    fn stop(&self, with: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
         let Some(Given { value, .. }) = self.args.signal() else {
             return (None, None);
         };
         let here = Span::mixed_site();
         let value_at = at(syn::spanned::Spanned::span(value));
-        let (k, k_at_value) = (self.library.at(here), self.library.at(value_at));
+
         let made = quote_spanned! {value_at=>
-            #k_at_value::__private::Signal::of(#value).__backoff_signal()
+            __backoff::Signal::of(#value).__backoff_signal()
         };
-        let bind = quote_spanned!(here=> let mut __stop = #k::__private::pin!(#made););
-        let (fault, runtime) = (self.value(), &self.values.runtime);
+        let bind = quote_spanned!(here=> let mut __stop = __backoff::pin!(#made););
+        let (fault, max_wait) = (self.value(), self.max_wait());
         let wait = quote_spanned! {here=>
-            if #k::__private::sleep_or_stop(#runtime, __wait, __stop.as_mut()).await {
-                #k::__private::stopped(
-                    #context, #runtime, &mut __guard.state, &__outcome, #fault, &mut __judge
+            let __end = __backoff::pause_or_stop(
+                #with, &mut __guard.state, __wait, #max_wait, __stop.as_mut()
+            );
+            if let __backoff::Option::Some(__end) = __end.await {
+                __backoff::ended(
+                    #with, &mut __guard.state, &__outcome, #fault, &mut __judge, __end
                 );
                 break __outcome;
             }
         };
-        let turn = self.may_have_rate().then(|| {
-            let max_wait = self.max_wait();
-            quote_spanned! {here=>
-                let __entering = #k::__private::enters(#with, &mut __guard.state, #max_wait);
-                if let #k::__private::Option::Some(mut __entering) = __entering {
-                    let __left = #k::__private::enters_or_stops(&mut __entering, __stop.as_mut()).await;
-                    if let #k::__private::Option::Some(__left) = __left {
-                        #k::__private::left(
-                            #with, &mut __guard.state, __left, &__outcome, #fault, &mut __judge
-                        );
-                        break __outcome;
-                    }
-                }
-            }
-        });
-        (Some(bind), Some(quote_spanned!(here=> #wait #turn)))
+        (Some(bind), Some(wait))
     }
 
     /// Whether the policy may have a rate, as far as the attribute can tell.
@@ -230,13 +207,13 @@ impl Loop<'_> {
 
     /// The longest wait for a turn; `None` if no error can be made when this time is over.
     fn max_wait(&self) -> TokenStream {
-        let (here, k) = self.library.here();
+        let here = Span::mixed_site();
         match &self.values.max_wait {
-            Some(wait) => quote_spanned!(here=> #k::__private::Option::Some(#wait)),
+            Some(wait) => quote_spanned!(here=> __backoff::Option::Some(#wait)),
             None if self.args.rate.is_some() || self.args.cuts().is_some() => {
-                quote_spanned!(here=> #k::__private::Option::Some(#k::__private::Duration::MAX))
+                quote_spanned!(here=> __backoff::Option::Some(__backoff::Duration::MAX))
             }
-            None => quote_spanned!(here=> #k::__private::Option::None),
+            None => quote_spanned!(here=> __backoff::Option::None),
         }
     }
 
@@ -247,40 +224,41 @@ impl Loop<'_> {
         context: &TokenStream,
         limited: Option<&Ident>,
     ) -> Option<TokenStream> {
-        let (here, k) = self.library.here();
+        let here = Span::mixed_site();
         let max_wait = self.max_wait();
         if !self.may_have_rate() {
             return None;
         }
         if !self.is_async {
             let turn = quote_spanned! {here=>
-                #k::__private::enters_blocking(#with, &mut __guard.state, #max_wait)
+                __backoff::enters_blocking(#with, &mut __guard.state, #max_wait)
             };
             return Some(match limited {
                 Some(_) => quote_spanned!(here=> let __late = #turn;),
                 None => quote_spanned!(here=> #turn;),
             });
         }
-        // A retry of a loop with a signal has waited for its turn at the end of the loop.
-        let enters = match self.args.signal() {
-            Some(_) => quote_spanned!(here=> enters_first),
-            None => quote_spanned!(here=> enters),
-        };
-        let turn = match self.args.signal() {
-            Some(_) => quote_spanned! {here=>
-                #k::__private::turn_or_signal(__entering, __stop.as_mut()).await
-            },
-            None => quote_spanned!(here=> #k::__private::turn(__entering).await),
+        let (is_asked, turn) = match self.args.signal() {
+            Some(_) => (
+                quote_spanned!(here=> has_first_turn(#context, &__guard.state)),
+                quote_spanned! {here=>
+                    __backoff::first_turn(__entering, __stop.as_mut())
+                },
+            ),
+            None => (
+                quote_spanned!(here=> has_rate(#context)),
+                quote_spanned!(here=> __entering),
+            ),
         };
         // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
         // place in the queue during the attempt.
         Some(quote_spanned! {here=>
-            let __late = if #k::__private::has_rate(#context) {
+            let __late = if __backoff::#is_asked {
                 let __entering =
-                    #k::__private::#enters(#with, &mut __guard.state, #max_wait);
-                #turn
+                    __backoff::enters(#with, &mut __guard.state, #max_wait);
+                #turn.await
             } else {
-                #k::__private::Option::None
+                __backoff::Option::None
             };
         })
     }
@@ -290,10 +268,10 @@ impl Loop<'_> {
         if self.cut_on().is_none() {
             return (None, None);
         }
-        let (here, k) = self.library.here();
-        let bind = quote_spanned!(here=> let mut __cut = #k::__private::Option::None;);
+        let here = Span::mixed_site();
+        let bind = quote_spanned!(here=> let mut __cut = __backoff::Option::None;);
         let end = quote_spanned! {here=>
-            if #k::__private::is_cut(
+            if __backoff::is_cut(
                 #with, &mut __guard.state, __cut, &__outcome, &mut __judge
             ) {
                 break __outcome;
@@ -309,8 +287,8 @@ impl Loop<'_> {
 
     /// Makes the context, which is the same for all attempts.
     fn context(&self, timed: bool) -> Bound {
-        let (here, k) = self.library.here();
-        let policy = policy(self.library, self.args);
+        let here = Span::mixed_site();
+        let policy = policy(self.args);
         let Values {
             runtime,
             limits,
@@ -319,7 +297,7 @@ impl Loop<'_> {
         } = self.values;
         let of = |policy: TokenStream| {
             quote_spanned! {here=>
-                &#k::__private::Context { policy: #policy, limits: #limits, operation: #operation }
+                &__backoff::Context { policy: #policy, limits: #limits, operation: #operation }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.
@@ -327,7 +305,7 @@ impl Loop<'_> {
         let item =
             |ty: TokenStream, made: TokenStream| quote_spanned!(here=> const #named: &#ty = #made;);
         let context = || {
-            let ty = quote_spanned!(here=> #k::__private::Context<'static>);
+            let ty = quote_spanned!(here=> __backoff::Context<'static>);
             item(ty, of(quote_spanned!(here=> &#policy)))
         };
         // Only a constant policy is known to name no budget and no rate.
@@ -335,9 +313,9 @@ impl Loop<'_> {
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: quote_spanned! {here=>
                 #bind
-                let mut __guard = #k::__private::begin_known(|| #made, #runtime, #timed);
+                let mut __guard = __backoff::begin_known(|| #made, #runtime, #timed);
             },
-            context: quote_spanned!(here=> #k::__private::known(&__guard)),
+            context: quote_spanned!(here=> __backoff::known(&__guard)),
             may_pay,
             is_known: true,
         };
@@ -349,7 +327,7 @@ impl Loop<'_> {
                 Bound {
                     begin: quote_spanned! {here=>
                         #item
-                        let mut __guard = #k::__private::begin(#named, #runtime, #timed);
+                        let mut __guard = __backoff::begin(#named, #runtime, #timed);
                     },
                     context: named,
                     may_pay,
@@ -367,7 +345,7 @@ impl Loop<'_> {
                 let reference = match policy_place {
                     Place::Item => {
                         let item = item(
-                            quote_spanned!(here=> #k::Policy),
+                            quote_spanned!(here=> __backoff::Policy),
                             quote_spanned!(here=> &#policy),
                         );
                         Some(quote_spanned!(here=> { #item #named }))
@@ -378,13 +356,13 @@ impl Loop<'_> {
                 };
                 let (ty, made, plan, of_guard) = match reference {
                     Some(reference) => (
-                        quote_spanned!(here=> &#k::Policy),
+                        quote_spanned!(here=> &__backoff::Policy),
                         reference,
-                        quote_spanned!(here=> #k::__private::Borrowed::new(__policy)),
-                        quote_spanned!(here=> #k::__private::Borrowed::policy(&__guard.plan)),
+                        quote_spanned!(here=> __backoff::Borrowed::new(__policy)),
+                        quote_spanned!(here=> __backoff::Borrowed::policy(&__guard.plan)),
                     ),
                     None => (
-                        quote_spanned!(here=> #k::Policy),
+                        quote_spanned!(here=> __backoff::Policy),
                         policy,
                         quote_spanned!(here=> __policy),
                         quote_spanned!(here=> &__guard.plan),
@@ -394,8 +372,8 @@ impl Loop<'_> {
                 Bound {
                     begin: quote_spanned! {here=>
                         let __policy: #ty = #made;
-                        let mut __guard = #k::__private::Guard::new(#plan);
-                        #k::__private::start(#context, #runtime, &mut __guard.state, #timed);
+                        let mut __guard = __backoff::Guard::new(#plan);
+                        __backoff::start(#context, #runtime, &mut __guard.state, #timed);
                     },
                     context,
                     may_pay: true,
@@ -413,7 +391,7 @@ impl Loop<'_> {
         with: &TokenStream,
         context: &TokenStream,
     ) -> (TokenStream, TokenStream) {
-        let (here, k) = self.library.here();
+        let here = Span::mixed_site();
         let returns = &self.returns;
         let outcome = self.cloned(self.outcome(cut, with, context));
         let Some(key) = limited else {
@@ -421,36 +399,35 @@ impl Loop<'_> {
             let known = (!self.is_async && is_hole(returns))
                 .then(|| quote_spanned!(here=> if false { break __outcome; }));
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome; #known);
-            return (bind, quote_spanned!(here=> #k::__private::Stage::Whole));
+            return (bind, quote_spanned!(here=> __backoff::Stage::Whole));
         };
         // The error is made in one place, so that only one message says that it cannot be made.
         let key_at = at(key.span());
-        let k_at_key = self.library.at(key_at);
-        let settled = quote_spanned!(key_at=> #k_at_key::__private::settle(__done, __unless_done));
-        let stage = quote_spanned!(here=> #k::__private::Stage);
+        let settled = quote_spanned!(key_at=> __backoff::settle(__done, __unless_done));
+        let stage = quote_spanned!(here=> __backoff::Stage);
         // Without a cut, an attempt that is begun has an outcome.
         let (is_late, outcome) = match cut {
             Some(_) => (
-                quote_spanned!(here=> #k::__private::is_late(#with, &__guard.state)),
+                quote_spanned!(here=> __backoff::is_late(#with, &__guard.state)),
                 outcome,
             ),
             None => (
                 quote_spanned!(here=> false),
-                quote_spanned!(here=> #k::__private::Result::Ok(#outcome)),
+                quote_spanned!(here=> __backoff::Result::Ok(#outcome)),
             ),
         };
         let is_queued = self.may_have_rate().then(|| {
             quote_spanned! {here=>
-                if let #k::__private::Option::Some(__late) = __late {
-                    (#k::__private::Result::Err(__late), #stage::Queued)
+                if let __backoff::Option::Some(__late) = __late {
+                    (__backoff::Result::Err(__late), #stage::Queued)
                 } else
             }
         });
         let bind = quote_spanned! {here=>
             let (__done, __unless_done) = #is_queued if #is_late {
-                (#k::__private::expired(), #stage::Late)
+                (__backoff::expired(), #stage::Late)
             } else {
-                #k::__private::begins(&mut __guard);
+                __backoff::begins(&mut __guard);
                 (#outcome, #stage::Cut)
             };
             let (__outcome, __stage): (#returns, _) = #settled;
@@ -468,33 +445,29 @@ impl Loop<'_> {
         if !self.is_async {
             return attempt;
         }
+        let attempt = match self.cut_on() {
+            Some(key) => {
+                let key_at = at(key.span());
+                quote_spanned! {key_at=>
+                    __backoff::cut_on(__stop.as_mut(), &__guard.state, &mut __cut, #attempt)
+                }
+            }
+            None => attempt,
+        };
         let (Some(key), Some(limit)) = (cut, &self.values.limit) else {
-            return self.stoppable("cut_on", &attempt);
-        };
-        let (key_at, k) = self.library.near(key.span());
-        // One reference takes less room than one to each part of the guard.
-        let limited = quote_spanned! {key_at=>
-            #k::__private::cut(
-                #limit,
-                |__limit| {
-                    let __guard = &__guard;
-                    #k::__private::timer(#with, &__guard.state, __limit)
-                },
-                #attempt
-            )
-        };
-        self.stoppable("limited_cut_on", &limited)
-    }
-
-    /// Awaits an attempt by this function. The signal may cut the attempt.
-    fn stoppable(&self, cut_by: &str, attempt: &TokenStream) -> TokenStream {
-        let Some(key) = self.cut_on() else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
         };
         let key_at = at(key.span());
-        let (k, cut_by) = (self.library.at(key_at), Ident::new(cut_by, key_at));
+        // One reference takes less room than one to each part of the guard.
         quote_spanned! {key_at=>
-            #k::__private::#cut_by(__stop.as_mut(), &__guard.state, &mut __cut, #attempt).await
+            __backoff::cut(
+                #limit,
+                |__limit| {
+                    let __guard = &__guard;
+                    __backoff::timer(#with, &__guard.state, __limit)
+                },
+                #attempt
+            ).await
         }
     }
 
@@ -508,16 +481,16 @@ impl Loop<'_> {
     /// The attempt, in its span.
     fn in_span(&self, context: &TokenStream) -> TokenStream {
         let here = Span::mixed_site();
-        let (k, attempt) = (self.library.at(here), &self.attempt);
+        let attempt = &self.attempt;
         let Some((_, span)) = self.span() else {
             return attempt.clone();
         };
         let begins = quote_spanned!(here=> &mut #span, #context, &__guard.state);
         if self.is_async {
-            quote_spanned!(here=> #k::__private::in_span(#begins, #attempt))
+            quote_spanned!(here=> __backoff::in_span(#begins, #attempt))
         } else {
             quote_spanned! {here=>
-                { let __entered = #k::__private::enter_span(#begins); #attempt }
+                { let __entered = __backoff::enter_span(#begins); #attempt }
             }
         }
     }
@@ -545,20 +518,25 @@ impl Loop<'_> {
         else {
             return (None, stage);
         };
-        let (key_at, k) = self.library.near(key.span());
-        let bind = match self.row() {
-            (_, None) => quote_spanned! {key_at=>
-                let (__outcome, __stage) = #k::__private::awaited(__outcome, #stage, #is_done);
-            },
+        let key_at = at(key.span());
+        let (row, is_retried) = match self.row() {
             (_, Some(row)) => {
                 let value = self.value();
-                quote_spanned! {key_at=>
-                    let __is_retried = #k::__private::is_retried(#context, #value);
-                    let (__outcome, __stage) = #k::__private::awaited_in_a_row(
-                        &mut #row, __outcome, #stage, __is_retried, #is_done
-                    );
-                }
+                (
+                    row,
+                    quote_spanned!(key_at=> __backoff::is_retried(#context, #value)),
+                )
             }
+            (_, None) => (
+                quote_spanned!(key_at=> __backoff::count(1)),
+                quote_spanned!(key_at=> false),
+            ),
+        };
+        let bind = quote_spanned! {key_at=>
+            let __is_retried = #is_retried;
+            let (__outcome, __stage) = __backoff::awaited(
+                &mut #row, __outcome, #stage, __is_retried, #is_done
+            );
         };
         (Some(bind), quote_spanned!(key_at=> __stage))
     }
@@ -568,9 +546,9 @@ impl Loop<'_> {
         let Some(Given { key, value }) = &self.args.consecutive else {
             return (None, None);
         };
-        let (key_at, k) = self.library.near(key.span());
+        let key_at = at(key.span());
         let row = quote_spanned!(Span::mixed_site()=> __row);
-        let bind = quote_spanned!(key_at=> let mut #row = #k::__private::count(#value););
+        let bind = quote_spanned!(key_at=> let mut #row = __backoff::count(#value););
         (Some(bind), Some(row))
     }
 
@@ -579,33 +557,31 @@ impl Loop<'_> {
         let (Some(Given { key, .. }), Some(hook)) = (&self.args.notify, &self.values.notify) else {
             return judge;
         };
-        let (key_at, k) = self.library.near(key.span());
-        quote_spanned!(key_at=> #k::__private::notified(&__outcome, #judge, #hook))
+        let key_at = at(key.span());
+        quote_spanned!(key_at=> __backoff::notified(&__outcome, #judge, #hook))
     }
 
     /// The judge of an error.
     fn judge(&self) -> TokenStream {
         let judged_at = self.judged_at;
-        let k = self.library.at(judged_at);
         let found = self.found();
         // For any type of error: if the error is a `Fault`, its hints are obeyed.
         let find = match &found {
             Some(found) => quote_spanned!(judged_at=> |__error| #found),
             None => quote_spanned! {judged_at=>
-                #k::__private::Outcomes::of(&__outcome).__backoff_find()
+                __backoff::Outcomes::of(&__outcome).__backoff_find()
             },
         };
         let patterns = self.args.on.as_ref().map(|on| on.value.patterns.as_slice());
         let asks_codes = self.args.asks_codes();
         let judge = |name: &str, given: &[TokenStream]| {
             let name = Ident::new(name, judged_at);
-            quote_spanned!(judged_at=> #k::__private::#name(&__outcome #(, #given)*))
+            quote_spanned!(judged_at=> __backoff::#name(&__outcome #(, #given)*))
         };
         // The facts are looked for after the function or the patterns have told the type of the error.
         let by_function = |when_at: Span, when: &TokenStream| {
-            let error = quote_spanned!(judged_at=> #k::__private::error_of(&__outcome));
-            let k = self.library.at(when_at);
-            quote_spanned!(when_at=> #k::__private::when(#error, #when, || #find))
+            let error = quote_spanned!(judged_at=> __backoff::error_of(&__outcome));
+            quote_spanned!(when_at=> __backoff::when(#error, #when, || #find))
         };
         if let (Some(Given { value, .. }), Some(when)) = (&self.args.when, &self.values.when) {
             // A message about the function points at it.
@@ -615,7 +591,7 @@ impl Loop<'_> {
             Some(patterns @ [_, ..]) if asks_codes => judge("or", &[matches(patterns)]),
             Some(patterns @ [_, ..]) => by_function(judged_at, &matches(patterns)),
             _ if asks_codes && found.is_some() => judge("found", &[find]),
-            _ if asks_codes => quote_spanned!(judged_at=> #k::__private::BY_CODES),
+            _ if asks_codes => quote_spanned!(judged_at=> __backoff::BY_CODES),
             _ => judge("every", &[find]),
         }
     }
@@ -624,35 +600,33 @@ impl Loop<'_> {
     /// and by the key if the type may be inferred from outside.
     fn value(&self) -> TokenStream {
         let judged_at = self.judged_at;
-        let k = self.library.at(judged_at);
         let is_written = !is_hole(&self.returns);
         let is_asked = self.args.responses.as_ref();
         let is_asked = is_asked.map_or(is_written, Given::is_true);
         if !is_asked || !self.args.asks_codes() {
-            return quote_spanned!(judged_at=> #k::__private::Option::None);
+            return quote_spanned!(judged_at=> __backoff::Option::None);
         }
         quote_spanned! {judged_at=>
-            #k::__private::Outcomes::of(&__outcome).__backoff_value()
+            __backoff::Outcomes::of(&__outcome).__backoff_value()
         }
     }
 
     /// The block that searches the sources of `__error` for the types of `faults(..)`.
     fn found(&self) -> Option<TokenStream> {
         let faults = self.args.faults.as_ref()?;
-        let (key_at, k) = self.library.near(faults.key.span());
+        let key_at = at(faults.key.span());
         let types = faults.value.iter().map(|ty| {
             let ty_at = at(syn::spanned::Spanned::span(ty));
-            let k = self.library.at(ty_at);
             quote_spanned! {ty_at=>
-                .or_else(|| (&#k::__private::Named::<#ty>::new()).__backoff_as_fault(__cause))
+                .or_else(|| (&__backoff::Named::<#ty>::new()).__backoff_as_fault(__cause))
             }
         });
         Some(quote_spanned! {key_at=>
             {
-                use #k::__private::via::*;
-                let __facts = #k::__private::Facts(__error);
-                #k::__private::among((&__facts).__backoff_first(), |__cause| {
-                    #k::__private::Option::None #(#types)*
+                use __backoff::via::*;
+                let __facts = __backoff::Facts(__error);
+                __backoff::among((&__facts).__backoff_first(), |__cause| {
+                    __backoff::Option::None #(#types)*
                 })
                 .or_else(|| (&__facts).__backoff_itself())
             }
@@ -661,7 +635,7 @@ impl Loop<'_> {
 }
 
 /// Whether one of the user's patterns matches. If a guard says no, later patterns are tried.
-pub(super) fn matches(patterns: &[Pattern]) -> TokenStream {
+fn matches(patterns: &[Pattern]) -> TokenStream {
     let here = Span::mixed_site();
     let arms = patterns.iter().map(|Pattern { pat, guard }| {
         let guard = guard.as_ref().map(|guard| quote_spanned!(here=> if #guard));

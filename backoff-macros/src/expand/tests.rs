@@ -16,11 +16,9 @@ fn block(keys: &str, block: &str) -> TokenStream {
     quote!(fn f() { #written })
 }
 
-/// The code as a reader would see it. `p::` stands for the path of `__private`.
+/// The code as a reader would see it. `p` stands for `__backoff`.
 pub(crate) fn shown(written: &TokenStream) -> String {
-    let written = written.to_string();
-    let written = written.replace(":: backoff_core :: __private ::", "p ::");
-    let written = written.replace("my :: lib :: __private ::", "p ::");
+    let written = written.to_string().replace("__backoff ::", "p ::");
     let file = prettyplease::unparse(&syn::parse2(read(&written)).unwrap());
     let lines: Vec<&str> = file.lines().collect();
     let mut rest = &lines[..];
@@ -66,8 +64,9 @@ fn each_form_and_each_key_in_the_written_code() {
                 /// Reads one.
                 pub async fn read(id: u64) -> Result<Item, E> {
                     #![allow(dead_code)]
+                    use ::backoff_core::__private as __backoff;
                     const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &::backoff_core::Policy::exponential(),
+                        policy: &p::Policy::exponential(),
                         limits: p::Option::None,
                         operation: ::core::concat!(::core::module_path!(), "::read"),
                     };
@@ -103,35 +102,33 @@ fn each_form_and_each_key_in_the_written_code() {
             ),
             expect![[r#"
                 async fn f(&self, token: &Token) -> Result<(), E> {
+                    use ::backoff_core::__private as __backoff;
                     let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
                     const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &::backoff_core::Policy::on(
-                            ::backoff_core::Policy::deadline(
-                                ::backoff_core::Policy::max_attempts(
-                                    ::backoff_core::Policy::jitter(
-                                        ::backoff_core::Policy::max_backoff(
-                                            ::backoff_core::Policy::factor(
-                                                ::backoff_core::Policy::base(iam::REQUEST, p::Duration::new(1u64, 500000000u32)),
-                                                2f64,
-                                            ),
+                        policy: &p::Policy::on(
+                            p::Policy::deadline(
+                                p::Policy::max_attempts(
+                                    p::Policy::jitter(
+                                        p::Policy::max_backoff(
+                                            p::Policy::factor(p::Policy::base( iam::REQUEST, p::Duration::new(1u64, 500000000u32), ), 2f64),
                                             p::Duration::new(64u64, 0u32),
                                         ),
-                                        ::backoff_core::Jitter::Full,
+                                        p::Jitter::Full,
                                     ),
                                     8,
                                 ),
                                 LIMIT,
                             ),
-                            ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
+                            p::codes![@ p::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
                         ),
                         limits: p::cut_at(p::Option::None),
                         operation: ::core::concat!(::core::module_path!(), "::f"),
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                     loop {
-                        let __late = if p::has_rate(p::known(&__guard)) {
-                            let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
-                            p::turn_or_signal(__entering, __stop.as_mut()).await
+                        let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
+                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                            p::first_turn(__entering, __stop.as_mut()).await
                         } else {
                             p::Option::None
                         };
@@ -143,16 +140,16 @@ fn each_form_and_each_key_in_the_written_code() {
                         } else {
                             p::begins(&mut __guard);
                             (
-                                p::limited_cut_on(
-                                        __stop.as_mut(),
-                                        &__guard.state,
-                                        &mut __cut,
-                                        p::cut(
-                                            p::Duration::new(10u64, 0u32),
-                                            |__limit| {
-                                                let __guard = &__guard;
-                                                p::timer(p::known(&__guard), &p::ASYNC, &__guard.state, __limit)
-                                            },
+                                p::cut(
+                                        p::Duration::new(10u64, 0u32),
+                                        |__limit| {
+                                            let __guard = &__guard;
+                                            p::timer(p::known(&__guard), &p::ASYNC, &__guard.state, __limit)
+                                        },
+                                        p::cut_on(
+                                            __stop.as_mut(),
+                                            &__guard.state,
+                                            &mut __cut,
                                             async {
                                                 if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
                                                     return __returns;
@@ -180,32 +177,25 @@ fn each_form_and_each_key_in_the_written_code() {
                             p::Option::None => break __outcome,
                             p::Option::Some(__wait) => __wait,
                         };
-                        if p::sleep_or_stop(&p::ASYNC, __wait, __stop.as_mut()).await {
-                            p::stopped(
+                        let __end = p::pause_or_stop(
+                            p::known(&__guard),
+                            &p::ASYNC,
+                            &mut __guard.state,
+                            __wait,
+                            p::Option::Some(p::Duration::MAX),
+                            __stop.as_mut(),
+                        );
+                        if let p::Option::Some(__end) = __end.await {
+                            p::ended(
                                 p::known(&__guard),
                                 &p::ASYNC,
                                 &mut __guard.state,
                                 &__outcome,
                                 p::Outcomes::of(&__outcome).__backoff_value(),
                                 &mut __judge,
+                                __end,
                             );
                             break __outcome;
-                        }
-                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
-                        if let p::Option::Some(mut __entering) = __entering {
-                            let __left = p::enters_or_stops(&mut __entering, __stop.as_mut()).await;
-                            if let p::Option::Some(__left) = __left {
-                                p::left(
-                                    p::known(&__guard),
-                                    &p::ASYNC,
-                                    &mut __guard.state,
-                                    __left,
-                                    &__outcome,
-                                    p::Outcomes::of(&__outcome).__backoff_value(),
-                                    &mut __judge,
-                                );
-                                break __outcome;
-                            }
                         }
                     }
                 }
@@ -218,66 +208,59 @@ fn each_form_and_each_key_in_the_written_code() {
             ),
             expect![[r#"
                 fn r#type<T>(limit: u32) -> Result<impl Iterator<Item = T>, E> {
-                    use my::lib::{self as __backoff};
-                    let __policy: __backoff::Policy = __backoff::Policy::max_attempts(
-                        __backoff::Policy::jitter(
-                            __backoff::Policy::exponential(),
-                            __backoff::Jitter::Additive(__backoff::__private::Duration::new(1u64, 0u32)),
-                        ),
+                    use my::lib::__private as __backoff;
+                    let __policy: p::Policy = p::Policy::max_attempts(
+                        p::Policy::jitter(p::Policy::exponential(), p::Jitter::Additive(p::Duration::new(1u64, 0u32))),
                         limit,
                     );
-                    let mut __guard = __backoff::__private::Guard::new(__policy);
-                    __backoff::__private::start(
-                        &__backoff::__private::Context {
+                    let mut __guard = p::Guard::new(__policy);
+                    p::start(
+                        &p::Context {
                             policy: &__guard.plan,
-                            limits: __backoff::__private::Option::None,
+                            limits: p::Option::None,
                             operation: ::core::concat!(::core::module_path!(), "::type"),
                         },
-                        &__backoff::__private::BLOCKING,
+                        &p::BLOCKING,
                         &mut __guard.state,
                         false,
                     );
                     loop {
                         let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
-                        let mut __judge = __backoff::__private::when(
-                            __backoff::__private::error_of(&__outcome),
-                            |e| e.is_busy(),
-                            || __backoff::__private::Outcomes::of(&__outcome).__backoff_find(),
-                        );
-                        match __backoff::__private::step(
-                            &__backoff::__private::Context {
+                        let mut __judge = p::when(p::error_of(&__outcome), |e| e.is_busy(), || p::Outcomes::of(&__outcome).__backoff_find());
+                        match p::step(
+                            &p::Context {
                                 policy: &__guard.plan,
-                                limits: __backoff::__private::Option::None,
+                                limits: p::Option::None,
                                 operation: ::core::concat!(::core::module_path!(), "::type"),
                             },
-                            &__backoff::__private::BLOCKING,
+                            &p::BLOCKING,
                             &mut __guard.state,
-                            __backoff::__private::Stage::Whole,
+                            p::Stage::Whole,
                             &__outcome,
-                            __backoff::__private::Option::None,
+                            p::Option::None,
                             &mut __judge,
                         ) {
-                            __backoff::__private::Option::None => break __outcome,
-                            __backoff::__private::Option::Some(__wait) => {
-                                if __backoff::__private::pause(
-                                    &__backoff::__private::Context {
+                            p::Option::None => break __outcome,
+                            p::Option::Some(__wait) => {
+                                if p::pause(
+                                    &p::Context {
                                         policy: &__guard.plan,
-                                        limits: __backoff::__private::Option::None,
+                                        limits: p::Option::None,
                                         operation: ::core::concat!(::core::module_path!(), "::type"),
                                     },
-                                    &__backoff::__private::BLOCKING,
+                                    &p::BLOCKING,
                                     &mut __guard.state,
                                     __wait,
-                                    __backoff::__private::Option::None,
+                                    p::Option::None,
                                     &__outcome,
-                                    __backoff::__private::Option::None,
+                                    p::Option::None,
                                     &mut __judge,
                                 ) {
                                     break __outcome;
                                 }
                             }
                         }
-                        __backoff::__private::begins(&mut __guard);
+                        p::begins(&mut __guard);
                     }
                 }
             "#]],
@@ -293,12 +276,10 @@ fn each_form_and_each_key_in_the_written_code() {
             ),
             expect![[r#"
                 async fn put(body: Vec<u8>) -> Result<(), E> {
+                    use ::backoff_core::__private as __backoff;
                     let __timer = p::sleep_by(timer);
                     const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &::backoff_core::Policy::on(
-                            ::backoff_core::Policy::exponential(),
-                            ::backoff_core::codes![@ ::backoff_core::Codes::NONE; 503],
-                        ),
+                        policy: &p::Policy::on(p::Policy::exponential(), p::codes![@ p::Codes::NONE; 503]),
                         limits: p::cut_at(p::Option::None),
                         operation: "put",
                     };
@@ -385,18 +366,18 @@ fn each_form_and_each_key_in_the_written_code() {
                         }
                         let __self = self;
                         let __ret: Result<u8, E> = {
-                            let mut __guard = p::begin_known(
-                                || const {
-                                    &p::Context {policy: &P, limits: p::Option::None, operation: ::core::concat!(::core::module_path!(), "::get")}
-                                },
-                                &p::ASYNC,
-                                false,
-                            );
+                            use ::backoff_core::__private as __backoff;
+                            const __BACKOFF: &p::Context<'static> = &p::Context {
+                                policy: &P,
+                                limits: p::Option::None,
+                                operation: ::core::concat!(::core::module_path!(), "::get"),
+                            };
+                            let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                             loop {
                                 let __wait = {
                                     let __late = if p::has_rate(p::known(&__guard)) {
                                         let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                        p::turn(__entering).await
+                                        __entering.await
                                     } else {
                                         p::Option::None
                                     };
@@ -433,7 +414,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                         p::Option::Some(__wait) => __wait,
                                     }
                                 };
-                                p::wait(&p::ASYNC, __wait).await;
+                                p::sleep(&p::ASYNC, __wait).await;
                                 p::begins(&mut __guard);
                             }
                         };
@@ -447,8 +428,9 @@ fn each_form_and_each_key_in_the_written_code() {
             expect![[r#"
                 fn f() {
                     {
+                        use ::backoff_core::__private as __backoff;
                         const __BACKOFF: &p::Context<'static> = &p::Context {
-                            policy: &::backoff_core::Policy::max_attempts(::backoff_core::Policy::exponential(), 3),
+                            policy: &p::Policy::max_attempts(p::Policy::exponential(), 3),
                             limits: p::Option::None,
                             operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
                         };
@@ -489,6 +471,7 @@ fn each_form_and_each_key_in_the_written_code() {
             expect![[r#"
                 fn f() {
                     async move {
+                        use ::backoff_core::__private as __backoff;
                         let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
                         const __BACKOFF: &p::Context<'static> = &p::Context {
                             policy: &iam::READ_MODIFY_WRITE,
@@ -497,9 +480,9 @@ fn each_form_and_each_key_in_the_written_code() {
                         };
                         let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
                         loop {
-                            let __late = if p::has_rate(p::known(&__guard)) {
-                                let __entering = p::enters_first(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                p::turn_or_signal(__entering, __stop.as_mut()).await
+                            let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
+                                let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
+                                p::first_turn(__entering, __stop.as_mut()).await
                             } else {
                                 p::Option::None
                             };
@@ -514,17 +497,17 @@ fn each_form_and_each_key_in_the_written_code() {
                                 p::Option::None => break __outcome,
                                 p::Option::Some(__wait) => __wait,
                             };
-                            if p::sleep_or_stop(&p::ASYNC, __wait, __stop.as_mut()).await {
-                                p::stopped(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge);
+                            let __end = p::pause_or_stop(
+                                p::known(&__guard),
+                                &p::ASYNC,
+                                &mut __guard.state,
+                                __wait,
+                                p::Option::None,
+                                __stop.as_mut(),
+                            );
+                            if let p::Option::Some(__end) = __end.await {
+                                p::ended(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge, __end);
                                 break __outcome;
-                            }
-                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                            if let p::Option::Some(mut __entering) = __entering {
-                                let __left = p::enters_or_stops(&mut __entering, __stop.as_mut()).await;
-                                if let p::Option::Some(__left) = __left {
-                                    p::left(p::known(&__guard), &p::ASYNC, &mut __guard.state, __left, &__outcome, p::Option::None, &mut __judge);
-                                    break __outcome;
-                                }
                             }
                             p::begins(&mut __guard);
                         }
@@ -583,8 +566,8 @@ fn impl_trait_becomes_a_hole() {
 #[test]
 fn the_door_or_a_key_decides_the_path() {
     let rows = [
-        ("", ":: backoff_cloud :: __private"),
-        ("crate = my::lib", "use my :: lib :: { self as __backoff }"),
+        ("", "use :: backoff_cloud :: __private as __backoff"),
+        ("crate = my::lib", "use my :: lib :: __private as __backoff"),
     ];
     for (keys, path) in rows {
         let function = read("fn f() -> Result<(), E> { g() }");

@@ -1,44 +1,73 @@
-//! Arguments of which an attempt is the only borrower. An attempt borrows the arguments that it reads.
+//! Variables of which an attempt is the only borrower: arguments, and what the `async` block at the end of a
+//! function captures. An attempt borrows the variables that it reads.
 //! A shared reference is `Send` only if its value is `Sync`; a unique reference is `Send` if its value
 //! is `Send`, like the plain function's future.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
-use syn::{Attribute, FnArg, ItemFn, Pat, Type};
+use syn::{Attribute, FnArg, ItemFn, Pat, Stmt, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
 use crate::bindings::{is_constant, is_small};
 use crate::groups::inside;
+use crate::seen::words;
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, with_mut};
 use crate::shape::ending::last_async;
 
-/// The arguments of one function that its attempts borrow mutably, although they only read them.
+/// The variables of one function that its attempts borrow mutably, although they only read them.
 #[derive(Default)]
 pub(super) struct Unique(Vec<(Ident, Vec<Attribute>)>);
 
 impl Unique {
-    /// The arguments that the body names and no value in the attribute names, because such a value may
-    /// borrow for longer than an attempt. These arguments must become mutable.
+    /// The variables that the body names and no value in the attribute names, because such a value may
+    /// borrow for longer than an attempt. These variables must become mutable.
     pub(super) fn of(function: &ItemFn, given: &TokenStream) -> Self {
         let given: TokenStream = values(given.clone());
-        let body = function.block.to_token_stream();
-        let inputs = function.sig.inputs.iter();
-        let found = inputs.filter_map(|input| {
-            let FnArg::Typed(typed) = input else {
-                return None;
-            };
-            let name = plain(&typed.pat)?;
+        let body = match last_async(&mut function.clone()) {
+            Some(captures) if Shape::of(function) == Shape::Future => captures.to_token_stream(),
+            _ => function.block.to_token_stream(),
+        };
+        let mut found = Unique::default();
+        let mut ask = |pat: &Pat, ty: Option<&Type>, attrs: &[Attribute]| {
+            // The body sees the last variable of a name.
+            let mut bound = HashSet::new();
+            words(pat, &mut bound);
+            found
+                .0
+                .retain(|(name, _)| !bound.contains(&name.to_string()));
+            let Some(name) = plain(pat) else { return };
             let word = name.to_string();
-            let is_asked = !is_sync(&typed.ty) && !names(&given, &word) && names(&body, &word);
-            let cfgs = typed.attrs.iter().filter(|it| it.path().is_ident("cfg"));
-            is_asked.then(|| (name.clone(), cfgs.cloned().collect()))
-        });
-        Unique(found.collect())
+            if !ty.is_some_and(is_sync) && !names(&given, &word) && names(&body, &word) {
+                let cfgs = attrs.iter().filter(|it| it.path().is_ident("cfg"));
+                found.0.push((name.clone(), cfgs.cloned().collect()));
+            }
+        };
+        for input in &function.sig.inputs {
+            if let FnArg::Typed(typed) = input {
+                ask(&typed.pat, Some(&typed.ty), &typed.attrs);
+            }
+        }
+        if Shape::of(function) == Shape::Future {
+            for stmt in &function.block.stmts {
+                match stmt {
+                    Stmt::Local(local) => match &local.pat {
+                        Pat::Type(typed) => ask(&typed.pat, Some(&typed.ty), &local.attrs),
+                        pat => ask(pat, None, &local.attrs),
+                    },
+                    // A macro may bind the names in its input.
+                    Stmt::Macro(made) => ask(&Pat::Verbatim(made.mac.tokens.clone()), None, &[]),
+                    _ => {}
+                }
+            }
+        }
+        found
     }
 
-    /// Makes them mutable in the arguments, or in the body if `#[async_trait]` has moved them there. If the
+    /// Makes them mutable where they are declared, or in the body if `#[async_trait]` has moved them there. If the
     /// body may have them under other variables, they stay unchanged.
     pub(super) fn made_mutable(
         self,
@@ -54,15 +83,39 @@ impl Unique {
         }
         let mut kept = self.0;
         if shape == Shape::Future {
-            let is_moved_in = function.block.stmts.len() == 1
-                && last_async(function).is_some_and(|block| block.capture.is_some());
+            let is_moved_in = last_async(function).is_some_and(|block| block.capture.is_some());
             kept.retain(|(name, _)| is_moved_in && !binds(body.clone(), name));
         }
-        for input in &mut function.sig.inputs {
-            if let FnArg::Typed(typed) = input
-                && let Pat::Ident(pat) = &mut *typed.pat
-                && kept.iter().any(|(name, _)| *name == pat.ident)
+        let mut left: Vec<&Ident> = kept.iter().map(|(name, _)| name).collect();
+        let arguments = function
+            .sig
+            .inputs
+            .iter_mut()
+            .filter_map(|input| match input {
+                FnArg::Typed(typed) => Some(&mut *typed.pat),
+                FnArg::Receiver(_) => None,
+            });
+        let locals = function
+            .block
+            .stmts
+            .iter_mut()
+            .filter_map(|stmt| match stmt {
+                Stmt::Local(local) => Some(match &mut local.pat {
+                    Pat::Type(typed) => &mut *typed.pat,
+                    pat => pat,
+                }),
+                _ => None,
+            });
+        for pat in arguments
+            .chain(locals)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+        {
+            if let Pat::Ident(pat) = pat
+                && let Some(found) = left.iter().position(|name| **name == pat.ident)
             {
+                left.swap_remove(found);
                 pat.mutability = Some(syn::token::Mut(at(pat.ident.span())));
             }
         }
@@ -183,6 +236,22 @@ mod tests {
             async fn f(Marker: Marker, marker: Marker, _Odd: Marker) { f(Marker, marker, _Odd) }
         };
         assert_eq!(asked(&function, ""), "marker _Odd");
+    }
+
+    #[test]
+    fn a_block_at_the_end_captures_the_last_variable_of_each_name() {
+        let function = parse_quote! {
+            fn f(a: Job, b: Job, c: Job, d: Job, e: Job, x: Job) -> impl Future<Output = R> {
+                let client = a.client();
+                let count: u64 = 1;
+                let (b, _) = split(b);
+                let mut c = c;
+                let d = d;
+                pin!(e);
+                async move { f(a, b, c, d, e, client, count) }
+            }
+        };
+        assert_eq!(asked(&function, ""), "a client d");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprBlock, ExprUnsafe, Stmt};
 
 use super::lent;
-use super::library::{Library, at};
+use super::library::at;
 use super::policy::time;
 use crate::args::Args;
 use crate::args::given::{Given, Time};
@@ -37,14 +37,8 @@ pub(super) struct Values {
 
 impl Values {
     /// The values. `operation` is the name of the operation if no key gives another.
-    pub(super) fn of(
-        library: &Library,
-        args: &Args,
-        is_async: bool,
-        scope: &Scope,
-        operation: &TokenStream,
-    ) -> Self {
-        let (here, k) = library.here();
+    pub(super) fn of(args: &Args, is_async: bool, scope: &Scope, operation: &TokenStream) -> Self {
+        let here = Span::mixed_site();
         let mut binds = Vec::new();
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
             binds.push(quote_spanned!(here=> let #name = #value;));
@@ -54,43 +48,42 @@ impl Values {
             Expr::MethodCall(_) | Expr::Field(_) => Place::Call,
             _ => scope.place(value),
         };
-        let runtime = if let Some(timer) = timer(library, args, is_async) {
+        let runtime = if let Some(timer) = timer(args, is_async) {
             bind(quote_spanned!(here=> __timer), &timer);
             quote_spanned!(here=> &__timer)
         } else {
             let name = Ident::new(if is_async { "ASYNC" } else { "BLOCKING" }, here);
-            quote_spanned!(here=> &#k::__private::#name)
+            quote_spanned!(here=> &__backoff::#name)
         };
         // As a number, a time that is kept takes eight bytes less.
         let mut kept_time = |name: &str, value: &Time| match place_of(&value.expr) {
             Place::Call => {
                 let (name, value) = (Ident::new(name, here), &value.expr);
-                let k_at_value = library.at(at(value.span()));
                 bind(
                     name.to_token_stream(),
-                    &quote_spanned!(at(value.span())=> #k_at_value::__private::nanos(#value)),
+                    &quote_spanned!(at(value.span())=> __backoff::nanos(#value)),
                 );
-                quote_spanned!(here=> #k::__private::Duration::from_nanos(#name))
+                quote_spanned!(here=> __backoff::Duration::from_nanos(#name))
             }
-            Place::Item | Place::Inline => time(library, value),
+            Place::Item | Place::Inline => time(value),
         };
         let mut place = Place::Item;
         let timeout = match &args.timeout {
             Some(Given { key, value }) => {
                 let whole = kept_time("__timeout", value);
                 place = place_of(&value.expr);
-                quote_spanned!(at(key.span())=> #k::__private::Option::Some(#whole))
+                quote_spanned!(at(key.span())=> __backoff::Option::Some(#whole))
             }
-            None => quote_spanned!(here=> #k::__private::Option::None),
+            None => quote_spanned!(here=> __backoff::Option::None),
         };
         let limit = args.cuts().map(|(key, limit)| match limit {
             Some(limit) => kept_time("__attempt_timeout", limit),
-            None => quote_spanned!(at(key.span())=> #k::__private::Duration::MAX),
+            None => quote_spanned!(at(key.span())=> __backoff::Duration::MAX),
         });
         let max_wait = args.max_wait.as_ref();
         let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
         let limits = match limit {
-            Some(_) => quote_spanned!(here=> #k::__private::cut_at(#timeout)),
+            Some(_) => quote_spanned!(here=> __backoff::cut_at(#timeout)),
             None => timeout,
         };
         let operation = match &args.operation {
@@ -142,15 +135,15 @@ impl Values {
 }
 
 /// The user's own timer, or runtime.
-fn timer(library: &Library, args: &Args, is_async: bool) -> Option<TokenStream> {
+fn timer(args: &Args, is_async: bool) -> Option<TokenStream> {
     if let Some(runtime) = &args.runtime {
         return Some(runtime.value.to_token_stream());
     }
     let sleep = args.sleep.as_ref()?;
-    let (key_at, k) = library.near(sleep.key.span());
+    let key_at = at(sleep.key.span());
     let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, key_at);
     let timer = &sleep.value;
-    Some(quote_spanned!(Span::mixed_site()=> #k::__private::#own(#timer)))
+    Some(quote_spanned!(Span::mixed_site()=> __backoff::#own(#timer)))
 }
 
 /// Whether an expression makes a function, which is kept. The types of a closure follow from its use, so a

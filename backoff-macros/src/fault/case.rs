@@ -39,7 +39,7 @@ pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> 
             let variants = data.variants.iter();
             let case = |variant: &syn::Variant| {
                 let fields = fields_of(&variant.fields, errors);
-                let mut says = Says::of_variant(&variant.attrs, errors);
+                let mut says = Says::of_variant(variant, errors);
                 says.add_fields(&fields, errors);
                 let is_own = !says.is_empty();
                 if !is_own {

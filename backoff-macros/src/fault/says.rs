@@ -4,11 +4,11 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Expr, Ident, Lit, Meta, Path, Token};
+use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Lit, Meta, Path, Token, Variant};
 
 use crate::args::bare::bare;
 use crate::args::split::pieces;
-use crate::errors::{Errors, did_you_mean, listed, show};
+use crate::errors::{Errors, did_you_mean, listed, show, show_type};
 use crate::groups::is_punct;
 
 /// A key, how it is written, and the method of the trait that returns its value.
@@ -36,14 +36,38 @@ const KEYS: [Key; 11] = [
     key("forward", "forward", "forward"),
 ];
 
+/// Names that people write for a key: those of `thiserror`, of clients and of other libraries.
+const OTHER_NAMES: [(&str, &[&str]); 3] = [
+    ("forward", &["transparent", "source", "from", "inner"]),
+    (
+        "transient",
+        &["retryable", "retriable", "retry", "temporary"],
+    ),
+    ("status", &["status_code", "code", "http_status"]),
+];
+
 impl Key {
     fn named(word: &Ident) -> Option<&'static Key> {
         KEYS.iter().find(|key| word == key.name)
     }
 
+    /// The key that an unknown word means.
+    fn meant(word: &str) -> Option<&'static str> {
+        let other = OTHER_NAMES.iter().find(|(_, names)| names.contains(&word));
+        let other = other.map(|(name, _)| *name);
+        other.or_else(|| did_you_mean(word, KEYS.iter().map(|key| key.name)))
+    }
+
     fn takes_value(&self) -> bool {
         self.usage.contains('=')
     }
+}
+
+/// Whether a field can have this key, which then needs no value.
+fn is_mark(key: &str) -> bool {
+    let takes_value = |known: &Key| known.takes_value() || key == "forward";
+    KEYS.iter()
+        .any(|known| known.name == key && takes_value(known))
 }
 
 /// The facts of one variant.
@@ -76,17 +100,21 @@ impl Field {
         for argument in arguments(&field.attrs, errors) {
             let mark: syn::Result<Ident> = Parser::parse2(Ident::parse_any, argument.clone());
             match mark {
-                Ok(mark)
-                    if Key::named(&mark).is_some_and(Key::takes_value) || mark == "forward" =>
-                {
-                    marks.push(mark);
+                Ok(mark) if is_mark(&mark.to_string()) => marks.push(mark),
+                mark => {
+                    let word = mark.map_or_else(|_| String::new(), |mark| mark.to_string());
+                    let meant = Key::meant(&word).filter(|meant| is_mark(meant));
+                    errors.at(
+                        &argument,
+                        match meant {
+                            Some(meant) => format!("a field has no `{word}`: write `#[fault({meant})]`"),
+                            None => "a field can be marked `#[fault(status)]`, `#[fault(grpc_code)]`, \
+                                     `#[fault(retry_after)]` or `#[fault(forward)]`: write other keys at \
+                                     the variant or the struct"
+                                .to_owned(),
+                        },
+                    );
                 }
-                _ => errors.at(
-                    &argument,
-                    "a field can be marked `#[fault(status)]`, `#[fault(grpc_code)]`, \
-                     `#[fault(retry_after)]` or `#[fault(forward)]`: write other keys at the \
-                     variant or the struct",
-                ),
             }
         }
         let is_source = field.ident.as_ref().is_some_and(|name| name == "source")
@@ -105,27 +133,31 @@ impl Field {
 
 impl Says {
     /// The attributes of the type, and the path of the library if they give it.
-    pub(super) fn of_type(attrs: &[Attribute], errors: &mut Errors) -> (Self, Option<Path>) {
+    pub(super) fn of_type(input: &DeriveInput, errors: &mut Errors) -> (Self, Option<Path>) {
         let mut krate = None;
         let mut rest = Vec::new();
-        for argument in arguments(attrs, errors) {
+        for argument in arguments(&input.attrs, errors) {
             match krate_of.parse2(argument.clone()) {
                 Ok(path) => krate = Some(path),
                 Err(_) => rest.push(argument),
             }
         }
-        (Self::of(rest, errors), krate)
+        let fields = match &input.data {
+            Data::Struct(made) => &made.fields,
+            _ => &Fields::Unit,
+        };
+        (Self::of(rest, &input.ident, fields, errors), krate)
     }
 
-    pub(super) fn of_variant(attrs: &[Attribute], errors: &mut Errors) -> Self {
-        let arguments = arguments(attrs, errors);
-        Self::of(arguments, errors)
+    pub(super) fn of_variant(variant: &Variant, errors: &mut Errors) -> Self {
+        let arguments = arguments(&variant.attrs, errors);
+        Self::of(arguments, &variant.ident, &variant.fields, errors)
     }
 
-    fn of(arguments: Vec<TokenStream>, errors: &mut Errors) -> Self {
+    fn of(arguments: Vec<TokenStream>, name: &Ident, fields: &Fields, errors: &mut Errors) -> Self {
         let mut says = Self::default();
         for argument in arguments {
-            let said = key_and_value
+            let said = (|input: ParseStream<'_>| key_and_value(input, name, fields))
                 .parse2(argument)
                 .and_then(|(key, value)| says.set(key, value));
             if let Err(error) = said {
@@ -229,8 +261,23 @@ fn krate_of(input: ParseStream<'_>) -> syn::Result<Path> {
     input.call(Path::parse_mod_style)
 }
 
-/// Reads `key` or `key = value`.
-fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
+/// Where a variant or struct with fields has the key, if the fact is in a field.
+fn marked(key: &Ident, name: &Ident, fields: &Fields) -> Option<String> {
+    let first = fields.iter().next()?;
+    let ty = show_type(&first.ty);
+    Some(match &first.ident {
+        _ if fields.len() > 1 => format!("`#[fault({key})]` before the field that has it"),
+        Some(field) => format!("`{name} {{ #[fault({key})] {field}: {ty} }}`"),
+        None => format!("`{name}(#[fault({key})] {ty})`"),
+    })
+}
+
+/// Reads `key` or `key = value` of the variant or struct `name`.
+fn key_and_value(
+    input: ParseStream<'_>,
+    name: &Ident,
+    fields: &Fields,
+) -> syn::Result<(Ident, TokenStream)> {
     let Ok(key) = input.call(Ident::parse_any) else {
         let tokens: TokenStream = input.parse()?;
         let shown = show(&tokens);
@@ -243,9 +290,8 @@ fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
     let rest: TokenStream = input.parse()?;
     let Some(known) = Key::named(&key) else {
         let word = key.to_string();
-        let hint = did_you_mean(&word, KEYS.iter().map(|key| key.name))
-            .map(|name| format!(" write `{name}`;"))
-            .unwrap_or_default();
+        let hint = Key::meant(&word).map(|name| format!(" write `{name}`;"));
+        let hint = hint.unwrap_or_default();
         let message = format!("unknown key `{word}`:{hint} {}", keys());
         return Err(syn::Error::new(key.span(), message));
     };
@@ -262,8 +308,12 @@ fn key_and_value(input: ParseStream<'_>) -> syn::Result<(Ident, TokenStream)> {
         return Err(syn::Error::new_spanned(rest, message));
     }
     if !has_equals || value.is_empty() {
-        let message = format!("`{key}` takes a value: write `{usage}`");
-        return Err(syn::Error::new(key.span(), message));
+        let instead = marked(&key, name, fields).filter(|_| rest.is_empty());
+        let instead = instead.map_or_else(
+            || format!("takes a value: write `{usage}`"),
+            |marked| format!("is in a field: write {marked}, or `{usage}` here"),
+        );
+        return Err(syn::Error::new(key.span(), format!("`{key}` {instead}")));
     }
     let expr = syn::parse2::<Expr>(value.clone()).map_err(|error| {
         let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");

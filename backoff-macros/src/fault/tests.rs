@@ -105,7 +105,37 @@ fn an_enum_beside_thiserror() {
 #[test]
 fn each_message_says_what_to_write() {
     let rows = [
-        ("#[fault(retryable)] struct E;", "the keys are `status`"),
+        (
+            "#[fault(retryable)] struct E;",
+            "write `transient`; the keys are",
+        ),
+        ("#[fault(transparent)] struct E(A);", "write `forward`;"),
+        ("#[fault(source)] struct E(A);", "write `forward`;"),
+        ("#[fault(code = 503)] struct E;", "write `status`;"),
+        (
+            "enum E { #[fault(http_status = self.0)] A(u16) }",
+            "write `status`;",
+        ),
+        (
+            "enum E { #[fault(status)] Api(u16) }",
+            "write `Api(#[fault(status)] u16)`, or `status = 503` here",
+        ),
+        (
+            "enum E { #[fault(retry_after)] Busy { wait: Option<Duration> } }",
+            "write `Busy { #[fault(retry_after)] wait: Option<Duration> }`",
+        ),
+        (
+            "#[fault(status)] struct E { a: A, code: u16 }",
+            "write `#[fault(status)]` before the field that has it, or `status = 503` here",
+        ),
+        (
+            "struct E(#[fault(transparent)] A);",
+            "write `#[fault(forward)]`",
+        ),
+        (
+            "struct E(#[fault(http_status)] u16);",
+            "write `#[fault(status)]`",
+        ),
         ("#[fault(status)] struct E;", "write `status = 503`"),
         (r#"#[fault(status = "503")] struct E;"#, "from 400 to 599"),
         ("#[fault(status = 1 +)] struct E;", "like `status = 503`"),

@@ -64,7 +64,7 @@ fn choice(expr: &Expr) -> Option<(&'static str, Span)> {
 /// A `return` among the statements before the last one: it would return a future that is not repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
     let (_, before) = function.block.stmts.split_last()?;
-    Seen::of(&HashSet::new(), before).returned
+    Seen::of(&HashSet::new(), false, before).returned
 }
 
 #[cfg(test)]
@@ -95,7 +95,7 @@ mod tests {
         ];
         for (body, is_early) in cases {
             let stmts = Block::parse_within.parse_str(body).unwrap();
-            let found = Seen::of(&HashSet::new(), &stmts).returned.is_some();
+            let found = Seen::of(&HashSet::new(), false, &stmts).returned.is_some();
             assert_eq!(found, is_early, "{body}");
         }
     }

@@ -218,6 +218,69 @@ fn copies() {
     same(|_| Ok(2), |flaky| run(sent(not_sync(flaky, Cell::new(1)))));
 }
 
+/// A pattern that takes nothing from its value, a name that the body binds again, and a kept value that is taken.
+#[test]
+fn taken_apart_but_not_consumed() {
+    enum Limit {
+        Of(u32, &'static str),
+        Named(String),
+        None,
+    }
+    #[retry(base = "1ms")]
+    async fn f(
+        flaky: &Flaky,
+        limit: Limit,
+        more: Option<u32>,
+        page: Page,
+    ) -> Result<u32, ApiError> {
+        let call = flaky.call()?;
+        let Page { size, .. } = page;
+        let more = if let Some(more) = more {
+            more + size
+        } else {
+            0
+        };
+        match limit {
+            Limit::Of(limit, name) => Ok(call + limit + more + name.len() as u32),
+            Limit::Named(ref name) => Ok(name.len() as u32),
+            Limit::None => Ok(more),
+        }
+    }
+    #[retry(base = "1ms")]
+    fn by_reference(flaky: &Flaky, limit: &Limit, mine: &mut Option<u32>) -> Result<u32, ApiError> {
+        flaky.call()?;
+        if let Some(mine) = mine {
+            *mine += 1;
+        }
+        match limit {
+            Limit::Of(limit, _) => Ok(*limit),
+            Limit::Named(name) => Ok(name.len() as u32),
+            Limit::None => Ok(0),
+        }
+    }
+    #[retry(base = "1ms", keep(seen))]
+    fn taken(flaky: &Flaky, mut seen: Vec<u32>) -> Result<Vec<u32>, ApiError> {
+        seen.push(1);
+        flaky.call()?;
+        Ok(std::mem::take(&mut seen))
+    }
+    let page = || Page {
+        size: 4,
+        tags: (vec![], ""),
+    };
+    let called = |limit| run(f(&Flaky::failing(2), limit, Some(1), page()));
+    assert_eq!(called(Limit::Of(1, "ab")), Ok(11));
+    assert_eq!(called(Limit::Named("abc".to_owned())), Ok(3));
+    assert_eq!(called(Limit::None), Ok(5));
+    let mut mine = Some(1);
+    assert_eq!(
+        by_reference(&Flaky::failing(2), &Limit::None, &mut mine),
+        Ok(0)
+    );
+    assert_eq!(mine, Some(2));
+    assert_eq!(taken(&Flaky::failing(2), vec![]), Ok(vec![1, 1, 1]));
+}
+
 /// Letters say nothing about a name: each of these is an argument, but for the last one.
 #[test]
 #[allow(non_snake_case, clippy::let_unit_value)]

@@ -91,6 +91,40 @@ fn of_an_async_block() {
     assert_eq!(run(Flaky::failing(2).read("four".to_owned())), Ok(4));
 }
 
+/// tower's idiom: a clone that the future owns, `Send` although it is not `Sync`.
+#[test]
+fn what_the_block_captures_need_not_be_sync() {
+    struct Service(Cell<u32>);
+    impl Service {
+        #[retry(base = "1ms")]
+        fn call<'a>(&mut self, flaky: &'a Flaky) -> BoxFuture<'a, u32> {
+            let seen = self.0.clone();
+            let (first, more): (Cell<u32>, u32) = (seen, 1);
+            let seen: Cell<u32> = first;
+            Box::pin(async move {
+                seen.set(seen.get() + more);
+                std::future::ready(()).await;
+                flaky.call()?;
+                Ok(seen.get())
+            })
+        }
+        #[retry(base = "1ms")]
+        fn with_an_argument<'a>(&self, flaky: &'a Flaky, seen: Cell<u32>) -> BoxFuture<'a, u32> {
+            let more = self.0.get();
+            Box::pin(async move {
+                seen.set(seen.get() + more);
+                std::future::ready(()).await;
+                flaky.call()?;
+                Ok(seen.get())
+            })
+        }
+    }
+    let mut service = Service(Cell::new(2));
+    assert_eq!(run(service.call(&Flaky::failing(2))), Ok(5));
+    let flaky = Flaky::failing(2);
+    assert_eq!(run(service.with_an_argument(&flaky, Cell::new(1))), Ok(7));
+}
+
 /// `keep(..)` and `clone(..)`; and the block's own copies, made anew by each attempt.
 #[test]
 fn what_the_block_takes() {

@@ -198,4 +198,95 @@ async fn in_blocks(request: Request, text: String, letter: Letter) -> Result<(),
     })
 }
 
+impl Request {
+    async fn send(self) -> Result<usize, ApiError> {
+        Ok(self.0.len())
+    }
+
+    fn commit(self) -> Result<(), ApiError> {
+        Ok(())
+    }
+}
+
+#[retry]
+async fn by_the_name_of_the_method(request: Request) -> Result<usize, ApiError> {
+    request.send().await
+}
+
+#[retry]
+fn by_another(request: Request, text: Option<String>) -> Result<usize, ApiError> {
+    let text = text.unwrap_or_default();
+    request.commit()?;
+    Ok(text.len())
+}
+
+enum Range {
+    Of(String, u64),
+    Whole,
+}
+
+struct Options {
+    range: Range,
+    name: String,
+}
+
+impl Range {
+    #[retry]
+    fn matched(self) -> Result<String, ApiError> {
+        match self {
+            Range::Of(text, _) => Ok(text),
+            Range::Whole => Ok(String::new()),
+        }
+    }
+}
+
+#[retry]
+async fn by_a_match(options: Options) -> Result<String, ApiError> {
+    match options.range {
+        Range::Of(text, _) => Ok(text),
+        Range::Whole => Ok(options.name.clone()),
+    }
+}
+
+#[retry]
+async fn by_a_let(options: Options) -> Result<String, ApiError> {
+    let Options { name, .. } = options;
+    Ok(name)
+}
+
+#[retry]
+async fn by_an_if(text: Option<String>) -> Result<String, ApiError> {
+    if let Some(text) = text {
+        return Ok(text);
+    }
+    Ok(String::new())
+}
+
+#[retry]
+async fn bound_again_later(request: Request) -> Result<usize, ApiError> {
+    let request = Request(request.0);
+    Ok(size(&request))
+}
+
+#[retry]
+async fn beside_a_cfg(request: Request) -> Result<(), ApiError> {
+    #[cfg(unix)]
+    let _is_unix = true;
+    send(request)
+}
+
+#[retry(keep(seen))]
+async fn given_away(mut seen: Vec<u8>) -> Result<Vec<u8>, ApiError> {
+    seen.push(1);
+    Ok(seen)
+}
+
+impl Db {
+    #[retry]
+    fn of_a_pin(self: Pin<&mut Self>) -> Result<u8, ApiError> {
+        let db = self.get_mut();
+        Ok(db.0)
+    }
+}
+
 fn main() {}

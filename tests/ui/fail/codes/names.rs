@@ -1,4 +1,4 @@
-//! gRPC codes as other crates name them, and the constants of the crate `http`.
+//! gRPC codes as other crates name them, the constants of the crate `http`, and types of errors.
 
 pub struct StatusCode(pub u16);
 
@@ -11,4 +11,8 @@ ui::refused! {
     #[retry(on = [backoff_core::GrpcCode::DeadlineExceeded])]
     #[retry(on = [StatusCode::TOO_MANY_REQUESTS, 503])]
     #[retry(on = [self::StatusCode::TEAPOT])]
+    #[retry(on = [Timeout, Connect])]
+    #[retry(on = (Timeout, Connect))]
+    #[retry(on = Timeout)]
+    #[retry(on = [std::io::Error, 503])]
 }

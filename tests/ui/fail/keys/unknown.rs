@@ -59,4 +59,14 @@ ui::refused! {
     #[retry(error = ApiError)]
     #[retry(retry_on = 503)]
     #[retry(retry_on = Busy::Now, retry_if = 503)]
+
+    // The builders of other libraries, and tenacity's functions.
+    #[retry(ExponentialBuilder::default().with_max_times(3), when = is_busy)]
+    #[retry(policy = ConstantBuilder::default())]
+    #[retry(ExponentialBackoff::from_millis(10).map(jitter).take(3))]
+    #[retry(retry_policy = RetryPolicy::exponential(ONE_SECOND))]
+    #[retry(stop = stop_after_attempt(3), wait = wait_exponential(multiplier = 1, max = 10))]
+    #[retry(stop = (stop_after_delay(10) | stop_after_attempt(5)), reraise = True)]
+    #[retry(retry = retry_if_exception_type(IOError), wait = wait_fixed(2))]
+    #[retry(stop = stop_after_delay(10))]
 }

@@ -2,6 +2,7 @@
 
 ui::refused! {
     #[retry(base = "64", deadline = 300)]
+    #[retry(base = 500, deadline = 5000, timeout = 1.5)]
     #[retry(base = "64sec", deadline = 5parsecs)]
     #[retry(base = "-1s", deadline = -300s)]
     #[retry(base = "2m", max_backoff = "64s", deadline = 1s)]

@@ -9,4 +9,5 @@ ui::refused! {
     #[retry(jitter = "random")]
     #[retry(jitter = 3)]
     #[retry(jitter)]
+    #[retry(log_waits = true)]
 }
