@@ -2,7 +2,6 @@
 
 mod consumed;
 mod copies;
-mod lent;
 mod library;
 mod looped;
 mod policy;
@@ -66,7 +65,7 @@ pub(crate) fn function(
     let owned = consumed::arguments(&mut function, &bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
-    let scope = Scope::of(&function.sig, lent::without_mut_of_copies(bound, args));
+    let scope = Scope::of(&function.sig, bound);
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let mut unique = Unique::default();

@@ -119,31 +119,22 @@ impl Deref for Unfunded {
     }
 }
 
-/// A reference to a policy, without alignment. Next to the 15 bytes of a call's state the reference leaves no
-/// gap. A gap would make the future of an annotated function larger by 8 bytes.
+/// A policy that stays behind its reference. Packed, so that a future need not align the state beside it.
 #[derive(Clone, Copy)]
 #[repr(Rust, packed)]
-pub struct Borrowed<'p>(&'p Policy);
-
-impl<'p> Borrowed<'p> {
-    /// The reference.
-    #[inline]
-    pub const fn new(policy: &'p Policy) -> Self {
-        Borrowed(policy)
-    }
-
-    /// The policy.
-    #[inline]
-    pub const fn policy(&self) -> &'p Policy {
-        self.0
-    }
-}
+pub struct Borrowed<'p>(pub &'p Policy);
 
 impl Deref for Borrowed<'_> {
     type Target = Policy;
 
     #[inline]
     fn deref(&self) -> &Policy {
-        self.policy()
+        self.0
     }
+}
+
+/// The policy of a plan.
+#[inline]
+pub fn policy_of<P: Whose>(plan: &P) -> &Policy {
+    plan.policy()
 }

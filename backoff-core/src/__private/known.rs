@@ -1,22 +1,13 @@
-//! A function whose context is a constant: its loop begins and judges in one call each, because each
-//! call in an annotated function takes compile time.
+//! A function whose context is a constant: its loop begins in one call, because each call in an annotated function
+//! takes compile time.
 
-use super::{
-    context::{Context, Unfunded, start},
-    outcome::Outcome,
-    step::step,
-};
+use super::context::{Context, Unfunded, start};
 use crate::{
-    call::{
-        plan::{Guard, Whose},
-        setting::Setting,
-    },
-    facts::fault::Fault,
-    judge::Stage,
+    call::plan::{Guard, Whose},
     policy::Policy,
-    runtime::{Clock, Random},
+    runtime::Clock,
 };
-use core::{ops::Deref, time::Duration};
+use core::ops::Deref;
 
 /// A context that is a constant, named by a closure: the closure takes no room in the future, and if
 /// the constant names no budget, the compiler removes the refund.
@@ -74,25 +65,4 @@ where
     F: Fn() -> &'static Context<'static>,
 {
     guard.plan.context()
-}
-
-/// As [`step`], if the context is a constant.
-#[inline]
-pub fn step_known<F, C, R, H>(
-    guard: &mut Guard<Known<F>>,
-    runtime: &C,
-    stage: Stage,
-    outcome: &R,
-    value: Option<&dyn Fault>,
-    settings: &mut H,
-) -> Option<Duration>
-where
-    F: Fn() -> &'static Context<'static>,
-    R: Outcome,
-    H: Setting<(), R::Error>,
-    C: Clock + Random,
-{
-    let context = guard.plan.context();
-    let state = &mut guard.state;
-    step(context, runtime, state, stage, outcome, value, settings)
 }

@@ -34,7 +34,7 @@ pub use entering::*;
 pub use facts::*;
 pub use judges::{BY_CODES, error_of, every, found, notified, or, when};
 pub use keys::Keys;
-pub use known::{Known, begin, begin_known, known, step_known};
+pub use known::{Known, begin, begin_known, known};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Kept, Shared, SharedPin, SharedSelf};

@@ -38,8 +38,6 @@ struct Bound {
     context: TokenStream,
     /// Whether the context may name a budget.
     may_pay: bool,
-    /// Whether the context is a constant that the guard knows.
-    is_known: bool,
 }
 
 impl Loop<'_> {
@@ -51,7 +49,6 @@ impl Loop<'_> {
             begin,
             context,
             may_pay,
-            is_known,
         } = self.context(timed);
         let with = quote_spanned!(here=> #context, #runtime);
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
@@ -79,14 +76,8 @@ impl Loop<'_> {
         let judged_at = self.judged_at;
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
-        let step = if is_known {
-            quote_spanned! {judged_at=>
-                __backoff::step_known(&mut __guard, #runtime, #judged)
-            }
-        } else {
-            quote_spanned! {judged_at=>
-                __backoff::step(#with, &mut __guard.state, #judged)
-            }
+        let step = quote_spanned! {judged_at=>
+            __backoff::step(#with, &mut __guard.state, #judged)
         };
         let mut judge = self.notified(self.judge());
         if let Some(row) = in_row {
@@ -317,7 +308,6 @@ impl Loop<'_> {
             },
             context: quote_spanned!(here=> __backoff::known(&__guard)),
             may_pay,
-            is_known: true,
         };
         let policy_place = self.scope.of_policy(self.args);
         match policy_place.max(self.values.place) {
@@ -331,7 +321,6 @@ impl Loop<'_> {
                     },
                     context: named,
                     may_pay,
-                    is_known: false,
                 }
             }
             // For places where an item is not allowed.
@@ -354,21 +343,19 @@ impl Loop<'_> {
                     Place::Call => place::is_behind_a_reference(self.args)
                         .then(|| quote_spanned!(here=> &#policy)),
                 };
-                let (ty, made, plan, of_guard) = match reference {
+                let (ty, made, plan) = match reference {
                     Some(reference) => (
                         quote_spanned!(here=> &__backoff::Policy),
                         reference,
-                        quote_spanned!(here=> __backoff::Borrowed::new(__policy)),
-                        quote_spanned!(here=> __backoff::Borrowed::policy(&__guard.plan)),
+                        quote_spanned!(here=> __backoff::Borrowed(__policy)),
                     ),
                     None => (
                         quote_spanned!(here=> __backoff::Policy),
                         policy,
                         quote_spanned!(here=> __policy),
-                        quote_spanned!(here=> &__guard.plan),
                     ),
                 };
-                let context = of(of_guard);
+                let context = of(quote_spanned!(here=> __backoff::policy_of(&__guard.plan)));
                 Bound {
                     begin: quote_spanned! {here=>
                         let __policy: #ty = #made;
@@ -377,7 +364,6 @@ impl Loop<'_> {
                     },
                     context,
                     may_pay: true,
-                    is_known: false,
                 }
             }
         }

@@ -166,9 +166,10 @@ fn each_form_and_each_key_in_the_written_code() {
                         if p::is_cut(p::known(&__guard), &p::ASYNC, &mut __guard.state, __cut, &__outcome, &mut __judge) {
                             break __outcome;
                         }
-                        let __wait = match p::step_known(
-                            &mut __guard,
+                        let __wait = match p::step(
+                            p::known(&__guard),
                             &p::ASYNC,
+                            &mut __guard.state,
                             __stage,
                             &__outcome,
                             p::Outcomes::of(&__outcome).__backoff_value(),
@@ -216,7 +217,7 @@ fn each_form_and_each_key_in_the_written_code() {
                     let mut __guard = p::Guard::new(__policy);
                     p::start(
                         &p::Context {
-                            policy: &__guard.plan,
+                            policy: p::policy_of(&__guard.plan),
                             limits: p::Option::None,
                             operation: ::core::concat!(::core::module_path!(), "::type"),
                         },
@@ -229,7 +230,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __judge = p::when(p::error_of(&__outcome), |e| e.is_busy(), || p::Outcomes::of(&__outcome).__backoff_find());
                         match p::step(
                             &p::Context {
-                                policy: &__guard.plan,
+                                policy: p::policy_of(&__guard.plan),
                                 limits: p::Option::None,
                                 operation: ::core::concat!(::core::module_path!(), "::type"),
                             },
@@ -244,7 +245,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             p::Option::Some(__wait) => {
                                 if p::pause(
                                     &p::Context {
-                                        policy: &__guard.plan,
+                                        policy: p::policy_of(&__guard.plan),
                                         limits: p::Option::None,
                                         operation: ::core::concat!(::core::module_path!(), "::type"),
                                     },
@@ -278,6 +279,7 @@ fn each_form_and_each_key_in_the_written_code() {
                 async fn put(body: Vec<u8>) -> Result<(), E> {
                     use ::backoff_core::__private as __backoff;
                     let __timer = p::sleep_by(timer);
+                    let mut __notify = hear;
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &p::Policy::on(p::Policy::exponential(), p::codes![@ p::Codes::NONE; 503]),
                         limits: p::cut_at(p::Option::None),
@@ -323,7 +325,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                 p::notified(
                                     &__outcome,
                                     p::or(&__outcome, |__error| match __error { E::Busy => true, E::Io(k) if k.passes() => true, _ => false, }),
-                                    hear,
+                                    &mut __notify,
                                 ),
                             );
                             match p::step(
@@ -402,9 +404,10 @@ fn each_form_and_each_key_in_the_written_code() {
                                                 ).or_else(|| (&__facts).__backoff_itself())
                                         },
                                     );
-                                    match p::step_known(
-                                        &mut __guard,
+                                    match p::step(
+                                        p::known(&__guard),
                                         &p::ASYNC,
+                                        &mut __guard.state,
                                         p::Stage::Whole,
                                         &__outcome,
                                         p::Outcomes::of(&__outcome).__backoff_value(),
@@ -493,7 +496,15 @@ fn each_form_and_each_key_in_the_written_code() {
                                 }
                             }.await;
                             let mut __judge = p::BY_CODES;
-                            let __wait = match p::step_known(&mut __guard, &p::ASYNC, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
+                            let __wait = match p::step(
+                                p::known(&__guard),
+                                &p::ASYNC,
+                                &mut __guard.state,
+                                p::Stage::Whole,
+                                &__outcome,
+                                p::Option::None,
+                                &mut __judge,
+                            ) {
                                 p::Option::None => break __outcome,
                                 p::Option::Some(__wait) => __wait,
                             };
