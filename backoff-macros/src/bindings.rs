@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature};
 
 use crate::groups::flat;
-use crate::shape::async_trait::moved_mut;
+use crate::shape::async_trait::rebound;
 
 /// A name that an argument binds.
 pub(crate) struct Binding {
@@ -25,9 +25,11 @@ pub(crate) struct Binding {
 /// body.
 pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
     let mut bound = of_signature(&function.sig);
-    for (name, mutable) in moved_mut(function) {
-        if let Some(binding) = bound.iter_mut().find(|binding| binding.name == name) {
-            binding.mutable = Some(mutable);
+    for pat in rebound(&mut function.clone()) {
+        if let Some(mutable) = &pat.mutability
+            && let Some(binding) = bound.iter_mut().find(|binding| binding.name == pat.ident)
+        {
+            binding.mutable = Some(Ident::new("mut", mutable.span()));
         }
     }
     bound
@@ -100,14 +102,16 @@ pub(crate) fn is_constant(name: &PatIdent) -> bool {
 }
 
 /// The arguments without the `mut` before these names.
-pub(crate) fn without_mut(sig: &mut Signature, names: &[Ident]) {
-    for input in &mut sig.inputs {
+pub(crate) fn without_mut(function: &mut ItemFn, names: &[Ident]) {
+    let drop_mut = &mut |name: &mut PatIdent| {
+        if names.contains(&name.ident) {
+            name.mutability = None;
+        }
+    };
+    for input in &mut function.sig.inputs {
         if let FnArg::Typed(typed) = input {
-            each_name(&mut typed.pat, &mut |name| {
-                if names.contains(&name.ident) {
-                    name.mutability = None;
-                }
-            });
+            each_name(&mut typed.pat, drop_mut);
         }
     }
+    rebound(function).into_iter().for_each(drop_mut);
 }

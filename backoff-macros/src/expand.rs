@@ -20,7 +20,6 @@ use crate::bindings::{self, named};
 use crate::check::Repeated;
 use crate::groups::{inside, is_comma, is_word, of_type, with};
 use crate::place::Scope;
-use crate::shape::async_trait::without_moved_mut;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
@@ -68,25 +67,22 @@ pub(crate) fn function(
     let scope = Scope::of(&function.sig, bound);
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
-    let mut unique = Unique::default();
-    if is_repeated && is_known && matches!(shape, Shape::Async | Shape::Future) {
-        unique = Unique::of(&function, given);
-    }
+    let unique = match shape {
+        Shape::Async | Shape::Future if is_repeated && is_known => {
+            Unique::of(&function, given).made_mutable(shape, &mut function)
+        }
+        _ => Unique::default(),
+    };
     let operation =
         quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
-    let clone = args.clone.as_ref().filter(|_| is_repeated);
-    if let Some(clone) = clone {
-        bindings::without_mut(&mut function.sig, &clone.value.names);
+    if let Some(clone) = args.clone.as_ref().filter(|_| is_repeated) {
+        bindings::without_mut(&mut function, &clone.value.names);
     }
     let Some((stmts, body_at)) = repeated(shape, &mut function) else {
         return quote!(#function #errors);
     };
     let body = std::mem::take(stmts);
-    let mut body = quote!(#(#body)*);
-    if let (Shape::Future, Some(clone)) = (shape, clone) {
-        body = without_moved_mut(body, &clone.value.names);
-    }
-    let (unique, body) = unique.made_mutable(shape, &mut function, body);
+    let body = quote!(#(#body)*);
     let written = Written {
         import: import(library.clone(), args),
         args,

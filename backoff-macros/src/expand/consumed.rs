@@ -120,8 +120,7 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
     if block.capture.is_none() {
         return found.clear();
     }
-    let stmts = &block.block.stmts;
-    if !is_rewritten(quote!(#(#stmts)*)) {
+    if !is_rewritten(&block.block) {
         let nothing = HashSet::new();
         let seen = Seen::of(&nothing, false, &function.block.stmts);
         found.retain(|name| !seen.bound.contains(name));

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
-use syn::{Attribute, FnArg, ItemFn, Pat, Stmt, Type};
+use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
@@ -15,7 +15,7 @@ use crate::bindings::{is_constant, is_small};
 use crate::groups::inside;
 use crate::seen::words;
 use crate::shape::Shape;
-use crate::shape::async_trait::{is_rewritten, with_mut};
+use crate::shape::async_trait::{is_rewritten, rebound};
 use crate::shape::ending::last_async;
 
 /// The variables of one function that its attempts borrow mutably, although they only read them.
@@ -69,24 +69,27 @@ impl Unique {
 
     /// Makes them mutable where they are declared, or in the body if `#[async_trait]` has moved them there. If the
     /// body may have them under other variables, they stay unchanged.
-    pub(super) fn made_mutable(
-        self,
-        shape: Shape,
-        function: &mut ItemFn,
-        body: TokenStream,
-    ) -> (Self, TokenStream) {
-        if is_rewritten(body.clone()) {
-            let asked: Vec<Ident> = self.0.iter().map(|(name, _)| name.clone()).collect();
-            let (body, found) = with_mut(body, &asked);
-            let kept = self.0.into_iter().filter(|(name, _)| found.contains(name));
-            return (Unique(kept.collect()), body);
+    pub(super) fn made_mutable(mut self, shape: Shape, function: &mut ItemFn) -> Self {
+        let rewritten = last_async(function).is_some_and(|block| is_rewritten(&block.block));
+        if shape == Shape::Future && !rewritten {
+            let captures = last_async(function).filter(|block| block.capture.is_some());
+            let body = captures.map(|block| block.block.to_token_stream());
+            self.0
+                .retain(|(name, _)| body.as_ref().is_some_and(|body| !binds(body.clone(), name)));
         }
-        let mut kept = self.0;
-        if shape == Shape::Future {
-            let is_moved_in = last_async(function).is_some_and(|block| block.capture.is_some());
-            kept.retain(|(name, _)| is_moved_in && !binds(body.clone(), name));
+        let mut left: Vec<Ident> = self.0.iter().map(|(name, _)| name.clone()).collect();
+        let mut make = |pat: &mut PatIdent| {
+            let found = left.iter().position(|name| *name == pat.ident);
+            if let Some(found) = found {
+                left.swap_remove(found);
+                pat.mutability = Some(syn::token::Mut(at(pat.ident.span())));
+            }
+        };
+        if rewritten {
+            rebound(function).into_iter().for_each(make);
+            self.0.retain(|(name, _)| !left.contains(name));
+            return self;
         }
-        let mut left: Vec<&Ident> = kept.iter().map(|(name, _)| name).collect();
         let arguments = function
             .sig
             .inputs
@@ -100,7 +103,7 @@ impl Unique {
             .stmts
             .iter_mut()
             .filter_map(|stmt| match stmt {
-                Stmt::Local(local) => Some(match &mut local.pat {
+                Stmt::Local(local) if shape == Shape::Future => Some(match &mut local.pat {
                     Pat::Type(typed) => &mut *typed.pat,
                     pat => pat,
                 }),
@@ -112,14 +115,11 @@ impl Unique {
             .into_iter()
             .rev()
         {
-            if let Pat::Ident(pat) = pat
-                && let Some(found) = left.iter().position(|name| **name == pat.ident)
-            {
-                left.swap_remove(found);
-                pat.mutability = Some(syn::token::Mut(at(pat.ident.span())));
+            if let Pat::Ident(pat) = pat {
+                make(pat);
             }
         }
-        (Unique(kept), body)
+        self
     }
 
     /// Statements that never run and borrow them mutably.
