@@ -14,6 +14,19 @@ use syn::{
     ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, Stmt, StmtMacro,
 };
 
+/// The variables whose value an attempt may consume.
+#[derive(Default)]
+pub(crate) struct Owned {
+    /// All of them.
+    pub(crate) names: HashSet<String>,
+    /// The variables that `keep(..)` names.
+    pub(crate) kept: HashSet<String>,
+    /// The functions that can be called only once.
+    pub(crate) once: HashSet<String>,
+    /// Whether they are names in a block, which may be functions.
+    pub(crate) in_block: bool,
+}
+
 /// A place whose value the body passes on: a variable, or a field of one.
 pub(crate) struct Consumed {
     /// The variable.
@@ -23,12 +36,14 @@ pub(crate) struct Consumed {
     pub(crate) pat: Option<Pat>,
     /// Only the name of a method says that it consumes the value.
     pub(crate) method: Option<Ident>,
+    /// The `#[cfg(..)]` that may remove this use.
+    pub(crate) cfgs: TokenStream,
 }
 
 /// The findings in a body, from its form. The input of a macro shows nothing.
 pub(crate) struct Seen<'a> {
     /// The variables whose use is looked for.
-    owned: &'a HashSet<String>,
+    owned: &'a Owned,
     pub(crate) consumed: Vec<Consumed>,
     /// Names in patterns and items, which may be other variables in the body.
     pub(crate) bound: HashSet<String>,
@@ -36,8 +51,8 @@ pub(crate) struct Seen<'a> {
     imports: bool,
     /// The first `return` that leaves this body.
     pub(crate) returned: Option<Ident>,
-    /// Whether the variables are names in a block, which may be functions.
-    in_block: bool,
+    /// The `#[cfg(..)]` around this place.
+    cfgs: TokenStream,
     /// Whether this is in a closure or block with `move`, which takes each variable that it names.
     in_move: bool,
     /// Whether a `return` leaves only a closure or an `async` block.
@@ -45,13 +60,13 @@ pub(crate) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(crate) fn of(owned: &'a HashSet<String>, in_block: bool, stmts: &[Stmt]) -> Self {
+    pub(crate) fn of(owned: &'a Owned, stmts: &[Stmt]) -> Self {
         let mut seen = Seen {
             owned,
             consumed: Vec::new(),
             bound: HashSet::new(),
             imports: false,
-            in_block,
+            cfgs: TokenStream::new(),
             in_move: false,
             returned: None,
             in_another: false,
@@ -68,33 +83,41 @@ impl<'a> Seen<'a> {
             }
         }
         for stmt in stmts {
-            if has_cfg(stmt) {
-                self.bind(stmt);
-                continue;
-            }
-            match stmt {
-                Stmt::Local(Local { pat, init, .. }) => {
-                    if let Some(init) = init {
-                        let named = match pat {
-                            Pat::Type(typed) => &typed.pat,
-                            pat => pat,
-                        };
-                        let is_name = matches!(named, Pat::Ident(it) if it.by_ref.is_none());
-                        self.taken_apart(&init.expr, [named]);
-                        self.look(&init.expr, is_name);
-                        self.all(init.diverge.as_ref().map(|(_, it)| &**it), false);
-                    }
-                    self.bind(pat);
+            self.under(stmt, |seen| seen.stmt(stmt));
+        }
+    }
+
+    /// Looks at a part whose attributes may remove the part.
+    fn under(&mut self, part: impl ToTokens, look: impl FnOnce(&mut Self)) {
+        let outside = self.cfgs.clone();
+        self.cfgs.extend(cfgs(part));
+        look(self);
+        self.cfgs = outside;
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Local(Local { pat, init, .. }) => {
+                if let Some(init) = init {
+                    let named = match pat {
+                        Pat::Type(typed) => &typed.pat,
+                        pat => pat,
+                    };
+                    let is_name = matches!(named, Pat::Ident(it) if it.by_ref.is_none());
+                    self.taken_apart(&init.expr, named);
+                    self.look(&init.expr, is_name);
+                    self.all(init.diverge.as_ref().map(|(_, it)| &**it), false);
                 }
-                Stmt::Item(_) => {}
-                Stmt::Expr(expr, end) => self.look(expr, end.is_none()),
-                // A macro may bind the names in its input (`pin!(a);`). With a literal in its input, it only
-                // prints or logs.
-                Stmt::Macro(StmtMacro { mac, .. }) => {
-                    let mut input = mac.tokens.clone().into_iter();
-                    if !input.any(|token| matches!(token, TokenTree::Literal(_))) {
-                        self.bind(&mac.tokens);
-                    }
+                self.bind(pat);
+            }
+            Stmt::Item(_) => {}
+            Stmt::Expr(expr, end) => self.look(expr, end.is_none()),
+            // A macro may bind the names in its input (`pin!(a);`). With a literal in its input, it only
+            // prints or logs.
+            Stmt::Macro(StmtMacro { mac, .. }) => {
+                let mut input = mac.tokens.clone().into_iter();
+                if !input.any(|token| matches!(token, TokenTree::Literal(_))) {
+                    self.bind(&mac.tokens);
                 }
             }
         }
@@ -104,7 +127,7 @@ impl<'a> Seen<'a> {
     fn owned(&self, expr: &Expr) -> Option<Ident> {
         let name = variable(expr)?;
         let word = name.to_string();
-        (self.owned.contains(&word) && !self.bound.contains(&word)).then(|| name.clone())
+        (self.owned.names.contains(&word) && !self.bound.contains(&word)).then(|| name.clone())
     }
 
     fn consumes(&mut self, expr: &Expr, pat: Option<&Pat>, method: Option<&Ident>) {
@@ -114,23 +137,22 @@ impl<'a> Seen<'a> {
                 place: expr.to_token_stream(),
                 pat: pat.cloned(),
                 method: method.cloned(),
+                cfgs: self.cfgs.clone(),
             });
         }
     }
 
-    /// A value that patterns take apart: by a `match`, a `let` or an `if let`.
-    fn taken_apart<'p>(&mut self, expr: &Expr, pats: impl IntoIterator<Item = &'p Pat>) {
-        for pat in pats {
-            let mut named = HashSet::new();
-            words(pat, &mut named);
-            let is_asked = !matches!(pat, Pat::Ident(_))
-                && taken(pat).is_some_and(|names| !names.is_empty())
-                // An item or an import in the body may be what the pattern names.
-                && !self.imports
-                && named.is_disjoint(&self.bound);
-            if is_asked {
-                self.consumes(expr, Some(pat), None);
-            }
+    /// A value that a pattern takes apart, in a `match`, a `let` or an `if let`.
+    fn taken_apart(&mut self, expr: &Expr, pat: &Pat) {
+        let mut named = HashSet::new();
+        words(pat, &mut named);
+        let is_asked = !matches!(pat, Pat::Ident(_))
+            && taken(pat).is_some_and(|names| !names.is_empty())
+            // An item or an import in the body may be what the pattern names.
+            && !self.imports
+            && named.is_disjoint(&self.bound);
+        if is_asked {
+            self.consumes(expr, Some(pat), None);
         }
     }
 
@@ -148,8 +170,12 @@ impl<'a> Seen<'a> {
                 self.all(elems, true);
             }
             Expr::Call(call) => {
-                if variable(&call.func).is_none() {
-                    self.look(&call.func, false);
+                match variable(&call.func) {
+                    Some(name) if self.owned.once.contains(&name.to_string()) => {
+                        self.consumes(&call.func, None, None);
+                    }
+                    Some(_) => {}
+                    None => self.look(&call.func, false),
                 }
                 self.all(&call.args, true);
             }
@@ -161,13 +187,14 @@ impl<'a> Seen<'a> {
                     self.consumes(&call.receiver, None, Some(&call.method));
                 }
                 self.look(&call.receiver, into);
-                let may_be = self.in_block && takes_function(&method);
+                let may_be = self.owned.in_block && takes_function(&method);
                 let is_asked = |arg: &&Expr| !(may_be && variable(arg).is_some());
                 self.all(call.args.iter().filter(is_asked), true);
             }
             Expr::Struct(made) => {
-                let fields = made.fields.iter().filter(|field| !has_cfg(field));
-                self.all(fields.map(|field| &field.expr), true);
+                for field in &made.fields {
+                    self.under(field, |seen| seen.look(&field.expr, true));
+                }
                 self.all(made.rest.as_deref(), false);
             }
             Expr::Return(ExprReturn {
@@ -199,7 +226,7 @@ impl<'a> Seen<'a> {
             | Expr::Try(ExprTry { expr, .. })
             | Expr::Unary(ExprUnary { expr, .. }) => self.look(expr, false),
             Expr::Let(ExprLet { pat, expr, .. }) => {
-                self.taken_apart(expr, [&**pat]);
+                self.taken_apart(expr, pat);
                 self.look(expr, false);
                 self.bind(pat);
             }
@@ -209,12 +236,13 @@ impl<'a> Seen<'a> {
                 self.all(either.else_branch.as_ref().map(|(_, it)| &**it), true);
             }
             Expr::Match(one_of) => {
-                let arms = one_of.arms.iter().filter(|arm| !has_cfg(arm));
-                self.taken_apart(&one_of.expr, arms.map(|arm| &arm.pat));
+                for arm in &one_of.arms {
+                    self.under(arm, |seen| seen.taken_apart(&one_of.expr, &arm.pat));
+                }
                 self.look(&one_of.expr, false);
-                for arm in one_of.arms.iter().filter(|arm| !has_cfg(arm)) {
+                for arm in &one_of.arms {
                     self.bind(&arm.pat);
-                    self.look(&arm.body, true);
+                    self.under(arm, |seen| seen.look(&arm.body, true));
                 }
             }
             Expr::While(ExprWhile { cond, body, .. }) => {
@@ -262,17 +290,18 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Whether an attribute before the tokens may remove them, and with them what consumes a value.
-fn has_cfg(tokens: impl ToTokens) -> bool {
+/// The `#[cfg(..)]` before the tokens.
+fn cfgs(tokens: impl ToTokens) -> TokenStream {
     let mut tokens = tokens.into_token_stream().into_iter();
-    while let Some(TokenTree::Punct(_)) = tokens.next()
+    let mut found = TokenStream::new();
+    while let Some(hash @ TokenTree::Punct(_)) = tokens.next()
         && let Some(TokenTree::Group(attr)) = tokens.next()
     {
         if is_word(attr.stream().into_iter().next().as_ref(), "cfg") {
-            return true;
+            found.extend([hash, attr.into()]);
         }
     }
-    false
+    found
 }
 
 /// The variable, if the expression is one or a field of one.

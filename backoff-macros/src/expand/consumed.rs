@@ -10,13 +10,13 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
-use syn::{Block, FnArg, ItemFn, Pat, Receiver, Type};
+use syn::{Block, FnArg, ItemFn, Pat, Receiver, Signature, Type};
 
 use super::library::at;
 use crate::args::Args;
 use crate::bindings::{Binding, is_small};
-use crate::groups::{inside, is_punct};
-use crate::seen::{Consumed, Seen, taken, words};
+use crate::groups::{dense, inside, is_punct};
+use crate::seen::{Consumed, Owned, Seen, taken, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;
 use crate::shape::ending::last_async;
@@ -38,30 +38,17 @@ fn is_value(receiver: &Receiver) -> bool {
             .is_ok_and(|ty| !matches!(inside(&ty), Type::Reference(_)))
 }
 
-/// The variables whose value an attempt may consume.
-pub(super) struct Owned {
-    /// All of them.
-    names: HashSet<String>,
-    /// The variables that `keep(..)` names.
-    kept: HashSet<String>,
-    /// Whether they are names in a block, which may be functions.
-    in_block: bool,
-}
-
-impl Owned {
-    /// Without the names that keys copy, or bind inside of the loop.
-    fn of(mut names: HashSet<String>, in_block: bool, args: &Args) -> Self {
-        let copied = args.clone.iter().flat_map(|given| &given.value.names);
-        for name in copied.chain(args.attempt.iter().map(|attempt| &attempt.value)) {
-            names.remove(&name.to_string());
-        }
-        let kept = args.keep.iter().flat_map(|given| &given.value.names);
-        let kept = kept.map(Ident::to_string).collect();
-        Owned {
-            names,
-            kept,
-            in_block,
-        }
+/// Without the names that keys copy, or bind inside of the loop.
+fn owned(mut names: HashSet<String>, args: &Args) -> Owned {
+    let copied = args.clone.iter().flat_map(|given| &given.value.names);
+    for name in copied.chain(args.attempt.iter().map(|attempt| &attempt.value)) {
+        names.remove(&name.to_string());
+    }
+    let kept = args.keep.iter().flat_map(|given| &given.value.names);
+    Owned {
+        names,
+        kept: kept.map(Ident::to_string).collect(),
+        ..Owned::default()
     }
 }
 
@@ -71,15 +58,19 @@ pub(super) fn in_block(body: &TokenStream, args: &Args) -> Owned {
     let mut found = HashSet::new();
     words(body, &mut found);
     found.retain(|name| is_small(name) && name != "self");
-    Owned::of(found, true, args)
+    Owned {
+        in_block: true,
+        ..owned(found, args)
+    }
 }
 
 /// The arguments of a function that may own their values.
 pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -> Owned {
-    let owned = bound
+    let by_value = bound
         .iter()
         .filter(|it| !it.is_reference && !it.is_constant && it.cfgs.is_empty());
-    let mut found: HashSet<String> = owned.map(|it| it.name.to_string()).collect();
+    let mut found: HashSet<String> = by_value.map(|it| it.name.to_string()).collect();
+    let mut once = HashSet::new();
     for input in &function.sig.inputs {
         match input {
             FnArg::Receiver(receiver) => {
@@ -88,8 +79,14 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
                 }
             }
             FnArg::Typed(typed) => {
-                if let (Pat::Ident(pat), true) = (&*typed.pat, is_primitive(&typed.ty)) {
+                let Pat::Ident(pat) = &*typed.pat else {
+                    continue;
+                };
+                if is_primitive(&typed.ty) {
                     found.remove(&pat.ident.to_string());
+                }
+                if is_called_once(&function.sig, &typed.ty) {
+                    once.insert(pat.ident.to_string());
                 }
             }
         }
@@ -97,7 +94,10 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
     if !found.is_empty() && Shape::of(function) == Shape::Future {
         not_captured(function, &mut found);
     }
-    Owned::of(found, false, args)
+    Owned {
+        once,
+        ..owned(found, args)
+    }
 }
 
 /// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question is
@@ -108,6 +108,19 @@ fn is_primitive(ty: &Type) -> bool {
     };
     let name = path.path.get_ident().map(Ident::to_string);
     name.is_some_and(|name| is_small(&name))
+}
+
+/// Whether the type is `FnOnce`, or a parameter that is.
+fn is_called_once(sig: &Signature, ty: &Type) -> bool {
+    let bounds = [
+        sig.generics.params.to_token_stream(),
+        sig.generics.where_clause.to_token_stream(),
+    ];
+    let name = dense(ty.to_token_stream());
+    let is_once = |bound: &str| bound.contains("FnOnce(");
+    let of_name = |bound: &str| bound.strip_prefix(&format!("{name}:")).is_some_and(is_once);
+    let bounds = bounds.map(dense).join(",").replace("where", ",");
+    is_once(&name) || bounds.split(',').any(of_name)
 }
 
 /// Removes questions that would mean something else in the `async` block of this function: a name that
@@ -121,8 +134,8 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
         return found.clear();
     }
     if !is_rewritten(&block.block) {
-        let nothing = HashSet::new();
-        let seen = Seen::of(&nothing, false, &function.block.stmts);
+        let nothing = Owned::default();
+        let seen = Seen::of(&nothing, &function.block.stmts);
         found.retain(|name| !seen.bound.contains(name));
     }
 }
@@ -141,6 +154,7 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         place,
         pat,
         method,
+        cfgs,
     } = consumed;
     let name_at = at(name.span());
     let needed = if method.as_ref().is_some_and(|method| method == "get_mut") {
@@ -161,7 +175,8 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         }
     };
     let Some(pat) = pat else {
-        return ask(quote_spanned!(name_at=> of(&#place)));
+        let asked = ask(quote_spanned!(name_at=> of(&#place)));
+        return quote!(#cfgs #asked);
     };
     let parts = taken(pat).unwrap_or_default();
     let parts = parts
@@ -169,10 +184,13 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         .map(|part| ask(quote_spanned!(name_at=> part(__whole, #part))));
     // The pattern may bind the name of the place, and may match each value.
     quote_spanned! {name_at=>
-        let __whole = &#place;
-        match __backoff::Option::Some(__whole) {
-            __backoff::Option::Some(#pat) => { #(#parts)* }
-            _ => {}
+        #cfgs
+        {
+            let __whole = &#place;
+            match __backoff::Option::Some(__whole) {
+                __backoff::Option::Some(#pat) => { #(#parts)* }
+                _ => {}
+            }
         }
     }
 }
@@ -185,20 +203,14 @@ fn consumed(body: &TokenStream, owned: &Owned) -> Vec<Consumed> {
     let Ok(stmts) = Block::parse_within.parse2(body.clone()) else {
         return Vec::new();
     };
-    let mut seen = Seen::of(&owned.names, owned.in_block, &stmts);
+    let mut seen = Seen::of(owned, &stmts);
     let mut places = HashSet::new();
-    seen.consumed.retain(
-        |Consumed {
-             name,
-             place,
-             pat,
-             method,
-         }| {
-            // A method of a kept variable may take `&mut self`.
-            let is_guess = method.is_some() && owned.kept.contains(&name.to_string());
-            !is_guess && places.insert(quote!(#place #pat).to_string())
-        },
-    );
+    seen.consumed.retain(|it| {
+        let (place, pat, cfgs) = (&it.place, &it.pat, &it.cfgs);
+        // A method of a kept variable may take `&mut self`.
+        let is_guess = it.method.is_some() && owned.kept.contains(&it.name.to_string());
+        !is_guess && places.insert(quote!(#cfgs #place #pat).to_string())
+    });
     seen.consumed
 }
 
@@ -211,7 +223,8 @@ mod tests {
         let places: Vec<String> = places
             .map(|it| {
                 let pat = it.pat.map(|pat| format!("@{}", pat.to_token_stream()));
-                format!("{}{}", it.place, pat.unwrap_or_default()).replace(' ', "")
+                let (cfgs, place) = (it.cfgs, it.place);
+                format!("{cfgs}{place}{}", pat.unwrap_or_default()).replace(' ', "")
             })
             .collect();
         places.join(" ")
@@ -229,7 +242,7 @@ mod tests {
             ("if c { f(&a) } else { f(a.b) }", "a.b"),
             ("f(a + 1, -b, *self)", ""),
             ("println!(\"{}\", a); vec![f(a)]", ""),
-            ("#[cfg(unix)] f(a); f(b)", "b"),
+            ("#[cfg(unix)] f(a); f(b)", "#[cfg(unix)]a b"),
             ("a.send().await; b.send(1)", "a"),
             ("a.commit(); b.unwrap_or(1); self.get_mut()", "a b self"),
             (
@@ -269,7 +282,7 @@ mod tests {
             ("f(a().b, &self.0, self.len())", ""),
             ("spawn(async move { a.send(b.c).await })", "a b.c"),
             ("spawn(async { a.send(1).await })", ""),
-            ("let c = move || b(g(&a).len()) + 1; c()", "a"),
+            ("let c = move || b(g(&a).len()) + 1; c()", "b a"),
             ("let c = move |a: &str| a.len() + self.0; c(b)", "b"),
             ("let c = a; let mut d: B = b; let _ = self;", "a b"),
             (
@@ -286,10 +299,14 @@ mod tests {
             ("f::<A, a, B>(1)", ""),
             ("items.map(a).sort_by_key(b)", "a b"),
             (
-                "#[allow(unused)] #[cfg(unix)] f(a); match x { #[cfg(unix)] A => f(a), B => f(b) }",
-                "b",
+                "#[allow(unused)] #[cfg(unix)] f(a); match x { #[cfg(unix)] A => f(self), B => f(b) }",
+                "#[cfg(unix)]a #[cfg(unix)]self b",
             ),
-            ("for x in y { #[cfg(unix)] f(a); f(b) }", "b"),
+            (
+                "for x in y { S { #[cfg(unix)] x: a, y: b } }",
+                "#[cfg(unix)]a b",
+            ),
+            ("a(1); b(1)", "b"),
             ("let x = y.s::<a>() else { f(a) }; unsafe { f(b) }", "a"),
             ("shadow_clone!(a); f(a)", ""),
             ("info!(%a, \"sent\"); f(a)", "a"),
@@ -302,7 +319,8 @@ mod tests {
             ("pub(in a) mod x {} g::<dyn Fn(a)>(1); g(b)", "b"),
         ];
         let names = ["a", "b", "self"].map(str::to_owned).into();
-        let owned = Owned::of(names, false, &Args::default());
+        let mut owned = owned(names, &Args::default());
+        owned.once.insert("b".to_owned());
         for (body, expected) in cases {
             assert_eq!(shown(body, &owned), expected, "{body}");
         }

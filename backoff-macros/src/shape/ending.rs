@@ -1,11 +1,9 @@
 //! The end of a function that returns a future, and whether the function can return before.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Ident, Span};
 use syn::{Expr, ExprAsync, ItemFn, Stmt};
 
-use crate::seen::Seen;
+use crate::seen::{Owned, Seen};
 
 /// The `async` block at the end of the function, if there is one: alone, in `Box::pin(..)` or before
 /// `.boxed()`.
@@ -64,7 +62,7 @@ fn choice(expr: &Expr) -> Option<(&'static str, Span)> {
 /// A `return` among the statements before the last one: it would return a future that is not repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
     let (_, before) = function.block.stmts.split_last()?;
-    Seen::of(&HashSet::new(), false, before).returned
+    Seen::of(&Owned::default(), before).returned
 }
 
 #[cfg(test)]
@@ -95,7 +93,7 @@ mod tests {
         ];
         for (body, is_early) in cases {
             let stmts = Block::parse_within.parse_str(body).unwrap();
-            let found = Seen::of(&HashSet::new(), false, &stmts).returned.is_some();
+            let found = Seen::of(&Owned::default(), &stmts).returned.is_some();
             assert_eq!(found, is_early, "{body}");
         }
     }

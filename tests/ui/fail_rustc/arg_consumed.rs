@@ -275,6 +275,23 @@ async fn beside_a_cfg(request: Request) -> Result<(), ApiError> {
     send(request)
 }
 
+#[retry]
+async fn under_a_cfg(request: Request) -> Result<usize, ApiError> {
+    match request.0.len() {
+        #[cfg(unix)]
+        0 => request.send().await,
+        size => Ok(size),
+    }
+}
+
+#[retry]
+fn called_once<F>(make: F) -> Result<u8, ApiError>
+where
+    F: Send + FnOnce(u8) -> u8,
+{
+    Ok(make(1))
+}
+
 #[retry(keep(seen))]
 async fn given_away(mut seen: Vec<u8>) -> Result<Vec<u8>, ApiError> {
     seen.push(1);
