@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature};
 
 use crate::groups::flat;
+use crate::seen::is_constant;
 use crate::shape::async_trait::rebound;
 
 /// A name that an argument binds.
@@ -93,12 +94,6 @@ pub(crate) fn named<'a>(bound: &'a [Binding], name: &Ident) -> Option<&'a Bindin
 pub(crate) fn is_small(name: &str) -> bool {
     let name = name.trim_start_matches("r#").trim_start_matches('_');
     !name.starts_with(char::is_uppercase)
-}
-
-/// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.
-pub(crate) fn is_constant(name: &PatIdent) -> bool {
-    let is_alone = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();
-    is_alone && name.ident.to_string().starts_with(char::is_uppercase)
 }
 
 /// The arguments without the `mut` before these names.

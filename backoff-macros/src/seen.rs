@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 
-use crate::bindings::is_constant;
 use crate::groups::is_word;
 use syn::{
     Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak, ExprCast,
     ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprParen, ExprReference, ExprReturn,
-    ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, Stmt, StmtMacro,
+    ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, PatIdent, Stmt,
+    StmtMacro,
 };
 
 /// The variables whose value an attempt may consume.
@@ -364,6 +364,12 @@ pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
         Pat::TupleStruct(pat) => of(pat.elems.iter().collect()),
         _ => None,
     }
+}
+
+/// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.
+pub(crate) fn is_constant(name: &PatIdent) -> bool {
+    let is_alone = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();
+    is_alone && name.ident.to_string().starts_with(char::is_uppercase)
 }
 
 /// Whether a method of this name takes a function, as `map_err` does: a name in its argument may be a

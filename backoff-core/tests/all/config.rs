@@ -234,7 +234,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("max_attempts = 'many'", "write a whole number from 1"),
     ("base = 64", "`base`: 64 is not a time: write text with the unit, as \"64s\""),
     ("base = 2.0", "\"1m 30s\"; the growth of the waits is `factor`"),
-    ("base = '64'", "`base`: `64` has no unit: write `64s`"),
+    ("base = '64'", "`base`: `64` has no unit: write `64ms` or `64s`"),
     ("base = '2m'", "`base` is longer than `max_backoff`: write a shorter `base`, or a longer `max_backoff`"),
     ("max_backoff = '5s'\nbase = '6s'", "`base` is longer than `max_backoff`"),
     ("deadline = '10s'\nbase = '11s'", "`base` is longer than `deadline`: write a shorter"),

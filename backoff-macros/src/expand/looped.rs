@@ -174,8 +174,8 @@ impl Loop<'_> {
         let wait = quote_spanned! {here=>
             let __end = __backoff::pause_or_stop(
                 #with, &mut __guard.state, __wait, #max_wait, __stop.as_mut()
-            );
-            if let __backoff::Option::Some(__end) = __end.await {
+            ).await;
+            if let __backoff::Option::Some(__end) = __end {
                 __backoff::ended(
                     #with, &mut __guard.state, &__outcome, #fault, &mut __judge, __end
                 );

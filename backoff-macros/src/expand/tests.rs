@@ -179,14 +179,14 @@ fn each_form_and_each_key_in_the_written_code() {
                             p::Option::Some(__wait) => __wait,
                         };
                         let __end = p::pause_or_stop(
-                            p::known(&__guard),
-                            &p::ASYNC,
-                            &mut __guard.state,
-                            __wait,
-                            p::Option::Some(p::Duration::MAX),
-                            __stop.as_mut(),
-                        );
-                        if let p::Option::Some(__end) = __end.await {
+                                p::known(&__guard),
+                                &p::ASYNC,
+                                &mut __guard.state,
+                                __wait,
+                                p::Option::Some(p::Duration::MAX),
+                                __stop.as_mut(),
+                            ).await;
+                        if let p::Option::Some(__end) = __end {
                             p::ended(
                                 p::known(&__guard),
                                 &p::ASYNC,
@@ -509,14 +509,14 @@ fn each_form_and_each_key_in_the_written_code() {
                                 p::Option::Some(__wait) => __wait,
                             };
                             let __end = p::pause_or_stop(
-                                p::known(&__guard),
-                                &p::ASYNC,
-                                &mut __guard.state,
-                                __wait,
-                                p::Option::None,
-                                __stop.as_mut(),
-                            );
-                            if let p::Option::Some(__end) = __end.await {
+                                    p::known(&__guard),
+                                    &p::ASYNC,
+                                    &mut __guard.state,
+                                    __wait,
+                                    p::Option::None,
+                                    __stop.as_mut(),
+                                ).await;
+                            if let p::Option::Some(__end) = __end {
                                 p::ended(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge, __end);
                                 break __outcome;
                             }

@@ -11,9 +11,9 @@ use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 
 use super::library::at;
 use crate::args::split::pieces;
-use crate::bindings::{is_constant, is_small};
+use crate::bindings::is_small;
 use crate::groups::inside;
-use crate::seen::words;
+use crate::seen::{is_constant, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, rebound};
 use crate::shape::ending::last_async;
