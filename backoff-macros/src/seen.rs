@@ -9,9 +9,9 @@ use quote::ToTokens;
 use crate::groups::is_word;
 use syn::{
     Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak, ExprCast,
-    ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprParen, ExprReference, ExprReturn,
-    ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, PatIdent, Stmt,
-    StmtMacro,
+    ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprMethodCall, ExprParen, ExprReference,
+    ExprReturn, ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, PatIdent,
+    Stmt, StmtMacro,
 };
 
 /// The variables whose value an attempt may consume.
@@ -34,8 +34,8 @@ pub(crate) struct Consumed {
     pub(crate) place: TokenStream,
     /// The pattern whose names take parts of the value; without a pattern the whole value is passed on.
     pub(crate) pat: Option<Pat>,
-    /// Only the name of a method says that it consumes the value.
-    pub(crate) method: Option<Ident>,
+    /// The call of a method that may consume the value.
+    pub(crate) call: Option<ExprMethodCall>,
     /// The `#[cfg(..)]` that may remove this use.
     pub(crate) cfgs: TokenStream,
 }
@@ -130,13 +130,13 @@ impl<'a> Seen<'a> {
         (self.owned.names.contains(&word) && !self.bound.contains(&word)).then(|| name.clone())
     }
 
-    fn consumes(&mut self, expr: &Expr, pat: Option<&Pat>, method: Option<&Ident>) {
+    fn consumes(&mut self, expr: &Expr, pat: Option<&Pat>, call: Option<&ExprMethodCall>) {
         if let Some(name) = self.owned(expr) {
             self.consumed.push(Consumed {
                 name,
                 place: expr.to_token_stream(),
                 pat: pat.cloned(),
-                method: method.cloned(),
+                call: call.cloned(),
                 cfgs: self.cfgs.clone(),
             });
         }
@@ -183,8 +183,10 @@ impl<'a> Seen<'a> {
                 let method = call.method.to_string();
                 // `into_iter` also exists for references.
                 let into = method == "into" || method.starts_with("into_") && method != "into_iter";
-                if !into && takes_self(&method, call.args.len()) {
-                    self.consumes(&call.receiver, None, Some(&call.method));
+                // The question calls the method, so the arguments must mean the same outside of the body.
+                let is_literal = |arg: &Expr| matches!(arg, Expr::Lit(_));
+                if CONSUMING.contains(&&*method) && call.args.iter().all(is_literal) {
+                    self.consumes(&call.receiver, None, Some(call));
                 }
                 self.look(&call.receiver, into);
                 let may_be = self.owned.in_block && takes_function(&method);
@@ -314,31 +316,27 @@ fn variable(expr: &Expr) -> Option<&Ident> {
     }
 }
 
-/// Whether a method of this name consumes its receiver, as it does in the standard library, in clients and
-/// in databases. A macro sees no types, so the compiler is asked only whether the receiver is `Copy`.
-fn takes_self(method: &str, arguments: usize) -> bool {
-    match arguments {
-        0 => [
-            "commit",
-            "get_mut",
-            "join",
-            "rollback",
-            "send",
-            "unwrap",
-            "unwrap_or_default",
-        ]
-        .contains(&method),
-        1 => [
-            "expect",
-            "ok_or",
-            "ok_or_else",
-            "unwrap_or",
-            "unwrap_or_else",
-        ]
-        .contains(&method),
-        _ => false,
-    }
-}
+/// Methods that may consume their receiver, as they do in the standard library, in clients and in databases. The
+/// compiler is asked whether they do.
+const CONSUMING: [&str; 17] = [
+    "abort",
+    "build",
+    "bytes",
+    "close",
+    "commit",
+    "execute",
+    "expect",
+    "finish",
+    "get_mut",
+    "join",
+    "rollback",
+    "send",
+    "shutdown",
+    "text",
+    "unwrap",
+    "unwrap_or",
+    "unwrap_or_default",
+];
 
 /// The names to which a pattern moves parts of a value. Nothing if a part of the pattern means something else
 /// for a borrowed value: a literal, `&`, `ref`, `mut`.

@@ -1,7 +1,8 @@
 //! Values that all attempts of an annotated function, or of a block, need.
 //!
 //! Whether passing a value on consumes it depends on its type: a `Copy` type is copied, and a `&mut` is
-//! borrowed again. As in `outcomes`, methods that exist only for some types decide this.
+//! borrowed again. As in `outcomes`, methods that exist only for some types decide this. Whether a method consumes
+//! its receiver is asked by a closure that calls the method: such a closure can be called only once.
 
 use core::{marker::PhantomData, ops::Deref};
 
@@ -108,6 +109,9 @@ macro_rules! shared {
 
         #[diagnostic::do_not_recommend]
         impl $name for () {}
+
+        #[diagnostic::do_not_recommend]
+        impl<F: Fn() -> R, R> $name for F {}
     )*};
 }
 

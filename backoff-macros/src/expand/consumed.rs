@@ -153,11 +153,11 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         name,
         place,
         pat,
-        method,
+        call,
         cfgs,
     } = consumed;
     let name_at = at(name.span());
-    let needed = if method.as_ref().is_some_and(|method| method == "get_mut") {
+    let needed = if call.as_ref().is_some_and(|call| call.method == "get_mut") {
         "SharedPin"
     } else if owned.kept.contains(&name.to_string()) {
         "Kept"
@@ -167,6 +167,10 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         "Shared"
     };
     let needed = Ident::new(needed, name_at);
+    // A call consumes the value if a closure around the call can be called only once.
+    if let Some(call) = call {
+        return quote_spanned!(name_at=> #cfgs __backoff::#needed::by_all_attempts(|| #call););
+    }
     let ask = |value: TokenStream| {
         quote_spanned! {name_at=>
             __backoff::#needed::by_all_attempts(
@@ -206,10 +210,10 @@ fn consumed(body: &TokenStream, owned: &Owned) -> Vec<Consumed> {
     let mut seen = Seen::of(owned, &stmts);
     let mut places = HashSet::new();
     seen.consumed.retain(|it| {
-        let (place, pat, cfgs) = (&it.place, &it.pat, &it.cfgs);
+        let (place, pat, call, cfgs) = (&it.place, &it.pat, &it.call, &it.cfgs);
         // A method of a kept variable may take `&mut self`.
-        let is_guess = it.method.is_some() && owned.kept.contains(&it.name.to_string());
-        !is_guess && places.insert(quote!(#cfgs #place #pat).to_string())
+        let may_change = call.is_some() && owned.kept.contains(&it.name.to_string());
+        !may_change && places.insert(quote!(#cfgs #place #pat #call).to_string())
     });
     seen.consumed
 }
@@ -243,8 +247,11 @@ mod tests {
             ("f(a + 1, -b, *self)", ""),
             ("println!(\"{}\", a); vec![f(a)]", ""),
             ("#[cfg(unix)] f(a); f(b)", "#[cfg(unix)]a b"),
-            ("a.send().await; b.send(1)", "a"),
-            ("a.commit(); b.unwrap_or(1); self.get_mut()", "a b self"),
+            ("a.send().await; b.send(1); self.send(x)", "a b"),
+            (
+                "a.commit(); b.unwrap_or(1); self.get_mut(); a.unwrap_or(x)",
+                "a b self",
+            ),
             (
                 "let S { x, .. } = a; match b { T(y) | U(y) => y, V => 1 }",
                 "a@S{x,..} b@T(y)|U(y)",
@@ -281,7 +288,7 @@ mod tests {
             ),
             ("f(a().b, &self.0, self.len())", ""),
             ("spawn(async move { a.send(b.c).await })", "a b.c"),
-            ("spawn(async { a.send(1).await })", ""),
+            ("spawn(async { a.send(1).await })", "a"),
             ("let c = move || b(g(&a).len()) + 1; c()", "b a"),
             ("let c = move |a: &str| a.len() + self.0; c(b)", "b"),
             ("let c = a; let mut d: B = b; let _ = self;", "a b"),
