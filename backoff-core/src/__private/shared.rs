@@ -1,8 +1,8 @@
 //! Values that all attempts of an annotated function, or of a block, need.
 //!
 //! Whether passing a value on consumes it depends on its type: a `Copy` type is copied, and a `&mut` is
-//! borrowed again. As in `outcomes`, methods that exist only for some types decide this. Whether a method consumes
-//! its receiver is asked by a closure that calls the method: such a closure can be called only once.
+//! borrowed again. As in `outcomes`, methods that exist only for some types decide this. Whether a method or
+//! a pattern consumes a value is asked by a closure around the use: such a closure can be called only once.
 
 use core::{marker::PhantomData, ops::Deref};
 
@@ -19,44 +19,6 @@ impl<'a, T> HandedOver<'a, T> {
     /// The value.
     pub const fn of(_: &'a T) -> Self {
         HandedOver(Reborrowed(Taken(PhantomData)))
-    }
-
-    /// A part of a value that a pattern takes apart.
-    pub const fn part<W>(_: &'a W, _: &'a T) -> PartOf<'a, W, T> {
-        let part = HandedOver(Reborrowed(Taken(PhantomData)));
-        PartOf(PartBehind(part, PhantomData))
-    }
-}
-
-/// A part of the value `W`. A pattern takes nothing from a whole that is `Copy`.
-pub struct PartOf<'a, W, T>(PartBehind<'a, W, T>);
-
-/// A pattern takes nothing from a whole behind a `&mut`.
-pub struct PartBehind<'a, W, T>(HandedOver<'a, T>, PhantomData<&'a W>);
-
-impl<W: Copy, T> PartOf<'_, W, T> {
-    /// Nothing is taken.
-    pub const fn __backoff_taken(&self) {}
-}
-
-impl<'a, W, T> Deref for PartOf<'a, W, T> {
-    type Target = PartBehind<'a, W, T>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-impl<W: ?Sized, T> PartBehind<'_, &mut W, T> {
-    /// Nothing is taken.
-    pub const fn __backoff_taken(&self) {}
-}
-
-impl<'a, W, T> Deref for PartBehind<'a, W, T> {
-    type Target = HandedOver<'a, T>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
     }
 }
 
@@ -111,7 +73,7 @@ macro_rules! shared {
         impl $name for () {}
 
         #[diagnostic::do_not_recommend]
-        impl<F: Fn() -> R, R> $name for F {}
+        impl<F: FnMut() -> R, R> $name for F {}
     )*};
 }
 

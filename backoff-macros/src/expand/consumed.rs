@@ -167,36 +167,28 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
         "Shared"
     };
     let needed = Ident::new(needed, name_at);
-    // A call consumes the value if a closure around the call can be called only once.
-    if let Some(call) = call {
-        return quote_spanned!(name_at=> #cfgs __backoff::#needed::by_all_attempts(|| #call););
-    }
-    let ask = |value: TokenStream| {
-        quote_spanned! {name_at=>
-            __backoff::#needed::by_all_attempts(
-                __backoff::HandedOver::#value.__backoff_taken()
-            );
-        }
-    };
-    let Some(pat) = pat else {
-        let asked = ask(quote_spanned!(name_at=> of(&#place)));
-        return quote!(#cfgs #asked);
-    };
-    let parts = taken(pat).unwrap_or_default();
-    let parts = parts
-        .iter()
-        .map(|part| ask(quote_spanned!(name_at=> part(__whole, #part))));
-    // The pattern may bind the name of the place, and may match each value.
-    quote_spanned! {name_at=>
-        #cfgs
-        {
-            let __whole = &#place;
-            match __backoff::Option::Some(__whole) {
-                __backoff::Option::Some(#pat) => { #(#parts)* }
-                _ => {}
+    // What consumes the value makes a closure that can be called only once.
+    let question = match (call, pat) {
+        (Some(call), _) => quote_spanned!(name_at=> || #call),
+        (None, Some(pat)) => {
+            let parts = taken(pat).unwrap_or_default();
+            // With a condition, the pattern may match each value.
+            quote_spanned! {name_at=>
+                || {
+                    match #place {
+                        #pat if true => { let _ = (#(#parts,)*); }
+                        _ => {}
+                    }
+                    __backoff::Consumed
+                }
             }
         }
-    }
+        // A `&mut` that is passed on is borrowed again, but a closure would take it.
+        (None, None) => {
+            quote_spanned!(name_at=> __backoff::HandedOver::of(&#place).__backoff_taken())
+        }
+    };
+    quote_spanned!(name_at=> #cfgs __backoff::#needed::by_all_attempts(#question);)
 }
 
 /// The variables, and fields of variables, that the body surely passes by value, each once.
@@ -211,9 +203,7 @@ fn consumed(body: &TokenStream, owned: &Owned) -> Vec<Consumed> {
     let mut places = HashSet::new();
     seen.consumed.retain(|it| {
         let (place, pat, call, cfgs) = (&it.place, &it.pat, &it.call, &it.cfgs);
-        // A method of a kept variable may take `&mut self`.
-        let may_change = call.is_some() && owned.kept.contains(&it.name.to_string());
-        !may_change && places.insert(quote!(#cfgs #place #pat #call).to_string())
+        places.insert(quote!(#cfgs #place #pat #call).to_string())
     });
     seen.consumed
 }
