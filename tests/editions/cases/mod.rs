@@ -153,6 +153,7 @@ mod judges;
 mod keys;
 mod late;
 mod names;
+mod obeyed;
 mod policies;
 mod responses;
 mod rewritten;
