@@ -1,8 +1,8 @@
 //! Values that are not yet the awaited one.
 
-use super::context::Context;
+use super::{context::Context, made::FromNotYet};
 use crate::{
-    call::settings::until::{self, ConsecutiveCount, NotYet},
+    call::settings::until::{self, ConsecutiveCount},
     facts::fault::Fault,
     judge::Stage,
 };
@@ -31,7 +31,7 @@ pub fn awaited<T, E: FromNotYet>(
     match outcome {
         Ok(value) => match row.settle(value, is_done, |_| is_retried) {
             Ok(value) => (Ok(value), stage),
-            Err(not_yet) => (Err(E::from_not_yet(not_yet)), Stage::Pending),
+            Err(not_yet) => (Err(E::made_from(not_yet)), Stage::Pending),
         },
         failed => {
             row.failed(stage);
@@ -45,23 +45,4 @@ pub fn awaited<T, E: FromNotYet>(
 #[must_use]
 pub fn is_retried(context: &Context<'_>, value: Option<&dyn Fault>) -> bool {
     until::is_retried(context.policy, value)
-}
-
-/// The error of a function that is repeated until its value is the awaited one.
-#[diagnostic::on_unimplemented(
-    message = "`until` needs `From<NotYet>` for `{Self}`",
-    label = "`{Self}` cannot be made from `NotYet`",
-    note = "`impl From<NotYet> for {Self} {{ fn from(not_yet: NotYet) -> Self {{ .. }} }}`, or a variant with `#[from] NotYet`",
-    note = "an error of another crate needs a wrapper of your own"
-)]
-pub trait FromNotYet {
-    /// Makes the error.
-    fn from_not_yet(not_yet: NotYet) -> Self;
-}
-
-impl<E: From<NotYet>> FromNotYet for E {
-    #[inline]
-    fn from_not_yet(not_yet: NotYet) -> Self {
-        not_yet.into()
-    }
 }

@@ -1,6 +1,6 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use super::context::Context;
+use super::{context::Context, made::FromTimedOut};
 use crate::{
     call::{call_state::CallState, cut_flag, timer::Limit},
     facts::fault::TimedOut,
@@ -99,25 +99,6 @@ pub fn settle<T, E: FromTimedOut>(
 ) -> (Result<T, E>, Stage) {
     match done {
         Ok(outcome) => (outcome, Stage::Whole),
-        Err(late) => (Err(E::from_timed_out(late)), unless_done),
-    }
-}
-
-/// The error of a function whose attempts are cut.
-#[diagnostic::on_unimplemented(
-    message = "`timeout`, `attempt_timeout` and `max_wait` need `From<TimedOut>` for `{Self}`",
-    label = "`{Self}` cannot be made from `TimedOut`",
-    note = "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
-    note = "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and pass `n.remaining()` to the client as its timeout"
-)]
-pub trait FromTimedOut {
-    /// Makes the error.
-    fn from_timed_out(late: TimedOut) -> Self;
-}
-
-impl<E: From<TimedOut>> FromTimedOut for E {
-    #[inline]
-    fn from_timed_out(late: TimedOut) -> Self {
-        late.into()
+        Err(late) => (Err(E::made_from(late)), unless_done),
     }
 }

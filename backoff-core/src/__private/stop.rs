@@ -2,6 +2,7 @@
 
 use super::{
     context::{Context, with_parts},
+    made::FromStopped,
     outcome::{Outcome, placeholder},
     step::ended,
 };
@@ -97,7 +98,7 @@ where
         stop,
         is_first: state.retry.failures() == 0,
         cut,
-        made: |stopped| Err(E::from_stopped(stopped)),
+        made: |stopped| Err(E::made_from(stopped)),
     }
 }
 
@@ -163,25 +164,6 @@ where
         });
     }
     true
-}
-
-/// The error of a function that a signal cuts.
-#[diagnostic::on_unimplemented(
-    message = "`cut_on` needs `From<Stopped>` for `{Self}`",
-    label = "`{Self}` cannot be made from `Stopped`",
-    note = "`impl From<Stopped> for {Self} {{ fn from(stopped: Stopped) -> Self {{ .. }} }}`, or a variant with `#[from] Stopped`",
-    note = "for an error of another crate, write an error of your own around it, or use `stop_on`, which finishes the attempt and needs no `From`"
-)]
-pub trait FromStopped {
-    /// Makes the error.
-    fn from_stopped(stopped: Stopped) -> Self;
-}
-
-impl<E: From<Stopped>> FromStopped for E {
-    #[inline]
-    fn from_stopped(stopped: Stopped) -> Self {
-        stopped.into()
-    }
 }
 
 /// The values that the keys `stop_on` and `cut_on` accept.
