@@ -7,17 +7,6 @@ use crate::{
     judge::Stage,
 };
 
-/// Counts awaited values in a row up to `wanted`; none has come yet.
-///
-/// # Panics
-/// If `wanted` is 0.
-#[inline]
-#[must_use]
-#[track_caller]
-pub const fn count(wanted: u32) -> ConsecutiveCount {
-    ConsecutiveCount::new(wanted)
-}
-
 /// The outcome and its stage. A value that is not yet the awaited one is a failure. `is_retried` says that a value
 /// in a row is a failure by the policy's codes.
 #[inline]

@@ -21,14 +21,7 @@ pub struct Context<'a> {
 
 /// Attempts are cut at the deadline, and after this time.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits(Option<Duration>);
-
-/// The meaning of the keys `attempt_timeout` and `timeout` for a call.
-#[inline]
-#[must_use]
-pub const fn cut_at(timeout: Option<Duration>) -> Option<Limits> {
-    Some(Limits(timeout))
-}
+pub struct Limits(pub Option<Duration>);
 
 impl<'a> Context<'a> {
     /// The rules of the call.

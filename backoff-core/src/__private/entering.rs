@@ -14,6 +14,42 @@ use core::{
     task::{Poll, ready},
     time::Duration,
 };
+use pin_project_lite::pin_project;
+
+/// The pause of a function, without rates.
+#[cfg(not(feature = "rate"))]
+pub use super::step::sleep as wait;
+
+pin_project! {
+    /// The future that an annotated function awaits between two attempts. One type for both, so that dropping the
+    /// function's future is one comparison and one call for each.
+    #[project = WaitProjection]
+    pub enum Wait<'a, C: Sleep> {
+        Until { #[pin] sleep: C::Sleep },
+        Turn { entering: Entering<'a, C> },
+    }
+}
+
+impl<C: Clock + Sleep> Future for Wait<'_, C> {
+    type Output = Option<TimedOut>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            WaitProjection::Until { sleep } => sleep.poll(cx).map(|()| None),
+            WaitProjection::Turn { entering } => Pin::new(entering).poll(cx),
+        }
+    }
+}
+
+/// The pause of a function whose policy may have a rate.
+#[cfg(feature = "rate")]
+#[inline]
+#[track_caller]
+pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
+    let sleep = runtime.sleep(wait);
+    Wait::Until { sleep }
+}
 
 /// An attempt at the rate of its call. Ready when the attempt may begin, or when the time of the call is over.
 pub struct Entering<'a, C: Sleep> {

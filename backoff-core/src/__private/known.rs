@@ -2,11 +2,7 @@
 //! takes compile time.
 
 use super::context::{Context, Unfunded, start};
-use crate::{
-    call::plan::{Guard, Whose},
-    policy::Policy,
-    runtime::Clock,
-};
+use crate::{call::plan::Guard, policy::Policy, runtime::Clock};
 use core::ops::Deref;
 
 /// A context that is a constant, named by a closure: the closure takes no room in the future, and if
@@ -34,7 +30,9 @@ impl<F: Fn() -> &'static Context<'static>> Deref for Known<F> {
 #[inline]
 #[cfg_attr(debug_assertions, track_caller)]
 pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Guard<Unfunded> {
-    begun(Unfunded, context, runtime, timed)
+    let mut guard = Guard::new(Unfunded);
+    start(context, runtime, &mut guard.state, timed);
+    guard
 }
 
 /// The same, if the constant may name a budget.
@@ -45,16 +43,8 @@ where
     F: Fn() -> &'static Context<'static>,
     C: Clock,
 {
-    let known = Known(context);
-    let context = known.context();
-    begun(known, context, runtime, timed)
-}
-
-#[inline]
-#[cfg_attr(debug_assertions, track_caller)]
-fn begun<P: Whose, C: Clock>(plan: P, context: &Context<'_>, runtime: &C, timed: bool) -> Guard<P> {
-    let mut guard = Guard::new(plan);
-    start(context, runtime, &mut guard.state, timed);
+    let mut guard = Guard::new(Known(context));
+    start(guard.plan.context(), runtime, &mut guard.state, timed);
     guard
 }
 

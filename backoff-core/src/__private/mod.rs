@@ -2,7 +2,9 @@
 //! without notice.
 
 pub use crate::{
-    call::{call_state::CallState, foreign::ForeignCall, plan::Guard},
+    call::{
+        call_state::CallState, foreign::ForeignCall, plan::Guard, settings::until::ConsecutiveCount,
+    },
     codes,
     delay::jitter::Jitter,
     facts::{

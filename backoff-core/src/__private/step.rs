@@ -132,15 +132,9 @@ where
     H: Setting<(), E>,
     C: Clock + Random,
 {
-    let next = with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
+    with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
         parts.answered(value)
-    });
-    if next.is_none() {
-        with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
-            parts.succeeded(Some(value));
-        });
-    }
-    next.filter(|next| next.is_wait()).map(|next| next.wait())
+    })
 }
 
 /// The call ends between two attempts with this outcome, or before the first one: hooks and logs get this.

@@ -166,21 +166,15 @@ where
 
     #[inline]
     fn after_value(&mut self, value: O::Value) -> After<O::Value, O::Error> {
-        let answer = match S::ANSWERS {
-            true => S::answer(&value),
-            false => None,
-        };
         if S::ANSWERS
-            && let Some(fault) = answer
+            && let Some(fault) = S::answer(&value)
         {
-            match self.parts().answered(fault) {
-                Some(Decision::Wait(wait)) => return After::Wait(wait.delay, Ok(value)),
-                // The call returns the last response unchanged.
-                Some(Decision::Stop(_)) => return After::Done(Ok(value)),
-                None => {}
-            }
+            return match self.parts().answered(fault) {
+                Some(wait) => After::Wait(wait, Ok(value)),
+                None => After::Done(Ok(value)),
+            };
         }
-        self.parts().succeeded(answer);
+        self.parts().succeeded(None);
         After::Done(Ok(value))
     }
 

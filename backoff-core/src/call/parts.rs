@@ -152,16 +152,20 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.decided(self.whose.policy(), failure)
     }
 
-    /// A value counts as a failure: judges the value by the policy's codes, and decides as about an error.
-    /// Returns nothing if the policy would not retry the value.
+    /// A value that has a fault: judges the value by the policy's codes, and decides as about an error. Returns the wait
+    /// before the next attempt, and nothing if the call returns the value.
     #[cold]
     #[inline(never)]
-    pub(crate) fn answered(mut self, fault: &dyn Fault) -> Option<Decision>
+    pub(crate) fn answered(mut self, fault: &dyn Fault) -> Option<Duration>
     where
         R: Random,
     {
         let policy = self.whose.policy();
         let ruling = policy.rule(Stage::Whole, fault);
+        if ruling.is_permanent() {
+            self.succeeded(Some(fault));
+            return None;
+        }
         let failure = Failure {
             error: None,
             fault: Some(fault),
@@ -169,7 +173,8 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             ended_by: EndedBy::Attempt,
             ruling: Some(ruling),
         };
-        (!ruling.is_permanent()).then(|| self.decided(policy, failure))
+        let next = self.decided(policy, failure);
+        next.is_wait().then(|| next.wait())
     }
 
     /// Decides on the next step after this ruling, and tells hooks, logs and metrics.

@@ -116,6 +116,10 @@ impl Loop<'_> {
         } else if self.is_async {
             // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
             // and could remove its `Send`.
+            let pause = match self.may_have_rate() {
+                true => quote_spanned!(here=> wait),
+                false => quote_spanned!(here=> sleep),
+            };
             quote_spanned! {here=>
                 let __wait = {
                     #attempt
@@ -124,7 +128,7 @@ impl Loop<'_> {
                         __backoff::Option::Some(__wait) => __wait,
                     }
                 };
-                __backoff::sleep(#runtime, __wait).await;
+                __backoff::#pause(#runtime, __wait).await;
                 #begins
             }
         } else {
@@ -238,7 +242,7 @@ impl Loop<'_> {
             ),
             None => (
                 quote_spanned!(here=> has_rate(#context)),
-                quote_spanned!(here=> __entering),
+                quote_spanned!(here=> __backoff::Wait::Turn { entering: __entering }),
             ),
         };
         // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
@@ -514,7 +518,7 @@ impl Loop<'_> {
                 )
             }
             (_, None) => (
-                quote_spanned!(key_at=> __backoff::count(1)),
+                quote_spanned!(key_at=> __backoff::ConsecutiveCount::new(1)),
                 quote_spanned!(key_at=> false),
             ),
         };
@@ -534,7 +538,8 @@ impl Loop<'_> {
         };
         let key_at = at(key.span());
         let row = quote_spanned!(Span::mixed_site()=> __row);
-        let bind = quote_spanned!(key_at=> let mut #row = __backoff::count(#value););
+        let bind =
+            quote_spanned!(key_at=> let mut #row = __backoff::ConsecutiveCount::new(#value););
         (Some(bind), Some(row))
     }
 

@@ -121,7 +121,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             ),
                             p::codes![@ p::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
                         ),
-                        limits: p::cut_at(p::Option::None),
+                        limits: p::Option::Some(p::Limits(p::Option::None)),
                         operation: ::core::concat!(::core::module_path!(), "::f"),
                     };
                     let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
@@ -282,7 +282,7 @@ fn each_form_and_each_key_in_the_written_code() {
                     let mut __notify = hear;
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &p::Policy::on(p::Policy::exponential(), p::codes![@ p::Codes::NONE; 503]),
-                        limits: p::cut_at(p::Option::None),
+                        limits: p::Option::Some(p::Limits(p::Option::None)),
                         operation: "put",
                     };
                     let mut __guard = p::begin(__BACKOFF, &__timer, true);
@@ -379,7 +379,9 @@ fn each_form_and_each_key_in_the_written_code() {
                                 let __wait = {
                                     let __late = if p::has_rate(p::known(&__guard)) {
                                         let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                        __entering.await
+                                        p::Wait::Turn {
+                                            entering: __entering,
+                                        }.await
                                     } else {
                                         p::Option::None
                                     };
@@ -417,7 +419,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                         p::Option::Some(__wait) => __wait,
                                     }
                                 };
-                                p::sleep(&p::ASYNC, __wait).await;
+                                p::wait(&p::ASYNC, __wait).await;
                                 p::begins(&mut __guard);
                             }
                         };

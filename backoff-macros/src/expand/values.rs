@@ -82,7 +82,7 @@ impl Values {
         let max_wait = args.max_wait.as_ref();
         let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
         let limits = match limit {
-            Some(_) => quote_spanned!(here=> __backoff::cut_at(#timeout)),
+            Some(_) => quote_spanned!(here=> __backoff::Option::Some(__backoff::Limits(#timeout))),
             None => timeout,
         };
         let operation = match &args.operation {
