@@ -5,14 +5,14 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-
-use crate::groups::is_word;
 use syn::{
     Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak, ExprCast,
     ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprMethodCall, ExprParen, ExprReference,
     ExprReturn, ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, PatIdent,
     Stmt, StmtMacro,
 };
+
+use crate::groups::is_word;
 
 /// The variables whose value an attempt may consume.
 #[derive(Default)]
@@ -338,8 +338,8 @@ const CONSUMING: [&str; 17] = [
     "unwrap_or_default",
 ];
 
-/// The names to which a pattern moves parts of a value. Nothing if a part of the pattern means something else
-/// for a borrowed value: a literal, `&`, `ref`, `mut`.
+/// The names to which a pattern moves parts of a value. Nothing for a pattern with `mut`, because the compiler would
+/// call the `mut` of the question unused.
 pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
     let of = |pats: Vec<&Pat>| -> Option<Vec<Ident>> {
         let names: Option<Vec<Vec<Ident>>> = pats.into_iter().map(taken).collect();
@@ -347,11 +347,17 @@ pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
     };
     match pat {
         Pat::Ident(it) if is_constant(it) => Some(Vec::new()),
-        Pat::Ident(it) if it.by_ref.is_none() && it.mutability.is_none() && it.subpat.is_none() => {
-            Some(vec![it.ident.clone()])
+        Pat::Ident(it) if it.by_ref.is_some() => Some(Vec::new()),
+        Pat::Ident(it) => {
+            let is_plain = it.mutability.is_none() && it.subpat.is_none();
+            is_plain.then(|| vec![it.ident.clone()])
         }
-        Pat::Path(_) | Pat::Rest(_) | Pat::Wild(_) => Some(Vec::new()),
+        Pat::Lit(_) | Pat::Path(_) | Pat::Range(_) | Pat::Rest(_) | Pat::Wild(_) => {
+            Some(Vec::new())
+        }
         Pat::Paren(pat) => taken(&pat.pat),
+        Pat::Reference(pat) => taken(&pat.pat),
+        Pat::Slice(pat) => of(pat.elems.iter().collect()),
         // Each case has the same names.
         Pat::Or(pat) => of(pat.cases.iter().collect()).map(|mut names| {
             names.truncate(names.len() / pat.cases.len().max(1));

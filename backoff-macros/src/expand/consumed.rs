@@ -176,7 +176,7 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
             quote_spanned! {name_at=>
                 || {
                     match #place {
-                        #pat if true => { let _ = (#(#parts,)*); }
+                        #pat if true => { let __taken = (#(#parts,)*); }
                         _ => {}
                     }
                     __backoff::Consumed
@@ -252,7 +252,7 @@ mod tests {
             ),
             (
                 "match a { 1 => 2, T(1, x) => x, &y => y, mut z => z, Z => 3 }",
-                "",
+                "a@T(1,x) a@&y",
             ),
             ("f(a); let a = 1; f(a, b)", "a b"),
             ("use X::*; match a { T(x) => x } f(b)", "b"),
@@ -284,7 +284,7 @@ mod tests {
             ("let c = a; let mut d: B = b; let _ = self;", "a b"),
             (
                 "let ref c = a; let &d = b; let (e, _) = self;",
-                "self@(e,_)",
+                "b@&d self@(e,_)",
             ),
             ("c = a; _ = b", ""),
             ("S { a, c: b }; S { ..self }", "a b"),
