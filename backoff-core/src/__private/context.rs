@@ -125,9 +125,3 @@ impl Deref for Borrowed<'_> {
         self.0
     }
 }
-
-/// The policy of a plan.
-#[inline]
-pub fn policy_of<P: Whose>(plan: &P) -> &Policy {
-    plan.policy()
-}

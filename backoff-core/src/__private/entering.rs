@@ -14,12 +14,21 @@ use core::{
     task::{Poll, ready},
     time::Duration,
 };
+#[cfg(feature = "rate")]
 use pin_project_lite::pin_project;
 
 /// The pause of a function, without rates.
 #[cfg(not(feature = "rate"))]
 pub use super::step::sleep as wait;
 
+/// The wait for a turn. Without rates, no attempt waits for one.
+#[cfg(not(feature = "rate"))]
+#[inline]
+pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Entering<'_, C> {
+    entering
+}
+
+#[cfg(feature = "rate")]
 pin_project! {
     /// The future that an annotated function awaits between two attempts. One type for both, so that dropping the
     /// function's future is one comparison and one call for each.
@@ -30,6 +39,7 @@ pin_project! {
     }
 }
 
+#[cfg(feature = "rate")]
 impl<C: Clock + Sleep> Future for Wait<'_, C> {
     type Output = Option<TimedOut>;
 
@@ -49,6 +59,13 @@ impl<C: Clock + Sleep> Future for Wait<'_, C> {
 pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
     let sleep = runtime.sleep(wait);
     Wait::Until { sleep }
+}
+
+/// The wait for a turn.
+#[cfg(feature = "rate")]
+#[inline]
+pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Wait<'_, C> {
+    Wait::Turn { entering }
 }
 
 /// An attempt at the rate of its call. Ready when the attempt may begin, or when the time of the call is over.

@@ -242,7 +242,7 @@ impl Loop<'_> {
             ),
             None => (
                 quote_spanned!(here=> has_rate(#context)),
-                quote_spanned!(here=> __backoff::Wait::Turn { entering: __entering }),
+                quote_spanned!(here=> __backoff::turn(__entering)),
             ),
         };
         // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
@@ -347,19 +347,21 @@ impl Loop<'_> {
                     Place::Call => place::is_behind_a_reference(self.args)
                         .then(|| quote_spanned!(here=> &#policy)),
                 };
-                let (ty, made, plan) = match reference {
+                let (ty, made, plan, of_guard) = match reference {
                     Some(reference) => (
                         quote_spanned!(here=> &__backoff::Policy),
                         reference,
                         quote_spanned!(here=> __backoff::Borrowed(__policy)),
+                        quote_spanned!(here=> __guard.plan.0),
                     ),
                     None => (
                         quote_spanned!(here=> __backoff::Policy),
                         policy,
                         quote_spanned!(here=> __policy),
+                        quote_spanned!(here=> &__guard.plan),
                     ),
                 };
-                let context = of(quote_spanned!(here=> __backoff::policy_of(&__guard.plan)));
+                let context = of(of_guard);
                 Bound {
                     begin: quote_spanned! {here=>
                         let __policy: #ty = #made;

@@ -217,7 +217,7 @@ fn each_form_and_each_key_in_the_written_code() {
                     let mut __guard = p::Guard::new(__policy);
                     p::start(
                         &p::Context {
-                            policy: p::policy_of(&__guard.plan),
+                            policy: &__guard.plan,
                             limits: p::Option::None,
                             operation: ::core::concat!(::core::module_path!(), "::type"),
                         },
@@ -230,7 +230,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         let mut __judge = p::when(p::error_of(&__outcome), |e| e.is_busy(), || p::Outcomes::of(&__outcome).__backoff_find());
                         match p::step(
                             &p::Context {
-                                policy: p::policy_of(&__guard.plan),
+                                policy: &__guard.plan,
                                 limits: p::Option::None,
                                 operation: ::core::concat!(::core::module_path!(), "::type"),
                             },
@@ -245,7 +245,7 @@ fn each_form_and_each_key_in_the_written_code() {
                             p::Option::Some(__wait) => {
                                 if p::pause(
                                     &p::Context {
-                                        policy: p::policy_of(&__guard.plan),
+                                        policy: &__guard.plan,
                                         limits: p::Option::None,
                                         operation: ::core::concat!(::core::module_path!(), "::type"),
                                     },
@@ -379,9 +379,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                 let __wait = {
                                     let __late = if p::has_rate(p::known(&__guard)) {
                                         let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                        p::Wait::Turn {
-                                            entering: __entering,
-                                        }.await
+                                        p::turn(__entering).await
                                     } else {
                                         p::Option::None
                                     };
