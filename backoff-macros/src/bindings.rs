@@ -18,6 +18,8 @@ pub(crate) struct Binding {
     pub(crate) is_constant: bool,
     /// Whether the type of the whole argument begins with `&`.
     pub(crate) is_reference: bool,
+    /// Whether that type begins with `&mut` or `&'a mut`.
+    pub(crate) is_mut_reference: bool,
     /// The `#[cfg(..)]` of the argument: if its condition is false, the name does not exist.
     pub(crate) cfgs: Vec<Attribute>,
 }
@@ -40,7 +42,11 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
     let mut found = Vec::new();
     for input in &sig.inputs {
         let FnArg::Typed(typed) = input else { continue };
-        let first = flat(typed.ty.to_token_stream()).into_iter().next();
+        let mut ty = flat(typed.ty.to_token_stream()).into_iter();
+        let first = ty.next();
+        let is_mut = ty
+            .take(3)
+            .any(|token| matches!(token, TokenTree::Ident(it) if it == "mut"));
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
             is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
@@ -56,6 +62,7 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
                 is_constant: is_constant(name),
                 name: name.ident.clone(),
                 is_reference,
+                is_mut_reference: is_reference && is_mut,
                 cfgs: cfgs.clone(),
             });
         });

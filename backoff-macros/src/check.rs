@@ -18,7 +18,7 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use crate::groups::is_comma;
+use crate::groups::{dense, is_comma};
 use crate::shape::cannot_fail;
 use numbers::{number, signed};
 
@@ -62,19 +62,23 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
 /// The message about a statement or an expression.
 fn no_statement(stmt: &Stmt) -> syn::Error {
     let (start, value, end) = match stmt {
-        Stmt::Local(Local { pat, init, .. }) => {
-            let value = init.as_ref().map(|init| &*init.expr);
-            (format!("let {} = ", show(pat)), value, ";")
+        Stmt::Local(Local {
+            pat,
+            init: Some(init),
+            ..
+        }) if init.diverge.is_none() => (format!("let {} = ", show(pat)), Some(&*init.expr), ";"),
+        Stmt::Expr(value, _) if !matches!(value, Expr::Return(_)) => {
+            (String::new(), Some(value), "")
         }
-        Stmt::Expr(value, _) => (String::new(), Some(value), ""),
         _ => (String::new(), None, ""),
     };
     let (value, mark) = match value {
         Some(Expr::Try(tried)) => (Some(&*tried.expr), "?"),
         value => (value, ""),
     };
-    let awaits = matches!(value, Some(Expr::Await(_)));
-    let value = value.map(show).filter(|shown| shown.len() <= 40);
+    let awaits = value.is_some_and(|value| dense(value.to_token_stream()).contains(".await"));
+    let value = value.map(show);
+    let value = value.filter(|shown| shown.len() <= 40 && !shown.contains('?'));
     let value = value.unwrap_or_else(|| "..".to_owned());
     let block = match awaits {
         true => format!("retry_block!(async {{ {value} }}).await"),

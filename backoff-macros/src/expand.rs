@@ -2,6 +2,7 @@
 
 mod consumed;
 mod copies;
+mod lent;
 mod library;
 mod looped;
 mod policy;
@@ -64,7 +65,7 @@ pub(crate) fn function(
     let owned = consumed::arguments(&mut function, &bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
-    let scope = Scope::of(&function.sig, bound);
+    let scope = Scope::of(&function.sig, lent::without_mut_of_copies(bound, args));
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let unique = match shape {

@@ -12,7 +12,7 @@ use syn::{
     Stmt, StmtMacro,
 };
 
-use crate::groups::is_word;
+use crate::groups::{is_punct, is_word};
 
 /// The variables whose value an attempt may consume.
 #[derive(Default)]
@@ -79,7 +79,7 @@ impl<'a> Seen<'a> {
         for stmt in stmts {
             if let Stmt::Item(item) = stmt {
                 self.bind(item);
-                self.imports |= matches!(item, Item::Use(_));
+                self.imports |= matches!(item, Item::Use(_) | Item::Trait(_));
             }
         }
         for stmt in stmts {
@@ -89,10 +89,17 @@ impl<'a> Seen<'a> {
 
     /// Looks at a part whose attributes may remove the part.
     fn under(&mut self, part: impl ToTokens, look: impl FnOnce(&mut Self)) {
-        let outside = self.cfgs.clone();
-        self.cfgs.extend(cfgs(part));
+        let (outside, found) = (self.cfgs.clone(), self.consumed.len());
+        let (cfgs, has_others) = attributes(part);
+        self.cfgs.extend(cfgs);
         look(self);
         self.cfgs = outside;
+        // The question has no `allow` and no `expect`.
+        if has_others {
+            let mut of_this = self.consumed.split_off(found);
+            of_this.retain(|it| it.call.is_none() && it.pat.is_none());
+            self.consumed.extend(of_this);
+        }
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
@@ -185,7 +192,13 @@ impl<'a> Seen<'a> {
                 let into = method == "into" || method.starts_with("into_") && method != "into_iter";
                 // The question calls the method, so the arguments must mean the same outside of the body.
                 let is_literal = |arg: &Expr| matches!(arg, Expr::Lit(_));
-                if CONSUMING.contains(&&*method) && call.args.iter().all(is_literal) {
+                let mut named = HashSet::new();
+                words(&call.turbofish, &mut named);
+                if CONSUMING.contains(&&*method)
+                    && call.args.iter().all(is_literal)
+                    && !self.imports
+                    && named.is_disjoint(&self.bound)
+                {
                     self.consumes(&call.receiver, None, Some(call));
                 }
                 self.look(&call.receiver, into);
@@ -292,18 +305,19 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The `#[cfg(..)]` before the tokens.
-fn cfgs(tokens: impl ToTokens) -> TokenStream {
+/// The `#[cfg(..)]` before the tokens, and whether there are other attributes.
+fn attributes(tokens: impl ToTokens) -> (TokenStream, bool) {
     let mut tokens = tokens.into_token_stream().into_iter();
-    let mut found = TokenStream::new();
-    while let Some(hash @ TokenTree::Punct(_)) = tokens.next()
+    let (mut cfgs, mut has_others) = (TokenStream::new(), false);
+    while let Some(hash) = tokens.next().filter(|hash| is_punct(hash, '#'))
         && let Some(TokenTree::Group(attr)) = tokens.next()
     {
-        if is_word(attr.stream().into_iter().next().as_ref(), "cfg") {
-            found.extend([hash, attr.into()]);
+        match is_word(attr.stream().into_iter().next().as_ref(), "cfg") {
+            true => cfgs.extend([hash, attr.into()]),
+            false => has_others = true,
         }
     }
-    found
+    (cfgs, has_others)
 }
 
 /// The variable, if the expression is one or a field of one.
@@ -318,13 +332,11 @@ fn variable(expr: &Expr) -> Option<&Ident> {
 
 /// Methods that may consume their receiver, as they do in the standard library, in clients and in databases. The
 /// compiler is asked whether they do.
-const CONSUMING: [&str; 17] = [
+const CONSUMING: [&str; 15] = [
     "abort",
-    "build",
     "bytes",
     "close",
     "commit",
-    "execute",
     "expect",
     "finish",
     "get_mut",
@@ -363,6 +375,7 @@ pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
             names.truncate(names.len() / pat.cases.len().max(1));
             names
         }),
+        Pat::Struct(pat) if pat.fields.iter().any(|field| !field.attrs.is_empty()) => None,
         Pat::Struct(pat) => of(pat.fields.iter().map(|field| &*field.pat).collect()),
         Pat::Tuple(pat) => of(pat.elems.iter().collect()),
         Pat::TupleStruct(pat) => of(pat.elems.iter().collect()),

@@ -24,7 +24,9 @@ impl<'a, T> HandedOver<'a, T> {
 
 impl<T: Copy> HandedOver<'_, T> {
     /// Nothing is taken.
-    pub const fn __backoff_taken(&self) {}
+    pub const fn __backoff_taken(&self) -> Left {
+        Left
+    }
 }
 
 impl<'a, T> Deref for HandedOver<'a, T> {
@@ -37,7 +39,9 @@ impl<'a, T> Deref for HandedOver<'a, T> {
 
 impl<T: ?Sized> Reborrowed<'_, &mut T> {
     /// Nothing is taken.
-    pub const fn __backoff_taken(&self) {}
+    pub const fn __backoff_taken(&self) -> Left {
+        Left
+    }
 }
 
 impl<'a, T> Deref for Reborrowed<'a, T> {
@@ -55,6 +59,9 @@ impl<T> Taken<'_, T> {
     }
 }
 
+/// A value that is still there after an attempt.
+pub struct Left;
+
 /// A value that only the first attempt has. The type is not named: for a type with a parameter the
 /// compiler would advise to require a hidden trait.
 pub struct Consumed;
@@ -70,7 +77,7 @@ macro_rules! shared {
         }
 
         #[diagnostic::do_not_recommend]
-        impl $name for () {}
+        impl $name for Left {}
 
         #[diagnostic::do_not_recommend]
         impl<F: FnMut() -> R, R> $name for F {}

@@ -30,7 +30,8 @@ pub(super) fn unknown(key: &Ident, value: Option<TokenStream>, reads: Reads<'_>)
 fn instead(word: &str, value: Option<TokenStream>, reads: Reads<'_>) -> Option<String> {
     let name = snake(word);
     // `stop = stop_after_attempt(3)`
-    if let Some(value) = &value
+    if ["retry", "stop", "wait"].contains(&&*name)
+        && let Some(value) = &value
         && let Ok(Expr::Call(call)) = syn::parse2(value.clone())
         && let Expr::Path(path) = &*call.func
         && let Some(function) = path.path.get_ident()

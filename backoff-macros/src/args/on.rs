@@ -198,7 +198,7 @@ fn no_codes(path: &Path) -> syn::Result<()> {
              error; or decide with `when = |error| ..`"
         ),
         // `std::io::Error`
-        Some(module) if is_camel(&last) && !module.contains(char::is_uppercase) => format!(
+        Some(module) if last.ends_with("Error") && !module.contains(char::is_uppercase) => format!(
             "{NO_TYPE}, and the type `{}` is neither: write a pattern such as `Error::Busy {{ .. }}`, or decide with \
              `when = |error| ..`",
             show(path)

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
+use quote::ToTokens;
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 
 use super::bare::bare;
 use super::given::{Flag, Jitter, Level, Names, Time};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
+use crate::groups::dense;
 use crate::seen::words;
 
 pub(super) fn time(value: Expr) -> syn::Result<Time> {
@@ -172,7 +174,15 @@ const BUILDERS: [&str; 14] = [
 pub(super) fn policy(value: Expr) -> syn::Result<Expr> {
     let mut names = HashSet::new();
     words(&value, &mut names);
-    match BUILDERS.into_iter().find(|name| names.contains(*name)) {
+    let text = dense(value.to_token_stream());
+    // `RetryPolicy::HTTP` is a constant of the user.
+    let is_made = |name: &&str| {
+        let after = text
+            .split_once(&format!("{name}::"))
+            .map(|(_, after)| after);
+        names.contains(*name) && after.is_none_or(|after| after.starts_with(char::is_lowercase))
+    };
+    match BUILDERS.into_iter().find(is_made) {
         Some(name) => {
             let message = format!(
                 "`{name}` belongs to another library: write the rules as keys, such as `base = \"1s\", \

@@ -117,7 +117,10 @@ fn is_called_once(sig: &Signature, ty: &Type) -> bool {
         sig.generics.where_clause.to_token_stream(),
     ];
     let name = dense(ty.to_token_stream());
-    let is_once = |bound: &str| bound.contains("FnOnce(");
+    let is_once = |bound: &str| {
+        let before = bound.split('(').next();
+        before.is_some_and(|before| before.ends_with("FnOnce"))
+    };
     let of_name = |bound: &str| bound.strip_prefix(&format!("{name}:")).is_some_and(is_once);
     let bounds = bounds.map(dense).join(",").replace("where", ",");
     is_once(&name) || bounds.split(',').any(of_name)
@@ -169,17 +172,14 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
     let needed = Ident::new(needed, name_at);
     // What consumes the value makes a closure that can be called only once.
     let question = match (call, pat) {
-        (Some(call), _) => quote_spanned!(name_at=> || #call),
+        (Some(call), _) => quote_spanned!(name_at=> || { let __called = #call; }),
         (None, Some(pat)) => {
             let parts = taken(pat).unwrap_or_default();
             // With a condition, the pattern may match each value.
             quote_spanned! {name_at=>
-                || {
-                    match #place {
-                        #pat if true => { let __taken = (#(#parts,)*); }
-                        _ => {}
-                    }
-                    __backoff::Consumed
+                || match #place {
+                    #pat if true => { let __taken = (#(#parts,)*); }
+                    _ => {}
                 }
             }
         }

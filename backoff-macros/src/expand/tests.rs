@@ -279,7 +279,6 @@ fn each_form_and_each_key_in_the_written_code() {
                 async fn put(body: Vec<u8>) -> Result<(), E> {
                     use ::backoff_core::__private as __backoff;
                     let __timer = p::sleep_by(timer);
-                    let mut __notify = hear;
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &p::Policy::on(p::Policy::exponential(), p::codes![@ p::Codes::NONE; 503]),
                         limits: p::Option::Some(p::Limits(p::Option::None)),
@@ -325,7 +324,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                 p::notified(
                                     &__outcome,
                                     p::or(&__outcome, |__error| match __error { E::Busy => true, E::Io(k) if k.passes() => true, _ => false, }),
-                                    &mut __notify,
+                                    hear,
                                 ),
                             );
                             match p::step(

@@ -12,8 +12,8 @@ use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 use super::library::at;
 use crate::args::split::pieces;
 use crate::bindings::is_small;
-use crate::groups::inside;
-use crate::seen::{is_constant, words};
+use crate::groups::{inside, is_punct};
+use crate::seen::{Owned, Seen, is_constant, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, rebound};
 use crate::shape::ending::last_async;
@@ -73,9 +73,14 @@ impl Unique {
         let rewritten = last_async(function).is_some_and(|block| is_rewritten(&block.block));
         if shape == Shape::Future && !rewritten {
             let captures = last_async(function).filter(|block| block.capture.is_some());
-            let body = captures.map(|block| block.block.to_token_stream());
-            self.0
-                .retain(|(name, _)| body.as_ref().is_some_and(|body| !binds(body.clone(), name)));
+            let bound = captures.map(|block| {
+                let nothing = Owned::default();
+                Seen::of(&nothing, &block.block.stmts).bound
+            });
+            self.0.retain(|(name, _)| {
+                let bound = bound.as_ref();
+                bound.is_some_and(|bound| !bound.contains(&name.to_string()))
+            });
         }
         let mut left: Vec<Ident> = self.0.iter().map(|(name, _)| name.clone()).collect();
         let mut make = |pat: &mut PatIdent| {
@@ -132,16 +137,6 @@ impl Unique {
     }
 }
 
-/// Whether a `let` makes a variable of this name, at any depth.
-fn binds(tokens: TokenStream, name: &Ident) -> bool {
-    let mut after_let = false;
-    tokens.into_iter().any(|token| {
-        let is_bound = after_let && matches!(&token, TokenTree::Ident(word) if word == name);
-        after_let = matches!(&token, TokenTree::Ident(word) if word == "let");
-        is_bound || matches!(token, TokenTree::Group(group) if binds(group.stream(), name))
-    })
-}
-
 /// The tokens of the attribute without the names of keys, because an argument may have the name of a
 /// key.
 fn values(given: TokenStream) -> TokenStream {
@@ -186,14 +181,20 @@ fn is_sync(ty: &Type) -> bool {
     matches!(inside(ty), Type::Reference(_)) || all(ty.to_token_stream())
 }
 
-/// Whether the tokens name a variable. A string literal may name one between braces.
+/// Whether the tokens name a variable: not a method, a field or a lifetime. A string literal may name one between
+/// braces.
 fn names(tokens: &TokenStream, name: &str) -> bool {
     let in_text = format!("{{{}", name.trim_start_matches("r#"));
-    tokens.clone().into_iter().any(|token| match token {
-        TokenTree::Ident(word) => word == name,
-        TokenTree::Group(group) => names(&group.stream(), name),
-        TokenTree::Literal(text) => text.to_string().contains(&in_text),
-        TokenTree::Punct(_) => false,
+    let mut after_mark = false;
+    tokens.clone().into_iter().any(|token| {
+        let is_member = after_mark;
+        after_mark = is_punct(&token, '.') || is_punct(&token, '\'');
+        match token {
+            TokenTree::Ident(word) => word == name && !is_member,
+            TokenTree::Group(group) => names(&group.stream(), name),
+            TokenTree::Literal(text) => text.to_string().contains(&in_text),
+            TokenTree::Punct(_) => false,
+        }
     })
 }
 

@@ -6,6 +6,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprBlock, ExprUnsafe, Stmt};
 
+use super::lent;
 use super::library::at;
 use super::policy::time;
 use crate::args::Args;
@@ -99,30 +100,25 @@ impl Values {
             }
             None => operation.clone(),
         };
-        // A closure is pasted, because its types follow from its use.
-        let mut function = |name: &str, given: &Option<Given<Expr>>, is_changed: bool| {
-            let value = &given.as_ref()?.value;
-            let (name, value_at) = (Ident::new(name, here), at(value.span()));
-            Some(match value {
-                _ if is_closure(value) => value.to_token_stream(),
-                Expr::Path(_) | Expr::Field(_) if !is_changed => {
-                    bind(name.to_token_stream(), &quote_spanned!(value_at=> &#value));
-                    name.to_token_stream()
+        let when = args.when.as_ref().map(|Given { value, .. }| {
+            if !is_made(value) {
+                return lent::read(scope, value);
+            }
+            bind(quote_spanned!(here=> __when), value);
+            quote_spanned!(at(value.span())=> &__when)
+        });
+        let mut changed =
+            |name: &str, given: &Option<Given<Expr>>, lend: fn(&Scope, &Expr) -> TokenStream| {
+                let value = &given.as_ref()?.value;
+                if !is_made(value) {
+                    return Some(lend(scope, value));
                 }
-                Expr::Field(_) => quote_spanned!(value_at=> &#value),
-                _ if is_changed => {
-                    bind(quote_spanned!(here=> mut #name), value);
-                    quote_spanned!(value_at=> &mut #name)
-                }
-                _ => {
-                    bind(name.to_token_stream(), value);
-                    quote_spanned!(value_at=> &#name)
-                }
-            })
-        };
-        let when = function("__when", &args.when, false);
-        let until = function("__until", &args.until, true);
-        let notify = function("__notify", &args.notify, true);
+                let name = Ident::new(name, here);
+                bind(quote_spanned!(here=> mut #name), value);
+                Some(quote_spanned!(at(value.span())=> &mut #name))
+            };
+        let until = changed("__until", &args.until, lent::read);
+        let notify = changed("__notify", &args.notify, lent::changed);
         Values {
             binds: binds.into_iter().collect(),
             runtime,
@@ -150,15 +146,18 @@ fn timer(args: &Args, is_async: bool) -> Option<TokenStream> {
     Some(quote_spanned!(Span::mixed_site()=> __backoff::#own(#timer)))
 }
 
-/// Whether an expression is a closure, also one at the end of a block, or a macro, which may be one.
-fn is_closure(value: &Expr) -> bool {
+/// Whether an expression makes a function, which is kept. The types of a closure follow from its use, so a
+/// closure is pasted, also one at the end of a block. A path and a field are the function itself.
+fn is_made(value: &Expr) -> bool {
     match value {
-        Expr::Closure(_) | Expr::Macro(_) => true,
-        Expr::Paren(inside) => is_closure(&inside.expr),
-        Expr::Group(inside) => is_closure(&inside.expr),
-        Expr::Block(ExprBlock { block, .. }) | Expr::Unsafe(ExprUnsafe { block, .. }) => {
-            matches!(block.stmts.last(), Some(Stmt::Expr(last, None)) if is_closure(last))
+        Expr::Closure(_) | Expr::Path(_) | Expr::Field(_) | Expr::Reference(_) | Expr::Macro(_) => {
+            false
         }
-        _ => false,
+        Expr::Paren(inside) => is_made(&inside.expr),
+        Expr::Group(inside) => is_made(&inside.expr),
+        Expr::Block(ExprBlock { block, .. }) | Expr::Unsafe(ExprUnsafe { block, .. }) => {
+            matches!(block.stmts.last(), Some(Stmt::Expr(last, None)) if is_made(last))
+        }
+        _ => true,
     }
 }

@@ -11,8 +11,14 @@ fn judge_that_is_an_argument() {
     async fn by_value(flaky: &Flaky, judge: impl Fn(&ApiError) -> bool) -> Result<u32, ApiError> {
         flaky.call()
     }
-    #[retry(base = "1ms", when = judge, until = done, consecutive = values, notify = hook)]
-    fn all<J, D, N>(flaky: &Flaky, judge: J, done: D, values: u32, hook: N) -> Result<u32, Error>
+    #[retry(base = "1ms", when = judge, until = done, consecutive = values, notify = hook, keep(hook))]
+    fn all<J, D, N>(
+        flaky: &Flaky,
+        judge: J,
+        done: D,
+        values: u32,
+        mut hook: N,
+    ) -> Result<u32, Error>
     where
         J: Fn(&Error) -> bool,
         D: Fn(&u32) -> bool,

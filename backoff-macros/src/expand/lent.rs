@@ -1,0 +1,66 @@
+//! Functions in keys that are held in variables: each attempt borrows them.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Ident};
+
+use super::library::at;
+use crate::args::Args;
+use crate::bindings::{Binding, is_small, named};
+use crate::place::Scope;
+
+/// The arguments as an attempt sees them: those in `clone(..)` are not mutable themselves.
+pub(super) fn without_mut_of_copies(mut bound: Vec<Binding>, args: &Args) -> Vec<Binding> {
+    for binding in &mut bound {
+        let mut given = args.clone.iter();
+        if given.any(|clone| clone.value.names.contains(&binding.name)) {
+            binding.mutable = None;
+        }
+    }
+    bound
+}
+
+/// The value of `when` or `until`, which reads its captured values only.
+pub(super) fn read(scope: &Scope, value: &Expr) -> TokenStream {
+    let is_variable = match value {
+        Expr::Field(_) => true,
+        _ => lone(value).is_some_and(|name| match scope {
+            Scope::Function { bound, .. } => named(bound, name).is_some_and(|it| !it.is_reference),
+            Scope::Block => is_small(&name.to_string()),
+        }),
+    };
+    lent(value, is_variable, quote_spanned!(at(value.span())=> &))
+}
+
+/// The value of `notify`, which may change its captured values.
+pub(super) fn changed(scope: &Scope, value: &Expr) -> TokenStream {
+    let here = at(value.span());
+    let plain = quote_spanned!(here=> &);
+    let (is_variable, borrow) = match (scope, lone(value)) {
+        (_, None) => (matches!(value, Expr::Field(_)), plain),
+        (Scope::Block, Some(_)) => (false, plain),
+        (Scope::Function { bound, .. }, Some(name)) => match named(bound, name) {
+            Some(it) if it.is_mut_reference => (true, quote_spanned!(here=> &mut *)),
+            Some(it) if it.mutable.is_some() => (true, quote_spanned!(here=> &mut)),
+            Some(it) => (!it.is_reference, plain),
+            None => (false, plain),
+        },
+    };
+    lent(value, is_variable, borrow)
+}
+
+fn lent(value: &Expr, is_variable: bool, borrow: TokenStream) -> TokenStream {
+    if is_variable {
+        quote_spanned!(at(value.span())=> #borrow #value)
+    } else {
+        value.to_token_stream()
+    }
+}
+
+fn lone(value: &Expr) -> Option<&Ident> {
+    match value {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    }
+}
