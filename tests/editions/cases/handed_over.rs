@@ -309,3 +309,52 @@ fn values_that_are_only_read() {
     assert_eq!(each([1, 2].into(), &Flaky::failing(2)), Ok(6));
     assert_eq!(of_union(Either { number: 1 }, &Flaky::failing(2)), Ok(4));
 }
+
+/// Questions that the compiler could not answer, or that would capture what the body does not name.
+#[test]
+fn what_is_not_asked() {
+    use std::collections::HashMap;
+    use std::sync::{Arc, Mutex};
+    #[retry(base = "1ms", keep(map))]
+    fn borrowed(flaky: &Flaky, mut map: HashMap<&'static str, u32>) -> Result<u32, ApiError> {
+        if let Some(number) = map.get_mut("a") {
+            *number += 1;
+        }
+        flaky.call()?;
+        Ok(map["a"])
+    }
+    struct Letter(u32);
+    #[retry(base = "1ms")]
+    fn by_a_trait_of_the_body(flaky: &Flaky, letter: Letter) -> Result<u32, ApiError> {
+        trait Send {
+            fn send(&self) -> u32;
+        }
+        impl Send for Letter {
+            fn send(&self) -> u32 {
+                self.0
+            }
+        }
+        flaky.call().map(|call| call + letter.send())
+    }
+    #[retry(base = "1ms")]
+    fn locked<'a>(
+        flaky: &'a Flaky,
+        state: Arc<Mutex<u32>>,
+    ) -> Pin<Box<dyn Future<Output = Result<u32, ApiError>> + Send + 'a>> {
+        let state_before = state.clone();
+        let lock = state_before.lock().unwrap();
+        let before = *lock;
+        drop(lock);
+        Box::pin(async move {
+            let now = *state.lock().unwrap();
+            Ok(flaky.call()? + before + now)
+        })
+    }
+    let map = || vec![("a", 0)].into_iter().collect();
+    assert_eq!(borrowed(&Flaky::failing(2), map()), Ok(3));
+    assert_eq!(by_a_trait_of_the_body(&Flaky::failing(2), Letter(1)), Ok(4));
+    assert_eq!(
+        run(locked(&Flaky::failing(2), Arc::new(Mutex::new(2)))),
+        Ok(7)
+    );
+}
