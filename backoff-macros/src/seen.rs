@@ -151,13 +151,11 @@ impl<'a> Seen<'a> {
 
     /// A value that a pattern takes apart, in a `match`, a `let` or an `if let`.
     fn taken_apart(&mut self, expr: &Expr, pat: &Pat) {
-        let mut named = HashSet::new();
-        words(pat, &mut named);
         let is_asked = !matches!(pat, Pat::Ident(_))
             && taken(pat).is_some_and(|names| !names.is_empty())
             // An item or an import in the body may be what the pattern names.
             && !self.imports
-            && named.is_disjoint(&self.bound);
+            && words(pat).is_disjoint(&self.bound);
         if is_asked {
             self.consumes(expr, Some(pat), None);
         }
@@ -192,12 +190,10 @@ impl<'a> Seen<'a> {
                 let into = method == "into" || method.starts_with("into_") && method != "into_iter";
                 // The question calls the method, so the arguments must mean the same outside of the body.
                 let is_literal = |arg: &Expr| matches!(arg, Expr::Lit(_));
-                let mut named = HashSet::new();
-                words(&call.turbofish, &mut named);
                 if CONSUMING.contains(&&*method)
                     && call.args.iter().all(is_literal)
                     && !self.imports
-                    && named.is_disjoint(&self.bound)
+                    && words(&call.turbofish).is_disjoint(&self.bound)
                 {
                     self.consumes(&call.receiver, None, Some(call));
                 }
@@ -301,7 +297,7 @@ impl<'a> Seen<'a> {
 
     /// Each name in the tokens may be another variable in the body.
     fn bind(&mut self, tokens: impl ToTokens) {
-        words(tokens, &mut self.bound);
+        self.bound.extend(words(tokens));
     }
 }
 
@@ -400,14 +396,16 @@ fn takes_function(method: &str) -> bool {
 }
 
 /// All identifiers in the tokens.
-pub(crate) fn words(tokens: impl ToTokens, found: &mut HashSet<String>) {
+pub(crate) fn words(tokens: impl ToTokens) -> HashSet<String> {
+    let mut found = HashSet::new();
     for token in tokens.into_token_stream() {
         match token {
             TokenTree::Ident(name) => {
                 found.insert(name.to_string());
             }
-            TokenTree::Group(group) => words(group.stream(), found),
+            TokenTree::Group(group) => found.extend(words(group.stream())),
             _ => {}
         }
     }
+    found
 }

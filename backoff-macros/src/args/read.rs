@@ -1,7 +1,5 @@
 //! Reads the values of the attribute's own types.
 
-use std::collections::HashSet;
-
 use quote::ToTokens;
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 
@@ -172,8 +170,7 @@ const BUILDERS: [&str; 14] = [
 
 /// A policy, which is not the builder of another library.
 pub(super) fn policy(value: Expr) -> syn::Result<Expr> {
-    let mut names = HashSet::new();
-    words(&value, &mut names);
+    let names = words(&value);
     let text = dense(value.to_token_stream());
     // `RetryPolicy::HTTP` is a constant of the user.
     let is_made = |name: &&str| {

@@ -55,8 +55,7 @@ fn owned(mut names: HashSet<String>, args: &Args) -> Owned {
 /// The names in a block that may be variables around it: those in small letters, but not `self`: it is a
 /// reference in most blocks, and then the compiler's own message says more.
 pub(super) fn in_block(body: &TokenStream, args: &Args) -> Owned {
-    let mut found = HashSet::new();
-    words(body, &mut found);
+    let mut found = words(body);
     found.retain(|name| is_small(name) && name != "self");
     Owned {
         in_block: true,

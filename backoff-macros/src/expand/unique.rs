@@ -3,8 +3,6 @@
 //! A shared reference is `Send` only if its value is `Sync`; a unique reference is `Send` if its value
 //! is `Send`, like the plain function's future.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
@@ -34,8 +32,7 @@ impl Unique {
         let mut found = Unique::default();
         let mut ask = |pat: &Pat, ty: Option<&Type>, attrs: &[Attribute]| {
             // The body sees the last variable of a name.
-            let mut bound = HashSet::new();
-            words(pat, &mut bound);
+            let bound = words(pat);
             found
                 .0
                 .retain(|(name, _)| !bound.contains(&name.to_string()));
@@ -70,16 +67,15 @@ impl Unique {
     /// Makes them mutable where they are declared, or in the body if `#[async_trait]` has moved them there. If the
     /// body may have them under other variables, they stay unchanged.
     pub(super) fn made_mutable(mut self, shape: Shape, function: &mut ItemFn) -> Self {
-        let rewritten = last_async(function).is_some_and(|block| is_rewritten(&block.block));
+        let block = last_async(function);
+        let rewritten = block.as_ref().is_some_and(|it| is_rewritten(&it.block));
         if shape == Shape::Future && !rewritten {
-            let captures = last_async(function).filter(|block| block.capture.is_some());
-            let bound = captures.map(|block| {
-                let nothing = Owned::default();
-                Seen::of(&nothing, &block.block.stmts).bound
-            });
+            let nothing = Owned::default();
+            let captures = block.filter(|block| block.capture.is_some());
+            let seen = captures.map(|block| Seen::of(&nothing, &block.block.stmts));
             self.0.retain(|(name, _)| {
-                let bound = bound.as_ref();
-                bound.is_some_and(|bound| !bound.contains(&name.to_string()))
+                let seen = seen.as_ref();
+                seen.is_some_and(|seen| !seen.bound.contains(&name.to_string()))
             });
         }
         let mut left: Vec<Ident> = self.0.iter().map(|(name, _)| name.clone()).collect();

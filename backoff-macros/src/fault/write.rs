@@ -1,7 +1,5 @@
 //! Writes the implementation.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{DeriveInput, GenericParam, LitInt, Type};
@@ -236,8 +234,7 @@ fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> 
         .filter_map(|case| Some(&case.fields[case.says.inner?].ty));
     inner
         .filter(|ty| {
-            let mut named = HashSet::new();
-            words(ty, &mut named);
+            let named = words(ty);
             parameters.iter().any(|it| named.contains(&it.to_string()))
         })
         .map(|ty| {
