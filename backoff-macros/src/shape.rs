@@ -8,10 +8,10 @@ pub(crate) mod runtime;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Stmt, Type};
+use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Type};
 
 use crate::groups::{flat, inside, of_type};
-use ending::async_inside;
+use ending::{async_inside, value};
 
 /// How the function runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl Shape {
         if sig.asyncness.is_some() {
             Shape::Async
         } else if is_future(flat(sig.output.to_token_stream()))
-            || returns_a_name(sig) && function.block.stmts.last().is_some_and(ends_boxed)
+            || returns_a_name(sig) && value(&function.block).is_some_and(ends_boxed)
         {
             Shape::Future
         } else if runtime::is_known(&statements(&function.block)) {
@@ -122,22 +122,16 @@ fn returns_a_name(sig: &Signature) -> bool {
 
 /// Whether the function returns an `async` block in a box: then the type, whatever its name, is a boxed
 /// future.
-fn ends_boxed(last: &Stmt) -> bool {
-    let block = |block: &Block| block.stmts.last().is_some_and(ends_boxed);
+fn ends_boxed(last: &Expr) -> bool {
+    let block = |block: &Block| value(block).is_some_and(ends_boxed);
     match last {
-        Stmt::Expr(Expr::If(either), None) => block(&either.then_branch),
-        Stmt::Expr(Expr::Match(one_of), None) => one_of.arms.iter().any(|arm| {
-            let body = Stmt::Expr((*arm.body).clone(), None);
-            ends_boxed(&body)
-        }),
-        Stmt::Expr(Expr::Block(inner), None) => block(&inner.block),
-        Stmt::Expr(
-            Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }),
-            None,
-        ) => ends_boxed(&Stmt::Expr((**expr).clone(), None)),
-        Stmt::Expr(expr @ (Expr::Call(_) | Expr::MethodCall(_)), None) => {
-            async_inside(&mut expr.clone()).is_some()
+        Expr::If(either) => block(&either.then_branch),
+        Expr::Match(one_of) => one_of.arms.iter().any(|arm| ends_boxed(&arm.body)),
+        Expr::Block(inner) => block(&inner.block),
+        Expr::Group(ExprGroup { expr, .. }) | Expr::Paren(ExprParen { expr, .. }) => {
+            ends_boxed(expr)
         }
+        Expr::Call(_) | Expr::MethodCall(_) => async_inside(&mut last.clone()).is_some(),
         _ => false,
     }
 }

@@ -10,7 +10,7 @@ use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding, named};
 use crate::errors::{Errors, did_you_mean, show_type};
 use crate::groups::{dense, flat};
-use crate::shape::ending::{early_return, last_async, last_choice};
+use crate::shape::ending::{choice, early_return, last_async, value};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
 
@@ -48,7 +48,7 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
         );
     }
     if shape == Shape::Future && last_async(&mut function.clone()).is_none() {
-        match last_choice(function) {
+        match value(&function.block).and_then(choice) {
             Some(choice) => errors.at(
                 &choice,
                 format_args!(

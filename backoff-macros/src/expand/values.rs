@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ExprBlock, ExprUnsafe, Stmt};
+use syn::{Expr, ExprBlock, ExprUnsafe};
 
 use super::lent;
 use super::library::at;
@@ -12,6 +12,7 @@ use super::policy::time;
 use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::place::{Place, Scope};
+use crate::shape::ending;
 
 /// The values as the loop uses them.
 pub(super) struct Values {
@@ -156,7 +157,7 @@ fn is_made(value: &Expr) -> bool {
         Expr::Paren(inside) => is_made(&inside.expr),
         Expr::Group(inside) => is_made(&inside.expr),
         Expr::Block(ExprBlock { block, .. }) | Expr::Unsafe(ExprUnsafe { block, .. }) => {
-            matches!(block.stmts.last(), Some(Stmt::Expr(last, None)) if is_made(last))
+            ending::value(block).is_some_and(is_made)
         }
         _ => true,
     }

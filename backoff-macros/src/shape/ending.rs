@@ -1,7 +1,7 @@
 //! The end of a function that returns a future, and whether the function can return before.
 
-use proc_macro2::{Ident, Span};
-use syn::{Expr, ExprAsync, ItemFn, Stmt};
+use proc_macro2::Ident;
+use syn::{Block, Expr, ExprAsync, ItemFn, Stmt};
 
 use crate::seen::{Owned, Seen};
 
@@ -20,40 +20,32 @@ pub(super) fn async_inside(expr: &mut Expr) -> Option<&mut ExprAsync> {
         Expr::Async(block) => Some(block),
         Expr::Paren(paren) => async_inside(&mut paren.expr),
         Expr::Group(group) => async_inside(&mut group.expr),
-        Expr::Call(call) if call.args.len() == 1 => {
-            let pins = matches!(&*call.func, Expr::Path(path)
-                if path.path.segments.last().is_some_and(|last| last.ident == "pin"));
-            if pins {
-                async_inside(call.args.first_mut()?)
-            } else {
-                None
+        Expr::Call(call) if call.args.len() == 1 => match &*call.func {
+            Expr::Path(path) if path.path.segments.last()?.ident == "pin" => {
+                async_inside(&mut call.args[0])
             }
-        }
-        Expr::MethodCall(call) => {
-            let boxes = call.method == "boxed" || call.method == "boxed_local";
-            if boxes {
-                async_inside(&mut call.receiver)
-            } else {
-                None
-            }
+            _ => None,
+        },
+        Expr::MethodCall(call) if call.method == "boxed" || call.method == "boxed_local" => {
+            async_inside(&mut call.receiver)
         }
         _ => None,
     }
 }
 
-/// The `if` or the `match` that chooses among futures at the end of the function.
-pub(crate) fn last_choice(function: &ItemFn) -> Option<Ident> {
-    let (word, span) = match function.block.stmts.last()? {
-        Stmt::Expr(expr, None) => choice(expr)?,
-        _ => return None,
-    };
-    Some(Ident::new(word, span))
+/// The expression at the end of a block.
+pub(crate) fn value(block: &Block) -> Option<&Expr> {
+    match block.stmts.last()? {
+        Stmt::Expr(expr, None) => Some(expr),
+        _ => None,
+    }
 }
 
-fn choice(expr: &Expr) -> Option<(&'static str, Span)> {
+/// The `if` or the `match` that chooses among futures.
+pub(crate) fn choice(expr: &Expr) -> Option<Ident> {
     match expr {
-        Expr::If(either) => Some(("if", either.if_token.span)),
-        Expr::Match(one_of) => Some(("match", one_of.match_token.span)),
+        Expr::If(either) => Some(Ident::new("if", either.if_token.span)),
+        Expr::Match(one_of) => Some(Ident::new("match", one_of.match_token.span)),
         Expr::Group(group) => choice(&group.expr),
         _ => None,
     }
@@ -68,7 +60,6 @@ pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syn::Block;
     use syn::parse::Parser;
 
     #[test]
