@@ -18,7 +18,7 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use crate::groups::{dense, is_comma};
+use crate::groups::{dense, is_comma, last_name};
 use crate::shape::cannot_fail;
 use numbers::{number, signed};
 
@@ -335,8 +335,7 @@ fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
 }
 
 fn factor(value: &Expr, errors: &mut Errors) {
-    let is_nan = matches!(value, Expr::Path(path)
-        if path.path.segments.last().is_some_and(|last| last.ident == "NAN"));
+    let is_nan = matches!(value, Expr::Path(path) if last_name(&path.path) == "NAN");
     let is_wrong = signed(value).is_some()
         && !number(value).is_some_and(|factor| (1.0..f64::MAX).contains(&factor));
     if is_nan || is_wrong {

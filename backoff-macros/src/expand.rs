@@ -13,13 +13,13 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::spanned::Spanned;
-use syn::{Attribute, Block, Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::bindings::{self, named};
 use crate::check::Repeated;
-use crate::groups::{inside, is_comma, is_word, of_type, with};
+use crate::groups::{inside, is_comma, is_word, last_name, of_type, with};
 use crate::place::Scope;
 use crate::seen::Owned;
 use crate::shape::body::{Part, around_body};
@@ -106,13 +106,9 @@ pub(crate) fn function(
         *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     }
     // Without tests the compiler leaves out a `#[test]` and the errors in its body.
-    let is_test = |attr: &Attribute| {
-        let last = attr.path().segments.last();
-        last.is_some_and(|last| last.ident == "test")
-    };
-    let beside = written
-        .errors
-        .filter(|_| function.attrs.iter().any(is_test));
+    let mut attrs = function.attrs.iter();
+    let is_test = attrs.any(|attr| last_name(attr.path()) == "test");
+    let beside = written.errors.filter(|_| is_test);
     quote!(#function #beside)
 }
 

@@ -2,7 +2,7 @@
 //! expression from `$e:expr` is one token tree with `Delimiter::None`.
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
-use syn::Type;
+use syn::{Path, Type};
 
 /// The same tokens without invisible groups. Use the result only for reading: in written code, `2 * $e`
 /// may then mean something else.
@@ -98,6 +98,12 @@ pub(crate) fn inside(mut ty: &Type) -> &Type {
         ty = &group.elem;
     }
     ty
+}
+
+/// The last name of a path.
+pub(crate) fn last_name(path: &Path) -> String {
+    let last = path.segments.last();
+    last.map_or_else(String::new, |last| last.ident.to_string())
 }
 
 /// Whether there is a token and it is this word.

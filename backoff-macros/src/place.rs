@@ -6,7 +6,7 @@ use syn::{Expr, ExprGroup, ExprParen, ExprPath, GenericParam, PathSegment, Signa
 
 use crate::args::Args;
 use crate::bindings::{Binding, is_small, named};
-use crate::groups::is_punct;
+use crate::groups::{is_punct, last_name};
 
 /// The place where a value is made: the later one for a value that has parts of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,14 +93,7 @@ impl Scope {
                 }
                 return self.among(path.to_token_stream());
             }
-            Expr::Macro(it)
-                if it
-                    .mac
-                    .path
-                    .segments
-                    .last()
-                    .is_some_and(|it| it.ident == "codes") =>
-            {
+            Expr::Macro(it) if last_name(&it.mac.path) == "codes" => {
                 return self.among(it.mac.tokens.clone());
             }
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {

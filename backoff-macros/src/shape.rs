@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Type};
 
-use crate::groups::{flat, inside, of_type};
+use crate::groups::{flat, inside, last_name, of_type};
 use ending::{async_inside, value};
 
 /// How the function runs.
@@ -107,11 +107,7 @@ pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
     };
     match inside(&returns) {
         Type::Tuple(_) | Type::Reference(_) | Type::Array(_) | Type::Slice(_) => true,
-        Type::Path(path) if path.qself.is_none() => path
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| OTHERS.iter().any(|other| last.ident == other)),
+        Type::Path(path) if path.qself.is_none() => OTHERS.contains(&&*last_name(&path.path)),
         _ => false,
     }
 }

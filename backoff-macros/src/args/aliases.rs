@@ -10,6 +10,7 @@ use super::names::{RETRIES, meanings, snake, split_unit};
 use super::table::Key;
 use crate::bindings::is_small;
 use crate::errors::{did_you_mean, show};
+use crate::groups::last_name;
 
 /// A longer value is left out of a message.
 const LONGEST: usize = 40;
@@ -69,10 +70,7 @@ fn renamed(key: &Key, value: Option<TokenStream>, reads: Reads<'_>) -> String {
     // A name in small letters is a function, which judges errors.
     let is_judge = match syn::parse2(value.clone()) {
         Ok(Expr::Closure(_)) => true,
-        Ok(Expr::Path(path)) => {
-            let last = path.path.segments.last();
-            last.is_some_and(|last| is_small(&last.ident.to_string()))
-        }
+        Ok(Expr::Path(path)) => is_small(&last_name(&path.path)),
         _ => false,
     };
     let key = if key.form == Form::On && is_judge {

@@ -8,6 +8,7 @@ use syn::{Expr, LitStr, Pat, Path, Token};
 use super::bare::bare;
 use super::names::snake;
 use crate::errors::show;
+use crate::groups::last_name;
 
 /// The errors that are retried.
 #[derive(Default)]
@@ -235,24 +236,13 @@ fn lone(pat: &TokenStream) -> Option<String> {
 /// capitals is a constant set of codes, and so is a name alone. Other paths are variants, even a path
 /// that ends with a single letter.
 fn is_pattern(expr: &Expr) -> bool {
-    let is_variant = |path: &Path| {
-        path.segments.len() > 1
-            && path
-                .segments
-                .last()
-                .is_some_and(|last| is_camel(&last.ident.to_string()))
-    };
     match expr {
         Expr::Struct(_) | Expr::Tuple(_) | Expr::Reference(_) => true,
-        Expr::Path(path) => is_variant(&path.path),
-        Expr::Call(call) => match &*call.func {
-            Expr::Path(path) => path
-                .path
-                .segments
-                .last()
-                .is_some_and(|last| last.ident.to_string().starts_with(char::is_uppercase)),
-            _ => false,
-        },
+        Expr::Path(path) => path.path.segments.len() > 1 && is_camel(&last_name(&path.path)),
+        Expr::Call(call) => {
+            matches!(&*call.func, Expr::Path(path)
+                if last_name(&path.path).starts_with(char::is_uppercase))
+        }
         Expr::Binary(binary) => matches!(binary.op, syn::BinOp::BitOr(_)),
         Expr::Group(group) => is_pattern(&group.expr),
         _ => false,

@@ -2,24 +2,17 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::{Expr, FnArg, Ident, ItemFn, Path, ReturnType, Signature, Stmt};
+use syn::{Expr, FnArg, Ident, ItemFn, ReturnType, Signature, Stmt};
 
 use super::not_blocking;
 use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding, named};
 use crate::errors::{Errors, did_you_mean, show_type};
-use crate::groups::{dense, flat};
+use crate::groups::{dense, flat, last_name};
 use crate::shape::ending::{choice, early_return, last_async, value};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
-
-/// Whether this is the attribute of that name, from any library.
-fn is_retry(path: &Path) -> bool {
-    path.segments
-        .last()
-        .is_some_and(|last| last.ident == "retry")
-}
 
 pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     let sig = &function.sig;
@@ -29,7 +22,8 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
             "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
         );
     }
-    if let Some(second) = function.attrs.iter().find(|attr| is_retry(attr.path())) {
+    let mut attrs = function.attrs.iter();
+    if let Some(second) = attrs.find(|attr| last_name(attr.path()) == "retry") {
         errors.at(
             second.path(),
             "a second `#[retry]` multiplies the attempts: remove one of the two, and put its keys into \

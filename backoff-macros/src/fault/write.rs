@@ -6,6 +6,7 @@ use syn::{DeriveInput, GenericParam, LitInt, Type};
 
 use super::case::Case;
 use super::says::Field;
+use crate::groups::last_name;
 use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
@@ -249,6 +250,5 @@ fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> 
 }
 
 fn is_option(ty: &Type) -> bool {
-    matches!(ty, Type::Path(path)
-        if path.path.segments.last().is_some_and(|last| last.ident == "Option"))
+    matches!(ty, Type::Path(path) if last_name(&path.path) == "Option")
 }

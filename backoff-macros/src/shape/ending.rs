@@ -3,6 +3,7 @@
 use proc_macro2::Ident;
 use syn::{Block, Expr, ExprAsync, ItemFn, Stmt};
 
+use crate::groups::last_name;
 use crate::seen::{Owned, Seen};
 
 /// The `async` block at the end of the function, if there is one: alone, in `Box::pin(..)` or before
@@ -21,9 +22,7 @@ pub(super) fn async_inside(expr: &mut Expr) -> Option<&mut ExprAsync> {
         Expr::Paren(paren) => async_inside(&mut paren.expr),
         Expr::Group(group) => async_inside(&mut group.expr),
         Expr::Call(call) if call.args.len() == 1 => match &*call.func {
-            Expr::Path(path) if path.path.segments.last()?.ident == "pin" => {
-                async_inside(&mut call.args[0])
-            }
+            Expr::Path(path) if last_name(&path.path) == "pin" => async_inside(&mut call.args[0]),
             _ => None,
         },
         Expr::MethodCall(call) if call.method == "boxed" || call.method == "boxed_local" => {
