@@ -54,6 +54,15 @@ pub(crate) fn needless(tokens: TokenStream) -> TokenStream {
     written
 }
 
+/// Whether the answer is yes for a token, at any depth. The question gets the tokens of a group up to this token.
+pub(crate) fn any_deep(tokens: TokenStream, ask: &mut dyn FnMut(&[TokenTree]) -> bool) -> bool {
+    let mut before = Vec::new();
+    tokens.into_iter().any(|token| {
+        before.push(token.clone());
+        ask(&before) || matches!(token, TokenTree::Group(group) if any_deep(group.stream(), ask))
+    })
+}
+
 /// The tokens before the `,`, `;` or `>` that ends a type, each with the number of open `<` before it.
 pub(crate) fn of_type(
     tokens: impl IntoIterator<Item = TokenTree>,

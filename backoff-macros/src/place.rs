@@ -6,7 +6,7 @@ use syn::{Expr, ExprGroup, ExprParen, ExprPath, GenericParam, PathSegment, Signa
 
 use crate::args::Args;
 use crate::bindings::{Binding, is_small, named};
-use crate::groups::{is_punct, last_name};
+use crate::groups::{any_deep, is_punct, last_name};
 
 /// The place where a value is made: the later one for a value that has parts of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,24 +136,19 @@ impl Scope {
     /// The place of a constant with these names. A single capital that begins a path counts as a parameter of
     /// the `impl` around, which a method does not show.
     fn among(&self, names: TokenStream) -> Place {
-        let mut after_colon = false;
-        let is_generic = |token: TokenTree| {
-            let begins = !after_colon;
-            after_colon = is_punct(Some(&token), ':');
-            match token {
-                TokenTree::Ident(word) if begins => {
-                    let word = word.to_string();
-                    let is_parameter = match self {
-                        Scope::Function { generics, .. } => generics.contains(&word),
-                        Scope::Block => false,
-                    };
-                    is_parameter || word == "Self" || matches!(word.as_bytes(), [b'A'..=b'Z'])
-                }
-                TokenTree::Group(group) => self.among(group.stream()) == Place::Inline,
-                _ => false,
+        let is_generic = any_deep(names, &mut |tokens| match tokens {
+            [.., colon, TokenTree::Ident(_)] if is_punct(colon, ':') => false,
+            [.., TokenTree::Ident(word)] => {
+                let word = word.to_string();
+                let is_parameter = match self {
+                    Scope::Function { generics, .. } => generics.contains(&word),
+                    Scope::Block => false,
+                };
+                is_parameter || word == "Self" || matches!(word.as_bytes(), [b'A'..=b'Z'])
             }
-        };
-        if names.into_iter().any(is_generic) {
+            _ => false,
+        });
+        if is_generic {
             Place::Inline
         } else {
             Place::Item

@@ -12,7 +12,7 @@ use syn::{
     Stmt, StmtMacro,
 };
 
-use crate::groups::{is_punct, is_word};
+use crate::groups::{any_deep, is_punct, is_word};
 
 /// The variables whose value an attempt may consume.
 #[derive(Default)]
@@ -398,14 +398,11 @@ fn takes_function(method: &str) -> bool {
 /// All identifiers in the tokens.
 pub(crate) fn words(tokens: impl ToTokens) -> HashSet<String> {
     let mut found = HashSet::new();
-    for token in tokens.into_token_stream() {
-        match token {
-            TokenTree::Ident(name) => {
-                found.insert(name.to_string());
-            }
-            TokenTree::Group(group) => found.extend(words(group.stream())),
-            _ => {}
+    any_deep(tokens.into_token_stream(), &mut |tokens| {
+        if let [.., TokenTree::Ident(name)] = tokens {
+            found.insert(name.to_string());
         }
-    }
+        false
+    });
     found
 }

@@ -1,6 +1,6 @@
 //! Replaces `self` in the values of keys, if another attribute has renamed it.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 
 use super::keys;
 use super::split::pieces;
@@ -8,7 +8,7 @@ use super::table::Key;
 use crate::groups::with;
 
 /// The arguments with `this` for `self`. The names in `clone(..)` and `keep(..)` stay.
-pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
+pub(crate) fn with_self(tokens: TokenStream, this: &TokenTree) -> TokenStream {
     let mut written = TokenStream::new();
     for (piece, comma) in pieces(tokens) {
         let names = matches!(piece.clone().into_iter().next(),
@@ -19,12 +19,12 @@ pub(crate) fn with_self(tokens: TokenStream, this: &Ident) -> TokenStream {
     written
 }
 
-fn renamed(tokens: TokenStream, this: &Ident) -> TokenStream {
+fn renamed(tokens: TokenStream, this: &TokenTree) -> TokenStream {
     let renamed = tokens.into_iter().map(|token| match token {
         TokenTree::Ident(word) if word == "self" => {
             let mut this = this.clone();
             this.set_span(this.span().located_at(word.span()));
-            TokenTree::Ident(this)
+            this
         }
         TokenTree::Group(group) => with(&group, renamed(group.stream(), this)),
         other => other,

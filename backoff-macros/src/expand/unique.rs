@@ -10,7 +10,7 @@ use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 use super::library::at;
 use crate::args::split::pieces;
 use crate::bindings::is_small;
-use crate::groups::{inside, is_punct};
+use crate::groups::{any_deep, inside, is_punct};
 use crate::seen::{Owned, Seen, is_constant, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, rebound};
@@ -165,32 +165,19 @@ fn plain(pat: &Pat) -> Option<&Ident> {
 /// type the statement costs nothing at run time.
 fn is_sync(ty: &Type) -> bool {
     const SYNC: [&str; 4] = ["String", "Vec", "Option", "Box"];
-    fn all(tokens: TokenStream) -> bool {
-        tokens.into_iter().all(|token| match token {
-            TokenTree::Ident(word) => {
-                is_small(&word.to_string()) || SYNC.iter().any(|it| word == it)
-            }
-            TokenTree::Group(group) => all(group.stream()),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => true,
-        })
-    }
-    matches!(inside(ty), Type::Reference(_)) || all(ty.to_token_stream())
+    let is_other = |word: &String| !is_small(word) && !SYNC.contains(&&**word);
+    matches!(inside(ty), Type::Reference(_)) || !words(ty).iter().any(is_other)
 }
 
 /// Whether the tokens name a variable: not a method, a field or a lifetime. A string literal may name one between
 /// braces.
 fn names(tokens: &TokenStream, name: &str) -> bool {
     let in_text = format!("{{{}", name.trim_start_matches("r#"));
-    let mut after_mark = false;
-    tokens.clone().into_iter().any(|token| {
-        let is_member = after_mark;
-        after_mark = is_punct(&token, '.') || is_punct(&token, '\'');
-        match token {
-            TokenTree::Ident(word) => word == name && !is_member,
-            TokenTree::Group(group) => names(&group.stream(), name),
-            TokenTree::Literal(text) => text.to_string().contains(&in_text),
-            TokenTree::Punct(_) => false,
-        }
+    any_deep(tokens.clone(), &mut |tokens| match tokens {
+        [.., mark, TokenTree::Ident(_)] if is_punct(mark, '.') || is_punct(mark, '\'') => false,
+        [.., TokenTree::Ident(word)] => word == name,
+        [.., TokenTree::Literal(text)] => text.to_string().contains(&in_text),
+        _ => false,
     })
 }
 

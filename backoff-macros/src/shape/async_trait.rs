@@ -11,10 +11,10 @@
 //! }
 //! ```
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::{Block, Expr, ItemFn, Local, LocalInit, Pat, PatIdent, PatType, Stmt};
 
-use crate::groups::{is_punct, is_word};
+use crate::groups::{any_deep, is_punct, is_word};
 
 use super::Shape;
 use super::ending::last_async;
@@ -74,7 +74,7 @@ pub(crate) fn is_rewritten(block: &Block) -> bool {
 }
 
 /// The name that `#[async_trait]` has given to `self`, if it has rewritten the function.
-pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
+pub(crate) fn renamed_self(function: &ItemFn) -> Option<TokenTree> {
     let mut function = function.clone();
     if Shape::of(&function) != Shape::Future {
         return None;
@@ -83,24 +83,20 @@ pub(crate) fn renamed_self(function: &ItemFn) -> Option<Ident> {
 }
 
 /// `let __self = self;`, at any depth: `#[instrument]` puts it deeper.
-fn renamed(tokens: TokenStream) -> Option<Ident> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_ret = |pair: &[TokenTree]| is_word(&pair[0], "let") && is_word(&pair[1], "__ret");
-    let end = tokens.windows(2).position(is_ret).unwrap_or_default();
-    let mut statements = tokens[..end].windows(2);
-    let here = statements.find_map(|pair| match pair {
-        [before, TokenTree::Ident(name)]
-            if name == "__self" && (is_word(before, "let") || is_word(before, "mut")) =>
+fn renamed(tokens: TokenStream) -> Option<TokenTree> {
+    let mut found = None;
+    any_deep(tokens, &mut |tokens| {
+        if let [before @ .., word, ret] = tokens
+            && is_word(word, "let")
+            && is_word(ret, "__ret")
         {
-            Some(name.clone())
+            let is_it = |pair: &&[TokenTree]| {
+                is_word(&pair[1], "__self")
+                    && (is_word(&pair[0], "let") || is_word(&pair[0], "mut"))
+            };
+            found = before.windows(2).find(is_it).map(|pair| pair[1].clone());
         }
-        _ => None,
+        found.is_some()
     });
-    here.or_else(|| {
-        let groups = tokens.into_iter().filter_map(|token| match token {
-            TokenTree::Group(group) => Some(group.stream()),
-            _ => None,
-        });
-        groups.into_iter().find_map(renamed)
-    })
+    found
 }

@@ -11,7 +11,7 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-use crate::groups::dense;
+use crate::groups::{any_deep, dense};
 
 /// Whether the body starts a runtime that another attribute has written.
 pub(crate) fn is_started(body: TokenStream) -> bool {
@@ -21,17 +21,11 @@ pub(crate) fn is_started(body: TokenStream) -> bool {
 
 /// Whether the body in it is found too.
 pub(super) fn is_known(body: &TokenStream) -> bool {
-    is_started(body.clone()) && holds_body(body.clone())
-}
-
-fn holds_body(tokens: TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => {
-            body(&tokens[..at], group).is_some() || holds_body(group.stream())
-        }
-        _ => false,
-    })
+    is_started(body.clone())
+        && any_deep(body.clone(), &mut |tokens| {
+            matches!(tokens, [before @ .., TokenTree::Group(group)]
+                if self::body(before, group).is_some())
+        })
 }
 
 /// `let body = async { body };`
