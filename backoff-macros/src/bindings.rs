@@ -71,7 +71,7 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
 }
 
 /// Calls `each` for the names that a pattern binds. A name alone may also be a unit struct or a constant.
-fn each_name(pat: &mut Pat, each: &mut dyn FnMut(&mut PatIdent)) {
+pub(crate) fn each_name(pat: &mut Pat, each: &mut dyn FnMut(&mut PatIdent)) {
     let inside: Vec<&mut Pat> = match pat {
         Pat::Ident(name) => {
             each(name);

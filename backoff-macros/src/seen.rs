@@ -12,6 +12,7 @@ use syn::{
     Stmt, StmtMacro,
 };
 
+use crate::bindings::each_name;
 use crate::groups::{any_deep, is_punct, is_word};
 
 /// The variables whose value an attempt may consume.
@@ -152,7 +153,7 @@ impl<'a> Seen<'a> {
     /// A value that a pattern takes apart, in a `match`, a `let` or an `if let`.
     fn taken_apart(&mut self, expr: &Expr, pat: &Pat) {
         let is_asked = !matches!(pat, Pat::Ident(_))
-            && taken(pat).is_some_and(|names| !names.is_empty())
+            && !taken(pat).is_empty()
             // An item or an import in the body may be what the pattern names.
             && !self.imports
             && words(pat).is_disjoint(&self.bound);
@@ -346,37 +347,25 @@ const CONSUMING: [&str; 15] = [
     "unwrap_or_default",
 ];
 
-/// The names to which a pattern moves parts of a value. Nothing for a pattern with `mut`, because the compiler would
+/// The names to which a pattern moves parts of a value. None for a pattern with `mut`, because the compiler would
 /// call the `mut` of the question unused.
-pub(crate) fn taken(pat: &Pat) -> Option<Vec<Ident>> {
-    let of = |pats: Vec<&Pat>| -> Option<Vec<Ident>> {
-        let names: Option<Vec<Vec<Ident>>> = pats.into_iter().map(taken).collect();
-        Some(names?.concat())
-    };
-    match pat {
-        Pat::Ident(it) if is_constant(it) => Some(Vec::new()),
-        Pat::Ident(it) if it.by_ref.is_some() => Some(Vec::new()),
-        Pat::Ident(it) => {
-            let is_plain = it.mutability.is_none() && it.subpat.is_none();
-            is_plain.then(|| vec![it.ident.clone()])
+pub(crate) fn taken(pat: &Pat) -> Vec<Ident> {
+    // An attribute may remove a name, and a macro may bind others.
+    let mut is_unclear = any_deep(pat.to_token_stream(), &mut |tokens| {
+        is_punct(tokens.last(), '#') || is_punct(tokens.last(), '!')
+    });
+    let mut names = Vec::new();
+    each_name(&mut pat.clone(), &mut |it| {
+        is_unclear |= it.subpat.is_some() || it.by_ref.is_none() && it.mutability.is_some();
+        // Each case of `A(a) | B(a)` has the same names.
+        if it.by_ref.is_none() && !is_constant(it) && !names.contains(&it.ident) {
+            names.push(it.ident.clone());
         }
-        Pat::Lit(_) | Pat::Path(_) | Pat::Range(_) | Pat::Rest(_) | Pat::Wild(_) => {
-            Some(Vec::new())
-        }
-        Pat::Paren(pat) => taken(&pat.pat),
-        Pat::Reference(pat) => taken(&pat.pat),
-        Pat::Slice(pat) => of(pat.elems.iter().collect()),
-        // Each case has the same names.
-        Pat::Or(pat) => of(pat.cases.iter().collect()).map(|mut names| {
-            names.truncate(names.len() / pat.cases.len().max(1));
-            names
-        }),
-        Pat::Struct(pat) if pat.fields.iter().any(|field| !field.attrs.is_empty()) => None,
-        Pat::Struct(pat) => of(pat.fields.iter().map(|field| &*field.pat).collect()),
-        Pat::Tuple(pat) => of(pat.elems.iter().collect()),
-        Pat::TupleStruct(pat) => of(pat.elems.iter().collect()),
-        _ => None,
+    });
+    if is_unclear {
+        names.clear();
     }
+    names
 }
 
 /// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.

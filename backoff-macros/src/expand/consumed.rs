@@ -173,7 +173,7 @@ fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {
     let question = match (call, pat) {
         (Some(call), _) => quote_spanned!(name_at=> || { let __called = #call; }),
         (None, Some(pat)) => {
-            let parts = taken(pat).unwrap_or_default();
+            let parts = taken(pat);
             // With a condition, the pattern may match each value.
             quote_spanned! {name_at=>
                 || match #place {
