@@ -1,7 +1,6 @@
 //! Reads the arguments in the parentheses of the attribute, one value for each key.
 
 mod aliases;
-pub(crate) mod bare;
 pub(crate) mod block;
 pub(crate) mod given;
 pub(crate) mod keys;

@@ -5,7 +5,6 @@ use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::{Expr, LitStr, Pat, Path, Token};
 
-use super::bare::bare;
 use super::names::snake;
 use crate::errors::show;
 use crate::groups::last_name;
@@ -110,7 +109,7 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
         if let Expr::Path(path) = &expr {
             no_codes(&path.path)?;
         }
-        on.codes.push(bare(input.parse()?));
+        on.codes.push(input.parse()?);
         return Ok(());
     }
     let start = input.fork();

@@ -3,15 +3,13 @@
 use quote::ToTokens;
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
 
-use super::bare::bare;
 use super::given::{Flag, Jitter, Level, Names, Time};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
 use crate::groups::dense;
 use crate::seen::words;
 
-pub(super) fn time(value: Expr) -> syn::Result<Time> {
-    let expr = bare(value);
+pub(super) fn time(expr: Expr) -> syn::Result<Time> {
     let text = match &expr {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
@@ -45,7 +43,6 @@ const LEVELS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
-    let value = bare(value);
     if let Some((name, variant)) = choice("jitter", ["none", "full"], JITTERS, &value)? {
         return Ok(Jitter::Named(name, variant));
     }
@@ -70,7 +67,6 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
 }
 
 pub(super) fn level(value: Expr) -> syn::Result<Level> {
-    let value = bare(value);
     match (
         choice("log_waits", ["off", "info"], LEVELS, &value)?,
         &value,
@@ -134,7 +130,7 @@ fn choice(
 }
 
 pub(super) fn path(value: Expr) -> syn::Result<Path> {
-    match bare(value) {
+    match value {
         Expr::Path(path) if path.qself.is_none() => Ok(path.path),
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
@@ -193,7 +189,7 @@ pub(super) fn policy(value: Expr) -> syn::Result<Expr> {
 
 /// A name that the body can use.
 pub(super) fn name(value: Expr) -> syn::Result<Ident> {
-    if let Expr::Path(path) = bare(value.clone())
+    if let Expr::Path(path) = &value
         && let Some(name) = path.path.get_ident()
     {
         return Ok(name.clone());

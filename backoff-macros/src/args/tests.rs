@@ -3,13 +3,14 @@
 
 use super::given::Jitter;
 use super::*;
+use crate::groups::needless;
 use proc_macro2::{Delimiter, Group};
 use quote::{ToTokens, quote};
 use std::time::Duration;
 
 fn read(keys: TokenStream) -> Args {
     let mut errors = Errors::default();
-    let args = parse(keys, &mut errors);
+    let args = parse(needless(keys), &mut errors);
     assert_eq!(errors.messages(), [""; 0]);
     args
 }

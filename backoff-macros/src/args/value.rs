@@ -7,7 +7,6 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Lit, Token, Type, UnOp};
 
 use super::aliases;
-use super::bare::bare;
 use super::given::{Form, Given, Names, Value};
 use super::keys;
 use super::on;
@@ -217,7 +216,7 @@ fn without_key(argument: TokenStream) -> syn::Error {
 
 /// The whole argument that is meant by a value alone.
 fn guessed(value: &TokenStream) -> Option<String> {
-    let key = match bare(syn::parse2(value.clone()).ok()?) {
+    let key = match syn::parse2(value.clone()).ok()? {
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
             return Some(format!("{} = false", show(unary.expr)));
         }

@@ -3,7 +3,6 @@
 use syn::{Expr, Lit, RangeLimits};
 
 use super::numbers::signed;
-use crate::args::bare::bare;
 use crate::errors::{Errors, show};
 
 /// Codes that are literals in the list: first and last of a range.
@@ -72,8 +71,7 @@ fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
 
 /// The status that a literal names.
 fn code(expr: &Expr) -> Result<Option<u64>, String> {
-    let expr = bare(expr.clone());
-    let Some((negative, literal)) = signed(&expr) else {
+    let Some((negative, literal)) = signed(expr) else {
         return Ok(None);
     };
     let code = match literal {
@@ -90,7 +88,7 @@ fn code(expr: &Expr) -> Result<Option<u64>, String> {
         _ => Err(format!(
             "`{}` is not an HTTP status: write codes from 400 to 599, or name a gRPC code, such as \
              `Codes::ABORTED`",
-            show(&expr)
+            show(expr)
         )),
     }
 }

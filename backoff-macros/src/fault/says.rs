@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Lit, Meta, Path, Token, Variant};
 
-use crate::args::bare::bare;
 use crate::args::split::pieces;
+use crate::check::numbers::signed;
 use crate::errors::{Errors, did_you_mean, listed, show, show_type};
 use crate::groups::is_punct;
 
@@ -330,16 +330,16 @@ fn key_and_value(
         syn::Error::new(error.span(), message)
     })?;
     if key == "status" {
-        literal_status(bare(expr))?;
+        literal_status(&expr)?;
     }
     Ok((key, value))
 }
 
-fn literal_status(expr: Expr) -> syn::Result<()> {
-    let Expr::Lit(literal) = &expr else {
+fn literal_status(expr: &Expr) -> syn::Result<()> {
+    let Some((false, literal)) = signed(expr) else {
         return Ok(());
     };
-    let status = match &literal.lit {
+    let status = match literal {
         Lit::Int(number) => number.base10_parse::<u64>().ok(),
         _ => None,
     };
@@ -348,7 +348,7 @@ fn literal_status(expr: Expr) -> syn::Result<()> {
         _ => {
             let message = format!(
                 "`{}` is not the status of a failure: write a number from 400 to 599, or a field",
-                show(&expr)
+                show(expr)
             );
             Err(syn::Error::new_spanned(expr, message))
         }
