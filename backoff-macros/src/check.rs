@@ -10,7 +10,7 @@ use std::time::Duration;
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::Parser;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Lit, Local, ReturnType, Stmt, TraitItemFn};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, Local, ReturnType, Stmt, TraitItemFn};
 
 use crate::args::Args;
 use crate::args::block::closure;
@@ -18,9 +18,8 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use crate::groups::{dense, is_comma, last_name};
+use crate::groups::{dense, is_comma};
 use crate::shape::cannot_fail;
-use numbers::{number, signed};
 
 /// The function to repeat, or a sentence about the item that has the attribute instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
@@ -195,9 +194,6 @@ fn no_block(expr: &Expr) -> String {
 /// Checks the arguments, each alone and all together.
 pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
     counts::check(args, errors);
-    if let Some(given) = &args.factor {
-        factor(&given.value, errors);
-    }
     times(args, errors);
     for Given { key, value } in [&args.on, &args.also_on].into_iter().flatten() {
         if value.is_empty()
@@ -310,7 +306,7 @@ fn times(args: &Args, errors: &mut Errors) {
         (&args.attempt_timeout, "each call would end at once"),
     ] {
         if let Some(Given { key, value }) = given
-            && value.literal.is_some_and(|time| time.is_zero())
+            && let Some((Duration::ZERO, _)) = value.literal
             && let Some(usage) = usage(key)
         {
             errors.at(
@@ -323,27 +319,7 @@ fn times(args: &Args, errors: &mut Errors) {
 
 /// A time that is a literal in the attribute, and its text.
 fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
-    let time = &given.as_ref()?.value;
-    let shown = match &time.expr {
-        Expr::Lit(syn::ExprLit {
-            lit: Lit::Str(text),
-            ..
-        }) => text.value(),
-        other => other.to_token_stream().to_string(),
-    };
-    Some((time.literal?, shown))
-}
-
-fn factor(value: &Expr, errors: &mut Errors) {
-    let is_nan = matches!(value, Expr::Path(path) if last_name(&path.path) == "NAN");
-    let is_wrong = signed(value).is_some()
-        && !number(value).is_some_and(|factor| (1.0..f64::MAX).contains(&factor));
-    if is_nan || is_wrong {
-        errors.at(
-            value,
-            "`factor` multiplies each wait: write a number of 1 or more, such as `factor = 2.0`",
-        );
-    }
+    given.as_ref()?.value.literal.clone()
 }
 
 #[cfg(test)]

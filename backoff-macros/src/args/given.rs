@@ -17,7 +17,7 @@ pub(crate) struct Given<T> {
 pub(super) enum Value {
     Expr(Expr),
     Text(Expr),
-    Flag(Flag),
+    Flag(Expr),
     On(On),
     Names(Names),
     Types(Vec<Type>),
@@ -40,40 +40,18 @@ pub(super) enum Form {
     Types,
 }
 
-/// A key without a value means `true`.
-pub(crate) type Flag = Option<Expr>;
-
-impl Given<Flag> {
-    /// Whether the key has no value or the literal `true`.
+impl Given<Expr> {
+    /// Whether a flag is the literal `true`.
     pub(crate) fn is_true(&self) -> bool {
-        let value = self.value.as_ref();
-        value.is_none_or(|value| value.to_token_stream().to_string() == "true")
+        self.value.to_token_stream().to_string() == "true"
     }
 }
 
 /// A duration.
 pub(crate) struct Time {
     pub(crate) expr: Expr,
-    /// The duration of the expression, if it is a literal.
-    pub(crate) literal: Option<Duration>,
-}
-
-/// The jitter of the waits.
-pub(crate) enum Jitter {
-    /// A name that the attribute knows, with its variant of `Jitter`.
-    Named(Ident, &'static str),
-    /// A random time up to this one, added to the wait.
-    Additive(Time),
-    /// Anything of type `Jitter`.
-    Expr(Expr),
-}
-
-/// The level of a log event.
-pub(crate) enum Level {
-    /// A name that the attribute knows, with its variant of `LogLevel`.
-    Named(Ident, &'static str),
-    /// Anything of type `LogLevel`.
-    Expr(Expr),
+    /// The duration, and its text in the attribute, if it is a literal.
+    pub(crate) literal: Option<(Duration, String)>,
 }
 
 /// Names of arguments.
@@ -86,14 +64,8 @@ pub(crate) struct Names {
 /// A value that the setter of a policy takes.
 pub(crate) enum Rule<'a> {
     Time(&'a Time),
-    Jitter(&'a Jitter),
-    Level(&'a Level),
     Codes(&'a On),
-    Flag(&'a Flag),
-    /// A whole number.
-    Count(&'a Expr),
-    /// A number with decimals.
-    Factor(&'a Expr),
+    Expr(&'a Expr),
     /// A `static`, or a reference.
     Static(&'a Expr),
 }
@@ -102,15 +74,8 @@ impl<'a> Rule<'a> {
     /// The user's expressions in the value.
     pub(crate) fn exprs(self) -> Vec<&'a Expr> {
         match self {
-            Rule::Jitter(Jitter::Named(..)) | Rule::Level(Level::Named(..)) => Vec::new(),
-            Rule::Time(Time { expr, .. })
-            | Rule::Jitter(Jitter::Additive(Time { expr, .. }) | Jitter::Expr(expr))
-            | Rule::Level(Level::Expr(expr))
-            | Rule::Count(expr)
-            | Rule::Factor(expr)
-            | Rule::Static(expr) => vec![expr],
+            Rule::Time(Time { expr, .. }) | Rule::Expr(expr) | Rule::Static(expr) => vec![expr],
             Rule::Codes(on) => on.codes.iter().collect(),
-            Rule::Flag(flag) => flag.iter().collect(),
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Reads the values of the attribute's own types.
 
+use proc_macro2::Literal;
 use quote::ToTokens;
-use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp};
+use syn::spanned::Spanned;
+use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp, parse_quote_spanned};
 
-use super::given::{Flag, Jitter, Level, Names, Time};
+use super::given::{Names, Time};
+use crate::check::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
-use crate::groups::dense;
+use crate::expand::at;
+use crate::groups::{dense, last_name};
 use crate::seen::words;
 
 pub(super) fn time(expr: Expr) -> syn::Result<Time> {
@@ -14,14 +18,40 @@ pub(super) fn time(expr: Expr) -> syn::Result<Time> {
         Expr::Lit(ExprLit {
             lit: Lit::Str(text),
             ..
-        }) => Some(text.value()),
-        Expr::Lit(_) => Some(show(&expr)),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => Some(show(&expr)),
-        _ => None,
+        }) => text.value(),
+        Expr::Lit(_) => show(&expr),
+        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => show(&expr),
+        _ => {
+            let literal = None;
+            return Ok(Time { expr, literal });
+        }
     };
-    let literal = text.map(|text| duration::parse(&text)).transpose();
-    let literal = literal.map_err(|message| syn::Error::new_spanned(&expr, message))?;
-    Ok(Time { expr, literal })
+    let time = duration::parse(&text);
+    let time = time.map_err(|message| syn::Error::new_spanned(&expr, message))?;
+    let (seconds, nanos) = (time.as_secs(), time.subsec_nanos());
+    Ok(Time {
+        expr: parse_quote_spanned! {at(expr.span())=>
+            __backoff::Duration::new(#seconds, #nanos)
+        },
+        literal: Some((time, text)),
+    })
+}
+
+/// A literal is written with a decimal point, since the setter takes an `f64`.
+pub(super) fn factor(value: Expr) -> syn::Result<Expr> {
+    let is_nan = matches!(&value, Expr::Path(path) if last_name(&path.path) == "NAN");
+    match number(&value) {
+        Some(number) if (1.0..f64::MAX).contains(&number) => {
+            let mut literal = Literal::f64_suffixed(number);
+            literal.set_span(at(value.span()));
+            syn::parse2(literal.into_token_stream())
+        }
+        None if signed(&value).is_none() && !is_nan => Ok(value),
+        _ => {
+            let message = "`factor` multiplies each wait: write a number of 1 or more, such as `factor = 2.0`";
+            Err(syn::Error::new_spanned(value, message))
+        }
+    }
 }
 
 const JITTERS: &[(&str, &str)] = &[
@@ -42,53 +72,50 @@ const LEVELS: &[(&str, &str)] = &[
     ("trace", "Trace"),
 ];
 
-pub(super) fn jitter(value: Expr) -> syn::Result<Jitter> {
-    if let Some((name, variant)) = choice("jitter", ["none", "full"], JITTERS, &value)? {
-        return Ok(Jitter::Named(name, variant));
+pub(super) fn jitter(value: Expr) -> syn::Result<Expr> {
+    if let Some(named) = choice("jitter", "Jitter", ["none", "full"], JITTERS, &value)? {
+        return Ok(named);
     }
-    match &value {
-        Expr::Lit(literal) => {
-            if let Lit::Float(share) = &literal.lit
-                && share.to_string().starts_with("0.")
-                && share.suffix().is_empty()
-            {
-                let message = format!(
-                    "a share of the wait is not a duration: write `jitter = \
-                     Jitter::Proportional({share})`, or `jitter = \"{share}s\"` for up to {share} \
-                     seconds on top of each wait"
-                );
-                return Err(syn::Error::new_spanned(share, message));
-            }
-            time(value).map(Jitter::Additive)
-        }
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => time(value).map(Jitter::Additive),
-        _ => Ok(Jitter::Expr(value)),
+    if let Expr::Lit(literal) = &value
+        && let Lit::Float(share) = &literal.lit
+        && share.to_string().starts_with("0.")
+        && share.suffix().is_empty()
+    {
+        let message = format!(
+            "a share of the wait is not a duration: write `jitter = \
+             Jitter::Proportional({share})`, or `jitter = \"{share}s\"` for up to {share} \
+             seconds on top of each wait"
+        );
+        return Err(syn::Error::new_spanned(share, message));
     }
+    let Time { expr, literal } = time(value)?;
+    Ok(match literal {
+        Some(_) => parse_quote_spanned!(at(expr.span())=> __backoff::Jitter::Additive(#expr)),
+        None => expr,
+    })
 }
 
-pub(super) fn level(value: Expr) -> syn::Result<Level> {
-    match (
-        choice("log_waits", ["off", "info"], LEVELS, &value)?,
-        &value,
-    ) {
-        (Some((name, variant)), _) => Ok(Level::Named(name, variant)),
-        (None, Expr::Lit(_)) => {
+pub(super) fn level(value: Expr) -> syn::Result<Expr> {
+    match choice("log_waits", "LogLevel", ["off", "info"], LEVELS, &value)? {
+        Some(named) => Ok(named),
+        None if matches!(value, Expr::Lit(_)) => {
             let names = listed(LEVELS.iter().map(|(own, _)| *own));
             let message = format!("`log_waits` takes a level: {names}, or a `LogLevel`");
             Err(syn::Error::new_spanned(value, message))
         }
-        (None, _) => Ok(Level::Expr(value)),
+        None => Ok(value),
     }
 }
 
-/// The word that the value is, with its variant. A text and a misspelled word are refused. `no_or_yes` are the
+/// The variant of `ty` that the word in the value names. A text and a misspelled word are refused. `no_or_yes` are the
 /// words that `false` and `true` mean.
 fn choice(
     key: &str,
-    no_or_yes: [&'static str; 2],
-    names: &'static [(&str, &str)],
+    ty: &str,
+    no_or_yes: [&str; 2],
+    names: &[(&str, &str)],
     value: &Expr,
-) -> syn::Result<Option<(Ident, &'static str)>> {
+) -> syn::Result<Option<Expr>> {
     let own = |word: &str| names.iter().find(|(own, _)| *own == word);
     let meant = match value {
         Expr::Path(path) => {
@@ -97,7 +124,11 @@ fn choice(
             };
             let word = name.to_string();
             if let Some((_, variant)) = own(&word) {
-                return Ok(Some((name.clone(), variant)));
+                let name_at = at(name.span());
+                let [ty, variant] = [ty, variant].map(|word| Ident::new(word, name_at));
+                return Ok(Some(
+                    parse_quote_spanned!(name_at=> __backoff::#ty::#variant),
+                ));
             }
             let lower = word.to_lowercase();
             // A name in capitals is a constant of the user, unless it is one of the words.
@@ -225,9 +256,9 @@ pub(super) fn judge(value: Expr) -> syn::Result<Expr> {
 }
 
 /// A flag that the macro must know while it writes the code.
-pub(super) fn written(flag: Flag) -> syn::Result<Flag> {
+pub(super) fn written(flag: Expr) -> syn::Result<Expr> {
     match &flag {
-        None | Some(Expr::Lit(_)) => Ok(flag),
+        Expr::Lit(_) => Ok(flag),
         value => {
             let message = "this key must be a literal `true` or `false`";
             Err(syn::Error::new_spanned(value, message))

@@ -6,9 +6,9 @@
 
 use syn::{Expr, Ident, Path, Type};
 
-use super::given::{Flag, Form, Given, Jitter, Level, Names, Rule, Time, Value};
+use super::given::{Form, Given, Names, Rule, Time, Value};
 use super::on::On;
-use super::read::{jitter, judge, level, name, path, policy, time, without_mut, written};
+use super::read::{factor, jitter, judge, level, name, path, policy, time, without_mut, written};
 
 /// The description of a key.
 pub(super) struct Key {
@@ -129,7 +129,7 @@ keys! {
             takes: "a duration: replaces `base` after throttling",
             without: "as `base`",
         }
-        factor: Expr = Expr(Ok), Factor {
+        factor: Expr = Expr(factor), Expr {
             usage: "factor = 2.0",
             takes: "a number from 1: how much longer each wait is than the one before",
             without: "2",
@@ -141,14 +141,14 @@ keys! {
                     to `max_retry_after`",
             without: "64 s",
         }
-        jitter: Jitter = Expr(jitter), Jitter {
+        jitter: Expr = Expr(jitter), Expr {
             usage: "jitter = full",
             takes: "`full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`; a duration, \
                     the most that is added to each wait; or a `Jitter`",
             without: "`full`",
             example: r#"jitter = "1s""#,
         }
-        max_attempts: Expr = Expr(Ok), Count {
+        max_attempts: Expr = Expr(Ok), Expr {
             usage: "max_attempts = 5",
             takes: "a number from 1: the highest number of calls of the function, including the \
                     first one",
@@ -230,19 +230,19 @@ keys! {
             takes: "a number from 1, beside `until`: how many awaited values in a row end the call",
             without: "1",
         }
-        idempotent: Flag = Flag(Ok), Flag {
+        idempotent: Expr = Flag(Ok), Expr {
             usage: "idempotent = false",
             takes: "whether the operation may be applied twice; with `false`, a call that may have been \
                     applied is not repeated",
             without: "`true`",
         }
-        retry_conflicts: Flag = Flag(Ok), Flag {
+        retry_conflicts: Expr = Flag(Ok), Expr {
             usage: "retry_conflicts = true",
             takes: "whether an error that reports a conflict is retried",
             without: "`false`",
             example: "retry_conflicts",
         }
-        responses: Flag = Flag(written) {
+        responses: Expr = Flag(written) {
             usage: "responses = false",
             takes: "whether the codes judge a value that is a `Fault` (a response, a status) like an \
                     error; the last response is returned unchanged",
@@ -297,13 +297,13 @@ keys! {
                     a call succeeds after retries; an `Event` is `Debug`, and `Display` if the error is",
             without: "no function is called",
         }
-        log_waits: Level = Expr(level), Level {
+        log_waits: Expr = Expr(level), Expr {
             usage: "log_waits = debug",
             takes: "`off`, `error`, `warn`, `info`, `debug`, `trace`, or a `LogLevel`: the level of \
                     the log event before each wait, with the feature `tracing`",
             without: "the policy's level, else `info`",
         }
-        attempt_spans: Flag = Flag(written) {
+        attempt_spans: Expr = Flag(written) {
             usage: "attempt_spans = true",
             takes: "whether each attempt runs in a span of `tracing`; this needs the feature `tracing`",
             without: "`false`",

@@ -4,7 +4,7 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, Lit, Token, Type, UnOp};
+use syn::{Expr, Ident, Lit, Token, Type, UnOp, parse_quote_spanned};
 
 use super::aliases;
 use super::given::{Form, Given, Names, Value};
@@ -14,6 +14,7 @@ use super::read::policy;
 use super::table::{Args, Key};
 use crate::bindings::is_small;
 use crate::errors::show;
+use crate::expand::at;
 use crate::groups::is_punct;
 
 /// An argument: its key in the table, and the value as it is written.
@@ -91,8 +92,11 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
     match known.form {
         Form::Expr => expr().map(Value::Expr),
         Form::Text => expr().map(Value::Text),
-        Form::Flag if rest.is_empty() => Ok(Value::Flag(None)),
-        Form::Flag => expr().map(|value| Value::Flag(Some(value))),
+        // A key without a value means `true`.
+        Form::Flag if rest.is_empty() => {
+            Ok(Value::Flag(parse_quote_spanned!(at(key.span())=> true)))
+        }
+        Form::Flag => expr().map(Value::Flag),
         Form::On => {
             if let Some(inside) = in_brackets(&rest) {
                 return Err(on::no_list(known.name, &inside));
@@ -116,7 +120,7 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
 /// Refuses a literal of a type that no key takes.
 fn check_literal(known: &Key, value: &Value) -> syn::Result<()> {
     let Key { name, usage, .. } = known;
-    let (Value::Expr(expr) | Value::Text(expr) | Value::Flag(Some(expr))) = value else {
+    let (Value::Expr(expr) | Value::Text(expr) | Value::Flag(expr)) = value else {
         return Ok(());
     };
     let Expr::Lit(literal) = expr else {

@@ -17,6 +17,6 @@ pub(super) fn import(default: TokenStream, args: &Args) -> TokenStream {
 }
 
 /// A span where the macro's own names stay the macro's, and errors point at the user's code.
-pub(super) fn at(span: Span) -> Span {
+pub(crate) fn at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }

@@ -8,7 +8,6 @@ use syn::{Expr, ExprBlock, ExprUnsafe};
 
 use super::lent;
 use super::library::at;
-use super::policy::time;
 use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::place::{Place, Scope};
@@ -66,7 +65,7 @@ impl Values {
                 );
                 quote_spanned!(here=> __backoff::Duration::from_nanos(#name))
             }
-            Place::Item | Place::Inline => time(value),
+            Place::Item | Place::Inline => value.expr.to_token_stream(),
         };
         let mut place = Place::Item;
         let timeout = match &args.timeout {
