@@ -17,43 +17,23 @@ pub(super) struct Case {
 
 /// Reads all variants; a union has none.
 pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> Vec<Case> {
-    let fields_of = |fields: &Fields, errors: &mut Errors| -> Vec<Field> {
-        let fields = fields.iter().enumerate();
-        fields
-            .map(|(at, field)| Field::new(at, field, errors))
-            .collect()
-    };
     match &input.data {
-        Data::Struct(data) => {
-            let fields = fields_of(&data.fields, errors);
-            let mut says = of_type;
-            says.add_fields(&fields, errors);
-            says.settle(&fields, true, errors);
-            vec![Case {
-                path: quote!(Self),
-                fields,
-                says,
-            }]
-        }
+        Data::Struct(data) => vec![Case::of(quote!(Self), &data.fields, of_type, None, errors)],
         Data::Enum(data) => {
-            let variants = data.variants.iter();
-            let case = |variant: &syn::Variant| {
-                let fields = fields_of(&variant.fields, errors);
-                let mut says = Says::of_variant(variant, errors);
-                says.add_fields(&fields, errors);
-                let is_own = !says.is_empty();
-                if !is_own {
-                    says = of_type.clone();
-                }
-                says.settle(&fields, is_own, errors);
+            let mut cases = Vec::new();
+            for variant in &data.variants {
                 let name = &variant.ident;
-                Case {
-                    path: quote!(Self::#name),
-                    fields,
+                let says = Says::of_variant(variant, errors);
+                let path = quote!(Self::#name);
+                cases.push(Case::of(
+                    path,
+                    &variant.fields,
                     says,
-                }
-            };
-            variants.map(case).collect()
+                    Some(&of_type),
+                    errors,
+                ));
+            }
+            cases
         }
         Data::Union(data) => {
             errors.at(
@@ -62,5 +42,24 @@ pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> 
             );
             Vec::new()
         }
+    }
+}
+
+impl Case {
+    /// `default` is for a case without attributes of its own.
+    fn of(
+        path: TokenStream,
+        fields: &Fields,
+        mut says: Says,
+        default: Option<&Says>,
+        errors: &mut Errors,
+    ) -> Self {
+        let fields = fields.iter().enumerate();
+        let fields: Vec<Field> = fields.map(|(at, it)| Field::new(at, it, errors)).collect();
+        says.add_fields(&fields, errors);
+        let default = default.filter(|_| says.is_empty());
+        let mut says = default.cloned().unwrap_or(says);
+        says.settle(&fields, default.is_none(), errors);
+        Case { path, fields, says }
     }
 }

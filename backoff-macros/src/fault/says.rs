@@ -65,9 +65,10 @@ impl Key {
 
 /// Whether a field can have this key, which then needs no value.
 fn is_mark(key: &str) -> bool {
-    let takes_value = |known: &Key| known.takes_value() || key == "forward";
-    KEYS.iter()
-        .any(|known| known.name == key && takes_value(known))
+    key == "forward"
+        || KEYS
+            .iter()
+            .any(|known| known.name == key && known.takes_value())
 }
 
 /// The facts of one variant.

@@ -1,12 +1,14 @@
 //! Writes the implementation.
 
-use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{DeriveInput, GenericParam, LitInt, Type};
+use syn::spanned::Spanned;
+use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
 use super::says::Field;
-use crate::groups::last_name;
+use crate::expand::at;
+use crate::groups::{is_punct, is_word, last_name, with};
 use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
@@ -19,17 +21,27 @@ pub(super) fn implementation(
     let this = this();
     let k = library;
     let name = &input.ident;
-    let (generics, arguments, bounds) = input.generics.split_for_impl();
-    let asked = asked_of_parameters(k, input, cases);
-    let bounds = match (bounds, asked.is_empty()) {
-        (bounds, true) => bounds.to_token_stream(),
-        (Some(bounds), false) => {
-            let given = bounds.predicates.iter();
-            quote!(where #(#given,)* #(#asked),*)
+    let mut generics = input.generics.clone();
+    for case in cases {
+        let Some(inner) = case.says.inner else {
+            continue;
+        };
+        // If the type of an error inside names a parameter, the type must be a fault, or an `Option` of a fault.
+        let ty = &case.fields[inner].ty;
+        let named = words(ty);
+        let mut parameters = generics.type_params();
+        if parameters.any(|it| named.contains(&it.ident.to_string())) {
+            let is_option = matches!(ty, Type::Path(path) if last_name(&path.path) == "Option");
+            let asked = match is_option {
+                true => quote_spanned!(here=> #k::__private::Forward),
+                false => quote_spanned!(here=> #k::Fault),
+            };
+            let asked = parse_quote_spanned!(here=> #ty: #asked);
+            generics.make_where_clause().predicates.push(asked);
         }
-        (None, false) => quote!(where #(#asked),*),
-    };
-    let inner = method(cases, &inner_arm(k), None).map(|body| {
+    }
+    let (generics, arguments, bounds) = generics.split_for_impl();
+    let inner = method(cases, &|case| inner_arm(k, case), None).map(|body| {
         quote_spanned! {here=>
             fn inner(&#this) -> #k::__private::Option<&dyn #k::Fault> { #body }
         }
@@ -94,18 +106,16 @@ fn method(cases: &[Case], arm: &Arm<'_>, rest: Option<TokenStream>) -> Option<To
     (!arms.is_empty()).then(|| quote_spanned!(here=> match #this { #(#arms)* #remaining }))
 }
 
-fn inner_arm(k: &TokenStream) -> impl Fn(&Case) -> Option<TokenStream> + '_ {
-    move |case| {
-        let field = &case.fields[case.says.inner?];
-        let (path, member, bound) = (&case.path, &field.member, bound(field));
-        // A message about a wrong type points at the type.
-        let type_at = Span::mixed_site().located_at(syn::spanned::Spanned::span(&field.ty));
-        let mut asked = bound.clone();
-        asked.set_span(type_at);
-        Some(quote_spanned! {type_at=>
-            #path { #member: #bound, .. } => #k::__private::Forward::forward(#asked),
-        })
-    }
+fn inner_arm(k: &TokenStream, case: &Case) -> Option<TokenStream> {
+    let field = &case.fields[case.says.inner?];
+    let (path, member, bound) = (&case.path, &field.member, bound(field));
+    // A message about a wrong type points at the type.
+    let type_at = at(field.ty.span());
+    let mut asked = bound.clone();
+    asked.set_span(type_at);
+    Some(quote_spanned! {type_at=>
+        #path { #member: #bound, .. } => #k::__private::Forward::forward(#asked),
+    })
 }
 
 fn value_arm(
@@ -115,22 +125,21 @@ fn value_arm(
     value: &TokenStream,
     ty: &TokenStream,
 ) -> TokenStream {
-    let key_at = Span::mixed_site().located_at(key.span());
-    let mut used = Vec::new();
-    let value_at = value.clone().into_iter().last().map(|token| token.span());
-    let value_at = Span::mixed_site().located_at(value_at.unwrap_or(key_at));
+    let key_at = at(key.span());
+    let last = value.clone().into_iter().last();
+    let value_at = last.map_or(key_at, |token| at(token.span()));
     let value = match literal_status(value) {
         Some(literal) => literal.into_token_stream(),
-        None => with_fields(of_self(value, &case.fields), &case.fields, &mut used),
+        None => with_fields(of_self(value, &case.fields), &case.fields),
     };
+    let (path, named) = (&case.path, words(&value));
     let value = quote_spanned!(value_at=> &#value);
-    used.sort_unstable();
-    used.dedup();
-    let path = &case.path;
-    let fields = used.iter().map(|at| {
-        let (member, bound) = (&case.fields[*at].member, bound(&case.fields[*at]));
-        quote_spanned!(key_at=> #member: #bound,)
-    });
+    let fields = case
+        .fields
+        .iter()
+        .map(|field| (&field.member, bound(field)));
+    let fields = fields.filter(|(_, bound)| named.contains(&bound.to_string()));
+    let fields = fields.map(|(member, bound)| quote_spanned!(key_at=> #member: #bound,));
     quote_spanned! {key_at=>
         #path { #(#fields)* .. } => #k::__private::Fact::<#ty>::fact(#value),
     }
@@ -145,7 +154,7 @@ fn literal_status(value: &TokenStream) -> Option<Literal> {
 }
 
 fn flag_arm(case: &Case, flag: &Ident, ty: &TokenStream) -> TokenStream {
-    let flag_at = Span::mixed_site().located_at(flag.span());
+    let flag_at = at(flag.span());
     // `maybe_sent` is `MaybeSent`.
     let variant: String = flag
         .to_string()
@@ -166,15 +175,15 @@ fn bound(field: &Field) -> Ident {
     format_ident!("__field_{member}", span = Span::mixed_site())
 }
 
-fn position(fields: &[Field], member: &str) -> Option<usize> {
+fn named<'a>(fields: &'a [Field], member: &str) -> Option<&'a Field> {
     fields
         .iter()
-        .position(|field| field.member.to_string() == member)
+        .find(|field| field.member.to_string() == member)
 }
 
 /// The value in parentheses, as an expression of `self`: a field may be written without it.
 fn of_self(value: &TokenStream, fields: &[Field]) -> TokenStream {
-    let is_field = position(fields, &value.to_string()).is_some();
+    let is_field = named(fields, &value.to_string()).is_some();
     match is_field && syn::parse2::<Ident>(value.clone()).is_ok() {
         true => quote!((self.#value)),
         false => quote!((#value)),
@@ -183,72 +192,27 @@ fn of_self(value: &TokenStream, fields: &[Field]) -> TokenStream {
 
 /// The expression with each `self.field` replaced by the bound field. Method calls on `self` stay
 /// unchanged.
-fn with_fields(value: TokenStream, fields: &[Field], used: &mut Vec<usize>) -> TokenStream {
+fn with_fields(value: TokenStream, fields: &[Field]) -> TokenStream {
     let tokens: Vec<TokenTree> = value.into_iter().collect();
+    let mut tokens = tokens.as_slice();
     let mut written = TokenStream::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let is_self = matches!(&tokens[at], TokenTree::Ident(word) if word == "self")
-            && matches!(tokens.get(at + 1), Some(TokenTree::Punct(dot)) if dot.as_char() == '.');
-        let is_call = matches!(tokens.get(at + 3), Some(TokenTree::Group(group))
-            if group.delimiter() == proc_macro2::Delimiter::Parenthesis);
-        if is_self
-            && !is_call
-            && let Some(member) = tokens.get(at + 2)
-            && let Some(field) = position(fields, &member.to_string())
+    while let [first, rest @ ..] = tokens {
+        tokens = rest;
+        if let [dot, member, rest @ ..] = rest
+            && is_word(first, "self")
+            && is_punct(dot, '.')
+            && !matches!(rest.first(), Some(TokenTree::Group(group))
+                if group.delimiter() == Delimiter::Parenthesis)
+            && let Some(field) = named(fields, &member.to_string())
         {
-            used.push(field);
-            let bound = bound(&fields[field]);
-            let here = Span::mixed_site().located_at(member.span());
-            written.extend(quote_spanned!(here=> (*#bound)));
-            at += 3;
-            continue;
+            let bound = bound(field);
+            written.extend(quote_spanned!(at(member.span())=> (*#bound)));
+            tokens = rest;
+        } else if let TokenTree::Group(group) = first {
+            written.extend([with(group, with_fields(group.stream(), fields))]);
+        } else {
+            written.extend([first.clone()]);
         }
-        match &tokens[at] {
-            TokenTree::Group(group) => {
-                let inside = with_fields(group.stream(), fields, used);
-                let mut group = Group::new(group.delimiter(), inside);
-                group.set_span(tokens[at].span());
-                written.extend([TokenTree::Group(group)]);
-            }
-            other => written.extend([other.clone()]),
-        }
-        at += 1;
     }
     written
-}
-
-/// If the type of an error inside names a parameter, the type must be a fault, or an `Option` of a
-/// fault.
-fn asked_of_parameters(k: &TokenStream, input: &DeriveInput, cases: &[Case]) -> Vec<TokenStream> {
-    let parameters: Vec<&Ident> = input
-        .generics
-        .params
-        .iter()
-        .filter_map(|parameter| match parameter {
-            GenericParam::Type(parameter) => Some(&parameter.ident),
-            _ => None,
-        })
-        .collect();
-    let inner = cases
-        .iter()
-        .filter_map(|case| Some(&case.fields[case.says.inner?].ty));
-    inner
-        .filter(|ty| {
-            let named = words(ty);
-            parameters.iter().any(|it| named.contains(&it.to_string()))
-        })
-        .map(|ty| {
-            let here = Span::mixed_site();
-            if is_option(ty) {
-                quote_spanned!(here=> #ty: #k::__private::Forward)
-            } else {
-                quote_spanned!(here=> #ty: #k::Fault)
-            }
-        })
-        .collect()
-}
-
-fn is_option(ty: &Type) -> bool {
-    matches!(ty, Type::Path(path) if last_name(&path.path) == "Option")
 }
