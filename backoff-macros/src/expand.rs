@@ -13,7 +13,7 @@ use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::spanned::Spanned;
-use syn::{Block, Expr, ItemFn, ReturnType, Stmt, Type};
+use syn::{Block, Expr, ExprAsync, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
 use crate::args::given::Given;
@@ -127,40 +127,34 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
 /// each attempt borrows the body; `move` says that the whole future owns its variables.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
     let here = Span::mixed_site();
-    let written = |is_async, judged_at, body: &TokenStream| Written {
-        import: import(library.clone(), args),
+    let (block_at, braces, stmts) = match &block {
+        Repeated::Async(it) => (it.async_token.span, it.block.brace_token, &it.block.stmts),
+        Repeated::Blocking(it) => (it.brace_token.span.join(), it.brace_token, &it.stmts),
+    };
+    let block_at = at(block_at);
+    let body = quote!(#(#stmts)*);
+    let written = Written {
+        import: import(library, args),
         args,
         scope: Scope::Block,
-        is_async,
-        judged_at,
+        is_async: matches!(block, Repeated::Async(_)),
+        judged_at: block_at,
         operation: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
-        copies: Copies::of_block(args),
+        copies: Copies::of(&[], args),
         unique: Unique::default(),
-        owned: consumed::in_block(body, args),
+        owned: consumed::in_block(&body, args),
         hides: false,
         errors: None,
     };
     let returns = quote_spanned!(here=> _);
-    match block {
-        Repeated::Async(block) => {
-            let block_at = at(block.async_token.span);
-            let body_at = block.block.brace_token.span.join();
-            let (attrs, capture, stmts) = (&block.attrs, &block.capture, &block.block.stmts);
-            let body = quote!(#(#stmts)*);
-            let written = written(true, block_at, &body);
-            let statements = written.statements(body, returns, body_at);
-            quote_spanned!(block_at=> #(#attrs)* async #capture { #statements })
+    let statements = written.statements(body, returns, braces.span.join());
+    let before = match block {
+        Repeated::Async(ExprAsync { attrs, capture, .. }) => {
+            Some(quote_spanned!(block_at=> #(#attrs)* async #capture))
         }
-        Repeated::Blocking(block) => {
-            let body_at = block.brace_token.span.join();
-            let block_at = at(body_at);
-            let stmts = &block.stmts;
-            let body = quote!(#(#stmts)*);
-            let written = written(false, block_at, &body);
-            let statements = written.statements(body, returns, body_at);
-            quote_spanned!(block_at=> { #statements })
-        }
-    }
+        Repeated::Blocking(_) => None,
+    };
+    quote_spanned!(block_at=> #before { #statements })
 }
 
 /// A block whose arguments are refused, unchanged. A block that cannot be read, because it is being

@@ -6,6 +6,7 @@ use syn::Attribute;
 
 use super::library::at;
 use crate::args::Args;
+use crate::args::given::Given;
 use crate::bindings::Binding;
 
 /// All copies of one loop.
@@ -20,44 +21,30 @@ struct Copied {
 }
 
 impl Copies {
-    /// The copies of arguments, each with the `mut` and the `#[cfg]` of its argument.
+    /// The copies, each with the `mut` and the `#[cfg]` of its argument. Variables around a block have neither.
     pub(super) fn of(bound: &[Binding], args: &Args) -> Self {
-        Self::with(args, |copied| {
-            let mut all = bound.iter().filter(|binding| binding.name == copied.name);
-            let cfgs = all.clone().flat_map(|binding| binding.cfgs.clone());
-            // One name with several conditions is several arguments, of which only one exists.
-            if all.clone().count() == 1 {
-                copied.cfgs = cfgs.collect();
-            }
-            let mutable = all.find_map(|binding| binding.mutable.clone());
-            copied.mutable = mutable.or(copied.mutable.take());
-        })
-    }
-
-    /// The copies of variables around a block.
-    pub(super) fn of_block(args: &Args) -> Self {
-        Self::with(args, |_| {})
-    }
-
-    fn with(args: &Args, complete: impl Fn(&mut Copied)) -> Self {
-        let names = args.clone.iter().flat_map(|clone| &clone.value.names);
-        let copied = names.map(|name| {
-            let muts = args.clone.iter().flat_map(|clone| &clone.value.muts);
+        let mut copies = Vec::new();
+        let Some(Given { value: given, .. }) = &args.clone else {
+            return Self(copies);
+        };
+        for name in &given.names {
+            let arguments: Vec<&Binding> = bound.iter().filter(|it| it.name == *name).collect();
+            let mutable = arguments.iter().find_map(|it| it.mutable.as_ref());
+            let given = given.muts.iter().find(|(_, it)| it == name);
             let plain = name.to_string();
             let plain = plain.trim_start_matches("r#");
-            let mut copied = Copied {
+            copies.push(Copied {
                 name: name.clone(),
                 copy: Ident::new(&format!("__copy_of_{plain}"), Span::mixed_site()),
-                mutable: muts
-                    .filter(|(_, it)| it == name)
-                    .map(|(word, _)| word.clone())
-                    .next(),
-                cfgs: Vec::new(),
-            };
-            complete(&mut copied);
-            copied
-        });
-        Self(copied.collect())
+                mutable: mutable.or(given.map(|(word, _)| word)).cloned(),
+                // One name with several conditions is several arguments, of which only one exists.
+                cfgs: match arguments.as_slice() {
+                    [only] => only.cfgs.clone(),
+                    _ => Vec::new(),
+                },
+            });
+        }
+        Self(copies)
     }
 
     /// The statements that make the copies.
