@@ -67,6 +67,17 @@ impl Args {
         self.stop_on.as_ref().or(self.cut_on.as_ref())
     }
 
+    /// Whether the policy may have a rate, as far as the attribute can tell.
+    pub(crate) fn may_have_rate(&self) -> bool {
+        self.policy.is_some() || self.rate.is_some()
+    }
+
+    /// The key that makes an error when the wait for a turn takes too long.
+    pub(crate) fn queue_key(&self) -> Option<&Ident> {
+        let max_wait = self.max_wait.as_ref().map(|it| &it.key);
+        max_wait.or(self.rate.as_ref().map(|it| &it.key))
+    }
+
     /// Whether the policy's codes decide which errors are retried.
     pub(crate) fn asks_codes(&self) -> bool {
         let on = self

@@ -28,9 +28,8 @@ use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
 pub(crate) use library::at;
 use library::import;
-use looped::Loop;
+use looped::looped;
 use unique::Unique;
-use values::Values;
 
 /// The function with its body in a loop; the rest of the function stays unchanged. If there are errors,
 /// the function reports them and its body is not repeated.
@@ -253,18 +252,7 @@ impl Written<'_> {
             .copies
             .consumed()
             .filter(|_| is_function && !self.is_async);
-        let values = Values::of(self.args, self.is_async, &self.scope, &self.operation);
-        let looped = Loop {
-            args: self.args,
-            copies: &self.copies,
-            scope: &self.scope,
-            values: &values,
-            is_async: self.is_async,
-            attempt,
-            returns,
-            judged_at: self.judged_at,
-        };
-        let looped = looped.statements();
+        let looped = looped(self, attempt, returns);
         quote!(#import #asked #consumed #looped)
     }
 }

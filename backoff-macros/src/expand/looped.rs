@@ -4,30 +4,49 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
 
-use super::copies::Copies;
+use super::Written;
 use super::library::at;
 use super::policy::policy;
 use super::values::Values;
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::args::on::Pattern;
-use crate::place::{self, Place, Scope};
+use crate::place::{self, Place};
 use crate::shape::is_hole;
 
-/// One retry loop.
-pub(super) struct Loop<'a> {
-    pub(super) args: &'a Args,
-    pub(super) copies: &'a Copies,
-    pub(super) scope: &'a Scope,
+/// The loop around `attempt`, which is the body as a future, or the outcome itself if nothing is awaited.
+pub(super) fn looped(
+    written: &Written<'_>,
+    attempt: TokenStream,
+    returns: TokenStream,
+) -> TokenStream {
+    let values = Values::of(written);
+    let bound = Bound::of(written, &values);
+    let (context, runtime) = (&bound.context, &values.runtime);
+    let with = quote_spanned!(Span::mixed_site()=> #context, #runtime);
+    let looped = Loop {
+        written,
+        args: written.args,
+        values,
+        bound,
+        with,
+        attempt,
+        returns,
+    };
+    looped.statements()
+}
+
+struct Loop<'a> {
+    written: &'a Written<'a>,
+    args: &'a Args,
     /// The values of the keys.
-    pub(super) values: &'a Values,
-    pub(super) is_async: bool,
-    /// The body as a future, or as the outcome itself if nothing is awaited.
-    pub(super) attempt: TokenStream,
+    values: Values,
+    bound: Bound,
+    /// The context and the runtime, the first arguments of most functions.
+    with: TokenStream,
+    attempt: TokenStream,
     /// The type of the outcome.
-    pub(super) returns: TokenStream,
-    /// The place of the message that the outcome cannot be judged.
-    pub(super) judged_at: Span,
+    returns: TokenStream,
 }
 
 /// The context, which is the same for all attempts.
@@ -40,17 +59,111 @@ struct Bound {
     may_pay: bool,
 }
 
+impl Bound {
+    /// Makes the context, which is the same for all attempts.
+    fn of(written: &Written<'_>, values: &Values) -> Self {
+        let here = Span::mixed_site();
+        let args = written.args;
+        let (policy, timed) = (policy(args), args.attempt.is_some());
+        let Values {
+            runtime,
+            limits,
+            operation,
+            ..
+        } = values;
+        let of = |policy: TokenStream| {
+            quote_spanned! {here=>
+                &__backoff::Context { policy: #policy, limits: #limits, operation: #operation }
+            }
+        };
+        // Items are not hygienic, so the name must be one that no other code uses.
+        let named = quote_spanned!(here=> __BACKOFF);
+        let item =
+            |ty: TokenStream, made: TokenStream| quote_spanned!(here=> const #named: &#ty = #made;);
+        let context = || {
+            let ty = quote_spanned!(here=> __backoff::Context<'static>);
+            item(ty, of(quote_spanned!(here=> &#policy)))
+        };
+        // Only a constant policy is known to name no budget and no rate.
+        let may_pay = args.may_have_rate() || args.budget.is_some();
+        let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
+            begin: quote_spanned! {here=>
+                #bind
+                let mut __guard = __backoff::begin_known(|| #made, #runtime, #timed);
+            },
+            context: quote_spanned!(here=> __backoff::known(&__guard)),
+            may_pay,
+        };
+        let policy_place = written.scope.of_policy(args);
+        match policy_place.max(values.place) {
+            Place::Item if may_pay => known(Some(context()), &named),
+            Place::Item => {
+                let item = context();
+                Bound {
+                    begin: quote_spanned! {here=>
+                        #item
+                        let mut __guard = __backoff::begin(#named, #runtime, #timed);
+                    },
+                    context: named,
+                    may_pay,
+                }
+            }
+            // For places where an item is not allowed.
+            Place::Inline => {
+                let made = of(quote_spanned!(here=> &#policy));
+                known(None, &quote_spanned!(here=> const { #made }))
+            }
+            // A constant, and a value behind a reference, stays there. Any other value is copied out, so that
+            // no guard and no borrow of `self` lives as long as the call.
+            Place::Call => {
+                let reference = match policy_place {
+                    Place::Item => {
+                        let item = item(
+                            quote_spanned!(here=> __backoff::Policy),
+                            quote_spanned!(here=> &#policy),
+                        );
+                        Some(quote_spanned!(here=> { #item #named }))
+                    }
+                    Place::Inline => Some(quote_spanned!(here=> const { &#policy })),
+                    Place::Call => {
+                        place::is_behind_a_reference(args).then(|| quote_spanned!(here=> &#policy))
+                    }
+                };
+                let (ty, made, plan, of_guard) = match reference {
+                    Some(reference) => (
+                        quote_spanned!(here=> &__backoff::Policy),
+                        reference,
+                        quote_spanned!(here=> __backoff::Borrowed(__policy)),
+                        quote_spanned!(here=> __guard.plan.0),
+                    ),
+                    None => (
+                        quote_spanned!(here=> __backoff::Policy),
+                        policy,
+                        quote_spanned!(here=> __policy),
+                        quote_spanned!(here=> &__guard.plan),
+                    ),
+                };
+                let context = of(of_guard);
+                Bound {
+                    begin: quote_spanned! {here=>
+                        let __policy: #ty = #made;
+                        let mut __guard = __backoff::Guard::new(#plan);
+                        __backoff::start(#context, #runtime, &mut __guard.state, #timed);
+                    },
+                    context,
+                    may_pay: true,
+                }
+            }
+        }
+    }
+}
+
 impl Loop<'_> {
-    pub(super) fn statements(&self) -> TokenStream {
+    fn statements(&self) -> TokenStream {
         let here = Span::mixed_site();
         let timed = self.args.attempt.is_some();
         let (binds, runtime) = (&self.values.binds, &self.values.runtime);
-        let Bound {
-            begin,
-            context,
-            may_pay,
-        } = self.context(timed);
-        let with = quote_spanned!(here=> #context, #runtime);
+        let (Bound { begin, context, .. }, with) = (&self.bound, &self.with);
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
             quote_spanned! {here=>
@@ -61,19 +174,17 @@ impl Loop<'_> {
             timed.then(|| quote_spanned!(here=> let mut __info = __backoff::call_info(#runtime);));
         let cut = self.args.cuts().map(|(key, _)| key);
         // An attempt with a limit is not begun if the timer woke too late.
-        let begins = (cut.is_none() && self.queue_key().is_none() && may_pay)
+        let begins = (cut.is_none() && self.args.queue_key().is_none() && self.bound.may_pay)
             .then(|| quote_spanned!(here=> __backoff::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
             quote_spanned!(*key_at=> let mut #span = __backoff::attempt_span(#context);)
         });
-        // The key whose time limit may end the call before the attempt.
-        let limited = cut.or(self.queue_key());
-        let bind_turn = self.turn(&with, &context, limited);
-        let (bind_outcome, stage) = self.bind_outcome(cut, limited, &with, &context);
-        let (await_value, stage) = self.awaited(stage, &context);
+        let bind_turn = self.turn();
+        let (bind_outcome, stage) = self.bind_outcome();
+        let (await_value, stage) = self.awaited(stage);
         let (bind_row, in_row) = self.row();
-        let judged_at = self.judged_at;
+        let judged_at = self.written.judged_at;
         let value = self.value();
         let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
         let step = quote_spanned! {judged_at=>
@@ -90,7 +201,7 @@ impl Loop<'_> {
         if timed {
             judge = quote_spanned!(here=> __backoff::with_info(&mut __info, #judge));
         }
-        let (bind_cut, break_if_cut) = self.broken(&with);
+        let (bind_cut, break_if_cut) = self.broken();
         let attempt = quote_spanned! {here=>
             #bind_turn
             #bind_attempt
@@ -101,7 +212,7 @@ impl Loop<'_> {
             let mut __judge = #judge;
             #break_if_cut
         };
-        let (bind_stop, wait_or_stop) = self.stop(&with);
+        let (bind_stop, wait_or_stop) = self.stop();
         let body = if let Some(wait_or_stop) = wait_or_stop {
             // The outcome lives during the wait: it is returned if the wait is ended.
             quote_spanned! {here=>
@@ -113,10 +224,10 @@ impl Loop<'_> {
                 #wait_or_stop
                 #begins
             }
-        } else if self.is_async {
+        } else if self.written.is_async {
             // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
             // and could remove its `Send`.
-            let pause = match self.may_have_rate() {
+            let pause = match self.args.may_have_rate() {
                 true => quote_spanned!(here=> wait),
                 false => quote_spanned!(here=> sleep),
             };
@@ -163,11 +274,11 @@ impl Loop<'_> {
 
     /// The statement that makes the signal, and the statements that wait until the wait is over or the
     /// signal comes.
-    fn stop(&self, with: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
+    fn stop(&self) -> (Option<TokenStream>, Option<TokenStream>) {
         let Some(Given { value, .. }) = self.args.signal() else {
             return (None, None);
         };
-        let here = Span::mixed_site();
+        let (here, with) = (Span::mixed_site(), &self.with);
         let value_at = at(syn::spanned::Spanned::span(value));
 
         let made = quote_spanned! {value_at=>
@@ -189,15 +300,10 @@ impl Loop<'_> {
         (Some(bind), Some(wait))
     }
 
-    /// Whether the policy may have a rate, as far as the attribute can tell.
-    fn may_have_rate(&self) -> bool {
-        self.args.policy.is_some() || self.args.rate.is_some()
-    }
-
-    /// The key that makes an error when the wait for a turn takes too long.
-    fn queue_key(&self) -> Option<&Ident> {
-        let max_wait = self.args.max_wait.as_ref().map(|it| &it.key);
-        max_wait.or(self.args.rate.as_ref().map(|it| &it.key))
+    /// The key whose time limit may end the call before the attempt.
+    fn limited(&self) -> Option<&Ident> {
+        let cut = self.args.cuts().map(|(key, _)| key);
+        cut.or(self.args.queue_key())
     }
 
     /// The longest wait for a turn; `None` if no error can be made when this time is over.
@@ -213,22 +319,17 @@ impl Loop<'_> {
     }
 
     /// The statements that wait for the turn of the attempt. With a limit, `__late` says that it came too late.
-    fn turn(
-        &self,
-        with: &TokenStream,
-        context: &TokenStream,
-        limited: Option<&Ident>,
-    ) -> Option<TokenStream> {
-        let here = Span::mixed_site();
-        let max_wait = self.max_wait();
-        if !self.may_have_rate() {
+    fn turn(&self) -> Option<TokenStream> {
+        if !self.args.may_have_rate() {
             return None;
         }
-        if !self.is_async {
+        let (here, max_wait) = (Span::mixed_site(), self.max_wait());
+        let (with, context) = (&self.with, &self.bound.context);
+        if !self.written.is_async {
             let turn = quote_spanned! {here=>
                 __backoff::enters_blocking(#with, &mut __guard.state, #max_wait)
             };
-            return Some(match limited {
+            return Some(match self.limited() {
                 Some(_) => quote_spanned!(here=> let __late = #turn;),
                 None => quote_spanned!(here=> #turn;),
             });
@@ -259,11 +360,11 @@ impl Loop<'_> {
     }
 
     /// The statement before an attempt that the signal may cut, and the statement that ends the call then.
-    fn broken(&self, with: &TokenStream) -> (Option<TokenStream>, Option<TokenStream>) {
-        if self.cut_on().is_none() {
+    fn broken(&self) -> (Option<TokenStream>, Option<TokenStream>) {
+        if self.args.cut_on.is_none() {
             return (None, None);
         }
-        let here = Span::mixed_site();
+        let (here, with) = (Span::mixed_site(), &self.with);
         let bind = quote_spanned!(here=> let mut __cut = __backoff::Option::None;);
         let end = quote_spanned! {here=>
             if __backoff::is_cut(
@@ -275,120 +376,14 @@ impl Loop<'_> {
         (Some(bind), Some(end))
     }
 
-    /// The key whose signal cuts attempts.
-    fn cut_on(&self) -> Option<&Ident> {
-        self.args.cut_on.as_ref().map(|cut_on| &cut_on.key)
-    }
-
-    /// Makes the context, which is the same for all attempts.
-    fn context(&self, timed: bool) -> Bound {
-        let here = Span::mixed_site();
-        let policy = policy(self.args);
-        let Values {
-            runtime,
-            limits,
-            operation,
-            ..
-        } = self.values;
-        let of = |policy: TokenStream| {
-            quote_spanned! {here=>
-                &__backoff::Context { policy: #policy, limits: #limits, operation: #operation }
-            }
-        };
-        // Items are not hygienic, so the name must be one that no other code uses.
-        let named = quote_spanned!(here=> __BACKOFF);
-        let item =
-            |ty: TokenStream, made: TokenStream| quote_spanned!(here=> const #named: &#ty = #made;);
-        let context = || {
-            let ty = quote_spanned!(here=> __backoff::Context<'static>);
-            item(ty, of(quote_spanned!(here=> &#policy)))
-        };
-        // Only a constant policy is known to name no budget and no rate.
-        let may_pay = self.may_have_rate() || self.args.budget.is_some();
-        let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
-            begin: quote_spanned! {here=>
-                #bind
-                let mut __guard = __backoff::begin_known(|| #made, #runtime, #timed);
-            },
-            context: quote_spanned!(here=> __backoff::known(&__guard)),
-            may_pay,
-        };
-        let policy_place = self.scope.of_policy(self.args);
-        match policy_place.max(self.values.place) {
-            Place::Item if may_pay => known(Some(context()), &named),
-            Place::Item => {
-                let item = context();
-                Bound {
-                    begin: quote_spanned! {here=>
-                        #item
-                        let mut __guard = __backoff::begin(#named, #runtime, #timed);
-                    },
-                    context: named,
-                    may_pay,
-                }
-            }
-            // For places where an item is not allowed.
-            Place::Inline => {
-                let made = of(quote_spanned!(here=> &#policy));
-                known(None, &quote_spanned!(here=> const { #made }))
-            }
-            // A constant, and a value behind a reference, stays there. Any other value is copied out, so that
-            // no guard and no borrow of `self` lives as long as the call.
-            Place::Call => {
-                let reference = match policy_place {
-                    Place::Item => {
-                        let item = item(
-                            quote_spanned!(here=> __backoff::Policy),
-                            quote_spanned!(here=> &#policy),
-                        );
-                        Some(quote_spanned!(here=> { #item #named }))
-                    }
-                    Place::Inline => Some(quote_spanned!(here=> const { &#policy })),
-                    Place::Call => place::is_behind_a_reference(self.args)
-                        .then(|| quote_spanned!(here=> &#policy)),
-                };
-                let (ty, made, plan, of_guard) = match reference {
-                    Some(reference) => (
-                        quote_spanned!(here=> &__backoff::Policy),
-                        reference,
-                        quote_spanned!(here=> __backoff::Borrowed(__policy)),
-                        quote_spanned!(here=> __guard.plan.0),
-                    ),
-                    None => (
-                        quote_spanned!(here=> __backoff::Policy),
-                        policy,
-                        quote_spanned!(here=> __policy),
-                        quote_spanned!(here=> &__guard.plan),
-                    ),
-                };
-                let context = of(of_guard);
-                Bound {
-                    begin: quote_spanned! {here=>
-                        let __policy: #ty = #made;
-                        let mut __guard = __backoff::Guard::new(#plan);
-                        __backoff::start(#context, #runtime, &mut __guard.state, #timed);
-                    },
-                    context,
-                    may_pay: true,
-                }
-            }
-        }
-    }
-
     /// The statement that runs an attempt, and the expression for the stage of its outcome.
-    fn bind_outcome(
-        &self,
-        cut: Option<&Ident>,
-        limited: Option<&Ident>,
-        with: &TokenStream,
-        context: &TokenStream,
-    ) -> (TokenStream, TokenStream) {
+    fn bind_outcome(&self) -> (TokenStream, TokenStream) {
         let here = Span::mixed_site();
-        let returns = &self.returns;
-        let outcome = self.cloned(self.outcome(cut, with, context));
-        let Some(key) = limited else {
+        let (returns, with) = (&self.returns, &self.with);
+        let outcome = self.cloned(self.outcome());
+        let Some(key) = self.limited() else {
             // The type may be known from where a block stands. This statement tells it before the judge is made.
-            let known = (!self.is_async && is_hole(returns))
+            let known = (!self.written.is_async && is_hole(returns))
                 .then(|| quote_spanned!(here=> if false { break __outcome; }));
             let bind = quote_spanned!(here=> let __outcome: #returns = #outcome; #known);
             return (bind, quote_spanned!(here=> __backoff::Stage::Whole));
@@ -398,7 +393,7 @@ impl Loop<'_> {
         let settled = quote_spanned!(key_at=> __backoff::settle(__done, __unless_done));
         let stage = quote_spanned!(here=> __backoff::Stage);
         // Without a cut, an attempt that is begun has an outcome.
-        let (is_late, outcome) = match cut {
+        let (is_late, outcome) = match self.args.cuts() {
             Some(_) => (
                 quote_spanned!(here=> __backoff::is_late(#with, &__guard.state)),
                 outcome,
@@ -408,7 +403,7 @@ impl Loop<'_> {
                 quote_spanned!(here=> __backoff::Result::Ok(#outcome)),
             ),
         };
-        let is_queued = self.may_have_rate().then(|| {
+        let is_queued = self.args.may_have_rate().then(|| {
             quote_spanned! {here=>
                 if let __backoff::Option::Some(__late) = __late {
                     (__backoff::Result::Err(__late), #stage::Queued)
@@ -427,18 +422,13 @@ impl Loop<'_> {
         (bind, quote_spanned!(here=> __stage))
     }
 
-    fn outcome(
-        &self,
-        cut: Option<&Ident>,
-        with: &TokenStream,
-        context: &TokenStream,
-    ) -> TokenStream {
-        let attempt = self.in_span(context);
-        if !self.is_async {
+    fn outcome(&self) -> TokenStream {
+        let attempt = self.in_span();
+        if !self.written.is_async {
             return attempt;
         }
-        let attempt = match self.cut_on() {
-            Some(key) => {
+        let attempt = match &self.args.cut_on {
+            Some(Given { key, .. }) => {
                 let key_at = at(key.span());
                 quote_spanned! {key_at=>
                     __backoff::cut_on(__stop.as_mut(), &__guard.state, &mut __cut, #attempt)
@@ -446,10 +436,10 @@ impl Loop<'_> {
             }
             None => attempt,
         };
-        let (Some(key), Some(limit)) = (cut, &self.values.limit) else {
+        let (Some((key, _)), Some(limit)) = (self.args.cuts(), &self.values.limit) else {
             return quote_spanned!(Span::mixed_site()=> #attempt.await);
         };
-        let key_at = at(key.span());
+        let (key_at, with) = (at(key.span()), &self.with);
         // One reference takes less room than one to each part of the guard.
         quote_spanned! {key_at=>
             __backoff::cut(
@@ -471,14 +461,14 @@ impl Loop<'_> {
     }
 
     /// The attempt, in its span.
-    fn in_span(&self, context: &TokenStream) -> TokenStream {
+    fn in_span(&self) -> TokenStream {
         let here = Span::mixed_site();
-        let attempt = &self.attempt;
+        let (attempt, context) = (&self.attempt, &self.bound.context);
         let Some((_, span)) = self.span() else {
             return attempt.clone();
         };
         let begins = quote_spanned!(here=> &mut #span, #context, &__guard.state);
-        if self.is_async {
+        if self.written.is_async {
             quote_spanned!(here=> __backoff::in_span(#begins, #attempt))
         } else {
             quote_spanned! {here=>
@@ -490,7 +480,7 @@ impl Loop<'_> {
     /// The copies are made before the attempt, which takes them with it. So the attempt requires no more of
     /// their types than the plain function does.
     fn cloned(&self, outcome: TokenStream) -> TokenStream {
-        let copies = self.copies.made();
+        let copies = self.written.copies.made();
         if copies.is_empty() {
             return outcome;
         }
@@ -501,11 +491,7 @@ impl Loop<'_> {
 
     /// The code that turns a value that is not the awaited one into a failure, and the stage of this
     /// failure.
-    fn awaited(
-        &self,
-        stage: TokenStream,
-        context: &TokenStream,
-    ) -> (Option<TokenStream>, TokenStream) {
+    fn awaited(&self, stage: TokenStream) -> (Option<TokenStream>, TokenStream) {
         let (Some(Given { key, .. }), Some(is_done)) = (&self.args.until, &self.values.until)
         else {
             return (None, stage);
@@ -513,7 +499,7 @@ impl Loop<'_> {
         let key_at = at(key.span());
         let (row, is_retried) = match self.row() {
             (_, Some(row)) => {
-                let value = self.value();
+                let (value, context) = (self.value(), &self.bound.context);
                 (
                     row,
                     quote_spanned!(key_at=> __backoff::is_retried(#context, #value)),
@@ -556,7 +542,7 @@ impl Loop<'_> {
 
     /// The judge of an error.
     fn judge(&self) -> TokenStream {
-        let judged_at = self.judged_at;
+        let judged_at = self.written.judged_at;
         let found = self.found();
         // For any type of error: if the error is a `Fault`, its hints are obeyed.
         let find = match &found {
@@ -592,7 +578,7 @@ impl Loop<'_> {
     /// The facts of a value that the codes judge like an error: by default if the return type is written,
     /// and by the key if the type may be inferred from outside.
     fn value(&self) -> TokenStream {
-        let judged_at = self.judged_at;
+        let judged_at = self.written.judged_at;
         let is_written = !is_hole(&self.returns);
         let is_asked = self.args.responses.as_ref();
         let is_asked = is_asked.map_or(is_written, Given::is_true);

@@ -6,6 +6,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprBlock, ExprUnsafe};
 
+use super::Written;
 use super::lent;
 use super::library::at;
 use crate::args::Args;
@@ -36,9 +37,9 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// The values. `operation` is the name of the operation if no key gives another.
-    pub(super) fn of(args: &Args, is_async: bool, scope: &Scope, operation: &TokenStream) -> Self {
+    pub(super) fn of(written: &Written<'_>) -> Self {
         let here = Span::mixed_site();
+        let (args, scope, is_async) = (written.args, &written.scope, written.is_async);
         let mut binds = Vec::new();
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
             binds.push(quote_spanned!(here=> let #name = #value;));
@@ -98,7 +99,7 @@ impl Values {
                     value.to_token_stream()
                 }
             }
-            None => operation.clone(),
+            None => written.operation.clone(),
         };
         let when = args.when.as_ref().map(|Given { value, .. }| {
             if !is_made(value) {
