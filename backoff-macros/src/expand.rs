@@ -26,8 +26,8 @@ use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
-pub(crate) use library::at;
 use library::import;
+pub(crate) use library::{at, mixed};
 use looped::looped;
 use unique::Unique;
 
@@ -74,8 +74,7 @@ pub(crate) fn function(
         }
         _ => Unique::default(),
     };
-    let operation =
-        quote_spanned!(Span::mixed_site()=> ::core::concat!(::core::module_path!(), #name));
+    let operation = mixed!(::core::concat!(::core::module_path!(), #name));
     if let Some(clone) = args.clone.as_ref().filter(|_| is_repeated) {
         bindings::without_mut(&mut function, &clone.value.names);
     }
@@ -125,7 +124,6 @@ fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span
 /// A block in a loop: a future, or, if the block is not async, the outcome itself. As in a function,
 /// each attempt borrows the body; `move` says that the whole future owns its variables.
 pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> TokenStream {
-    let here = Span::mixed_site();
     let (block_at, braces, stmts) = match &block {
         Repeated::Async(it) => (it.async_token.span, it.block.brace_token, &it.block.stmts),
         Repeated::Blocking(it) => (it.brace_token.span.join(), it.brace_token, &it.stmts),
@@ -138,14 +136,14 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         scope: Scope::Block,
         is_async: matches!(block, Repeated::Async(_)),
         judged_at: block_at,
-        operation: quote_spanned!(here=> ::core::concat!(::core::module_path!(), ":", ::core::line!())),
+        operation: mixed! { ::core::concat!(::core::module_path!(), ":", ::core::line!()) },
         copies: Copies::of(&[], args),
         unique: Unique::default(),
         owned: consumed::in_block(&body, args),
         hides: false,
         errors: None,
     };
-    let returns = quote_spanned!(here=> _);
+    let returns = mixed!(_);
     let statements = written.statements(body, returns, braces.span.join());
     let before = match block {
         Repeated::Async(ExprAsync { attrs, capture, .. }) => {
@@ -174,7 +172,7 @@ pub(crate) fn refused_block(
             let is_block =
                 is_word(block.peek(), "async") || matches!(block.peek(), Some(TokenTree::Group(_)));
             let unread = is_block.then(|| quote!(let _ = #(#block)*;));
-            quote_spanned!(Span::mixed_site()=> { #before #unread __refused })
+            mixed!({ #before #unread __refused })
         }
     }
 }
@@ -182,15 +180,14 @@ pub(crate) fn refused_block(
 /// The statements before a body that is not repeated: the name of the attempt, which the body needs, and the errors
 /// as a value without a type. Then the compiler does not check borrows, which the refused keys may have changed.
 fn refused(import: &TokenStream, args: &Args, errors: &TokenStream, is_named: bool) -> TokenStream {
-    let here = Span::mixed_site();
     let name = args.attempt.as_ref().filter(|_| is_named);
     let name = name.map(|Given { value, .. }| {
-        quote_spanned! {here=>
+        mixed! {
             #import
             let #value: __backoff::Attempt = __backoff::placeholder();
         }
     });
-    quote_spanned!(here=> #name let __refused = { #errors };)
+    mixed!(#name let __refused = { #errors };)
 }
 
 /// The values that are known before the body.

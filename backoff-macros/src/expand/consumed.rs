@@ -7,12 +7,12 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::{Block, FnArg, ItemFn, Pat, Receiver, Signature, Type};
 
-use super::library::at;
+use super::library::{at, mixed};
 use crate::args::Args;
 use crate::bindings::{Binding, is_small};
 use crate::groups::{dense, inside, is_punct};
@@ -146,8 +146,7 @@ fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
 pub(super) fn asked(body: &TokenStream, owned: &Owned) -> Option<TokenStream> {
     let questions = consumed(body, owned);
     let questions: Vec<TokenStream> = questions.iter().map(|it| question(it, owned)).collect();
-    let here = Span::mixed_site();
-    (!questions.is_empty()).then(|| quote_spanned!(here=> if false { #(#questions)* }))
+    (!questions.is_empty()).then(|| mixed!(if false { #(#questions)* }))
 }
 
 fn question(consumed: &Consumed, owned: &Owned) -> TokenStream {

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::Attribute;
 
-use super::library::at;
+use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::bindings::Binding;
@@ -49,28 +49,25 @@ impl Copies {
 
     /// The statements that make the copies.
     pub(super) fn made(&self) -> TokenStream {
-        let made = self.0.iter().map(
-            |Copied {
-                 name, copy, cfgs, ..
-             }| {
-                quote_spanned! {at(name.span())=>
-                    #(#cfgs)* let #copy = ::core::clone::Clone::clone(&#name);
-                }
-            },
-        );
-        made.collect()
+        let mut made = TokenStream::new();
+        for it in &self.0 {
+            let (name, copy, cfgs) = (&it.name, &it.copy, &it.cfgs);
+            made.extend(quote_spanned! {at(name.span())=>
+                #(#cfgs)* let #copy = ::core::clone::Clone::clone(&#name);
+            });
+        }
+        made
     }
 
     /// A statement that never runs and consumes the arguments, as the plain function does. Without it,
     /// `clippy::needless_pass_by_value` advises to take them by reference.
     pub(super) fn consumed(&self) -> Option<TokenStream> {
-        let here = Span::mixed_site();
-        let consumed = self.0.iter().map(
-            |Copied { name, cfgs, .. }| quote_spanned!(here=> #(#cfgs)* ::core::mem::drop(#name);),
-        );
-        let consumed: TokenStream = consumed.collect();
+        let mut consumed = TokenStream::new();
+        for Copied { name, cfgs, .. } in &self.0 {
+            consumed.extend(mixed!(#(#cfgs)* ::core::mem::drop(#name);));
+        }
         (!consumed.is_empty()).then(|| {
-            quote_spanned! {here=>
+            mixed! {
                 if let ::core::option::Option::Some(__never) =
                     ::core::option::Option::<::core::convert::Infallible>::None
                 {
@@ -84,16 +81,11 @@ impl Copies {
     /// The statements that move the copies into an attempt, under the names in the body. The pattern
     /// contains more than the name, so that its span is the macro's and no lint reports a shadowed name.
     pub(super) fn taken(&self) -> TokenStream {
-        let taken = self.0.iter().map(
-            |Copied {
-                 name,
-                 copy,
-                 mutable,
-                 cfgs,
-             }| {
-                quote_spanned!(Span::mixed_site()=> #(#cfgs)* let #mutable #name @ (_) = #copy;)
-            },
-        );
-        taken.collect()
+        let mut taken = TokenStream::new();
+        for it in &self.0 {
+            let (name, copy, mutable, cfgs) = (&it.name, &it.copy, &it.mutable, &it.cfgs);
+            taken.extend(mixed!(#(#cfgs)* let #mutable #name @ (_) = #copy;));
+        }
+        taken
     }
 }

@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use syn::spanned::Spanned;
 
 use super::Written;
-use super::library::at;
+use super::library::{at, mixed};
 use super::policy::policy;
 use super::values::Values;
 use crate::args::Args;
@@ -23,7 +23,7 @@ pub(super) fn looped(
     let values = Values::of(written);
     let bound = Bound::of(written, &values);
     let (context, runtime) = (&bound.context, &values.runtime);
-    let with = quote_spanned!(Span::mixed_site()=> #context, #runtime);
+    let with = mixed!(#context, #runtime);
     let looped = Loop {
         written,
         args: written.args,
@@ -62,7 +62,6 @@ struct Bound {
 impl Bound {
     /// Makes the context, which is the same for all attempts.
     fn of(written: &Written<'_>, values: &Values) -> Self {
-        let here = Span::mixed_site();
         let args = written.args;
         let (policy, timed) = (policy(args), args.attempt.is_some());
         let Values {
@@ -72,26 +71,25 @@ impl Bound {
             ..
         } = values;
         let of = |policy: TokenStream| {
-            quote_spanned! {here=>
+            mixed! {
                 &__backoff::Context { policy: #policy, limits: #limits, operation: #operation }
             }
         };
         // Items are not hygienic, so the name must be one that no other code uses.
-        let named = quote_spanned!(here=> __BACKOFF);
-        let item =
-            |ty: TokenStream, made: TokenStream| quote_spanned!(here=> const #named: &#ty = #made;);
+        let named = mixed!(__BACKOFF);
+        let item = |ty: TokenStream, made: TokenStream| mixed!(const #named: &#ty = #made;);
         let context = || {
-            let ty = quote_spanned!(here=> __backoff::Context<'static>);
-            item(ty, of(quote_spanned!(here=> &#policy)))
+            let ty = mixed!(__backoff::Context<'static>);
+            item(ty, of(mixed!(&#policy)))
         };
         // Only a constant policy is known to name no budget and no rate.
         let may_pay = args.may_have_rate() || args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
-            begin: quote_spanned! {here=>
+            begin: mixed! {
                 #bind
                 let mut __guard = __backoff::begin_known(|| #made, #runtime, #timed);
             },
-            context: quote_spanned!(here=> __backoff::known(&__guard)),
+            context: mixed!(__backoff::known(&__guard)),
             may_pay,
         };
         let policy_place = written.scope.of_policy(args);
@@ -100,7 +98,7 @@ impl Bound {
             Place::Item => {
                 let item = context();
                 Bound {
-                    begin: quote_spanned! {here=>
+                    begin: mixed! {
                         #item
                         let mut __guard = __backoff::begin(#named, #runtime, #timed);
                     },
@@ -110,42 +108,37 @@ impl Bound {
             }
             // For places where an item is not allowed.
             Place::Inline => {
-                let made = of(quote_spanned!(here=> &#policy));
-                known(None, &quote_spanned!(here=> const { #made }))
+                let made = of(mixed!(&#policy));
+                known(None, &mixed!(const { #made }))
             }
             // A constant, and a value behind a reference, stays there. Any other value is copied out, so that
             // no guard and no borrow of `self` lives as long as the call.
             Place::Call => {
                 let reference = match policy_place {
                     Place::Item => {
-                        let item = item(
-                            quote_spanned!(here=> __backoff::Policy),
-                            quote_spanned!(here=> &#policy),
-                        );
-                        Some(quote_spanned!(here=> { #item #named }))
+                        let item = item(mixed!(__backoff::Policy), mixed!(&#policy));
+                        Some(mixed!({ #item #named }))
                     }
-                    Place::Inline => Some(quote_spanned!(here=> const { &#policy })),
-                    Place::Call => {
-                        place::is_behind_a_reference(args).then(|| quote_spanned!(here=> &#policy))
-                    }
+                    Place::Inline => Some(mixed!(const { &#policy })),
+                    Place::Call => place::is_behind_a_reference(args).then(|| mixed!(&#policy)),
                 };
                 let (ty, made, plan, of_guard) = match reference {
                     Some(reference) => (
-                        quote_spanned!(here=> &__backoff::Policy),
+                        mixed!(&__backoff::Policy),
                         reference,
-                        quote_spanned!(here=> __backoff::Borrowed(__policy)),
-                        quote_spanned!(here=> __guard.plan.0),
+                        mixed!(__backoff::Borrowed(__policy)),
+                        mixed!(__guard.plan.0),
                     ),
                     None => (
-                        quote_spanned!(here=> __backoff::Policy),
+                        mixed!(__backoff::Policy),
                         policy,
-                        quote_spanned!(here=> __policy),
-                        quote_spanned!(here=> &__guard.plan),
+                        mixed!(__policy),
+                        mixed!(&__guard.plan),
                     ),
                 };
                 let context = of(of_guard);
                 Bound {
-                    begin: quote_spanned! {here=>
+                    begin: mixed! {
                         let __policy: #ty = #made;
                         let mut __guard = __backoff::Guard::new(#plan);
                         __backoff::start(#context, #runtime, &mut __guard.state, #timed);
@@ -160,22 +153,19 @@ impl Bound {
 
 impl Loop<'_> {
     fn statements(&self) -> TokenStream {
-        let here = Span::mixed_site();
         let timed = self.args.attempt.is_some();
         let (binds, runtime) = (&self.values.binds, &self.values.runtime);
         let (Bound { begin, context, .. }, with) = (&self.bound, &self.with);
         let bind_attempt = self.args.attempt.as_ref().map(|attempt| {
             let name = &attempt.value;
-            quote_spanned! {here=>
+            mixed! {
                 let #name = __backoff::attempt(#with, &__guard.state, &__info);
             }
         });
-        let bind_info =
-            timed.then(|| quote_spanned!(here=> let mut __info = __backoff::call_info(#runtime);));
-        let cut = self.args.cuts().map(|(key, _)| key);
+        let bind_info = timed.then(|| mixed!(let mut __info = __backoff::call_info(#runtime);));
         // An attempt with a limit is not begun if the timer woke too late.
-        let begins = (cut.is_none() && self.args.queue_key().is_none() && self.bound.may_pay)
-            .then(|| quote_spanned!(here=> __backoff::begins(&mut __guard);));
+        let begins = (self.limited().is_none() && self.bound.may_pay)
+            .then(|| mixed!(__backoff::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {
             quote_spanned!(*key_at=> let mut #span = __backoff::attempt_span(#context);)
@@ -193,16 +183,16 @@ impl Loop<'_> {
         let mut judge = self.notified(self.judge());
         if let Some(row) = in_row {
             // The awaited value decides about the next wait.
-            judge = quote_spanned!(here=> __backoff::counted(&#row, #judge));
+            judge = mixed!(__backoff::counted(&#row, #judge));
         }
         if let Some((_, span)) = span {
-            judge = quote_spanned!(here=> __backoff::spanned(&mut #span, #judge));
+            judge = mixed!(__backoff::spanned(&mut #span, #judge));
         }
         if timed {
-            judge = quote_spanned!(here=> __backoff::with_info(&mut __info, #judge));
+            judge = mixed!(__backoff::with_info(&mut __info, #judge));
         }
         let (bind_cut, break_if_cut) = self.broken();
-        let attempt = quote_spanned! {here=>
+        let attempt = mixed! {
             #bind_turn
             #bind_attempt
             #bind_span
@@ -215,7 +205,7 @@ impl Loop<'_> {
         let (bind_stop, wait_or_stop) = self.stop();
         let body = if let Some(wait_or_stop) = wait_or_stop {
             // The outcome lives during the wait: it is returned if the wait is ended.
-            quote_spanned! {here=>
+            mixed! {
                 #attempt
                 let __wait = match #step {
                     __backoff::Option::None => break __outcome,
@@ -228,10 +218,10 @@ impl Loop<'_> {
             // The outcome is dropped before the sleep: kept during the sleep, it would make the future larger
             // and could remove its `Send`.
             let pause = match self.args.may_have_rate() {
-                true => quote_spanned!(here=> wait),
-                false => quote_spanned!(here=> sleep),
+                true => mixed!(wait),
+                false => mixed!(sleep),
             };
-            quote_spanned! {here=>
+            mixed! {
                 let __wait = {
                     #attempt
                     match #step {
@@ -251,7 +241,7 @@ impl Loop<'_> {
                 )
             };
             // The judge may be used twice for one error: before the wait, and when the timer woke too late.
-            quote_spanned! {here=>
+            mixed! {
                 #attempt
                 match #step {
                     __backoff::Option::None => break __outcome,
@@ -260,7 +250,7 @@ impl Loop<'_> {
                 #begins
             }
         };
-        quote_spanned! {here=>
+        mixed! {
             #binds
             #bind_stop
             #begin
@@ -278,15 +268,15 @@ impl Loop<'_> {
         let Some(Given { value, .. }) = self.args.signal() else {
             return (None, None);
         };
-        let (here, with) = (Span::mixed_site(), &self.with);
+        let with = &self.with;
         let value_at = at(syn::spanned::Spanned::span(value));
 
         let made = quote_spanned! {value_at=>
             __backoff::Signal::of(#value).__backoff_signal()
         };
-        let bind = quote_spanned!(here=> let mut __stop = __backoff::pin!(#made););
+        let bind = mixed!(let mut __stop = __backoff::pin!(#made););
         let (fault, max_wait) = (self.value(), self.max_wait());
-        let wait = quote_spanned! {here=>
+        let wait = mixed! {
             let __end = __backoff::pause_or_stop(
                 #with, &mut __guard.state, __wait, #max_wait, __stop.as_mut()
             ).await;
@@ -308,13 +298,12 @@ impl Loop<'_> {
 
     /// The longest wait for a turn; `None` if no error can be made when this time is over.
     fn max_wait(&self) -> TokenStream {
-        let here = Span::mixed_site();
         match &self.values.max_wait {
-            Some(wait) => quote_spanned!(here=> __backoff::Option::Some(#wait)),
+            Some(wait) => mixed!(__backoff::Option::Some(#wait)),
             None if self.args.rate.is_some() || self.args.cuts().is_some() => {
-                quote_spanned!(here=> __backoff::Option::Some(__backoff::Duration::MAX))
+                mixed!(__backoff::Option::Some(__backoff::Duration::MAX))
             }
-            None => quote_spanned!(here=> __backoff::Option::None),
+            None => mixed!(__backoff::Option::None),
         }
     }
 
@@ -323,32 +312,32 @@ impl Loop<'_> {
         if !self.args.may_have_rate() {
             return None;
         }
-        let (here, max_wait) = (Span::mixed_site(), self.max_wait());
+        let max_wait = self.max_wait();
         let (with, context) = (&self.with, &self.bound.context);
         if !self.written.is_async {
-            let turn = quote_spanned! {here=>
+            let turn = mixed! {
                 __backoff::enters_blocking(#with, &mut __guard.state, #max_wait)
             };
             return Some(match self.limited() {
-                Some(_) => quote_spanned!(here=> let __late = #turn;),
-                None => quote_spanned!(here=> #turn;),
+                Some(_) => mixed!(let __late = #turn;),
+                None => mixed!(#turn;),
             });
         }
         let (is_asked, turn) = match self.args.signal() {
             Some(_) => (
-                quote_spanned!(here=> has_first_turn(#context, &__guard.state)),
-                quote_spanned! {here=>
+                mixed!(has_first_turn(#context, &__guard.state)),
+                mixed! {
                     __backoff::first_turn(__entering, __stop.as_mut())
                 },
             ),
             None => (
-                quote_spanned!(here=> has_rate(#context)),
-                quote_spanned!(here=> __backoff::turn(__entering)),
+                mixed!(has_rate(#context)),
+                mixed!(__backoff::turn(__entering)),
             ),
         };
         // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
         // place in the queue during the attempt.
-        Some(quote_spanned! {here=>
+        Some(mixed! {
             let __late = if __backoff::#is_asked {
                 let __entering =
                     __backoff::enters(#with, &mut __guard.state, #max_wait);
@@ -364,9 +353,9 @@ impl Loop<'_> {
         if self.args.cut_on.is_none() {
             return (None, None);
         }
-        let (here, with) = (Span::mixed_site(), &self.with);
-        let bind = quote_spanned!(here=> let mut __cut = __backoff::Option::None;);
-        let end = quote_spanned! {here=>
+        let with = &self.with;
+        let bind = mixed!(let mut __cut = __backoff::Option::None;);
+        let end = mixed! {
             if __backoff::is_cut(
                 #with, &mut __guard.state, __cut, &__outcome, &mut __judge
             ) {
@@ -378,39 +367,32 @@ impl Loop<'_> {
 
     /// The statement that runs an attempt, and the expression for the stage of its outcome.
     fn bind_outcome(&self) -> (TokenStream, TokenStream) {
-        let here = Span::mixed_site();
         let (returns, with) = (&self.returns, &self.with);
         let outcome = self.cloned(self.outcome());
         let Some(key) = self.limited() else {
             // The type may be known from where a block stands. This statement tells it before the judge is made.
             let known = (!self.written.is_async && is_hole(returns))
-                .then(|| quote_spanned!(here=> if false { break __outcome; }));
-            let bind = quote_spanned!(here=> let __outcome: #returns = #outcome; #known);
-            return (bind, quote_spanned!(here=> __backoff::Stage::Whole));
+                .then(|| mixed! { if false { break __outcome; } });
+            let bind = mixed!(let __outcome: #returns = #outcome; #known);
+            return (bind, mixed!(__backoff::Stage::Whole));
         };
         // The error is made in one place, so that only one message says that it cannot be made.
         let key_at = at(key.span());
         let settled = quote_spanned!(key_at=> __backoff::settle(__done, __unless_done));
-        let stage = quote_spanned!(here=> __backoff::Stage);
+        let stage = mixed!(__backoff::Stage);
         // Without a cut, an attempt that is begun has an outcome.
         let (is_late, outcome) = match self.args.cuts() {
-            Some(_) => (
-                quote_spanned!(here=> __backoff::is_late(#with, &__guard.state)),
-                outcome,
-            ),
-            None => (
-                quote_spanned!(here=> false),
-                quote_spanned!(here=> __backoff::Result::Ok(#outcome)),
-            ),
+            Some(_) => (mixed!(__backoff::is_late(#with, &__guard.state)), outcome),
+            None => (mixed!(false), mixed!(__backoff::Result::Ok(#outcome))),
         };
         let is_queued = self.args.may_have_rate().then(|| {
-            quote_spanned! {here=>
+            mixed! {
                 if let __backoff::Option::Some(__late) = __late {
                     (__backoff::Result::Err(__late), #stage::Queued)
                 } else
             }
         });
-        let bind = quote_spanned! {here=>
+        let bind = mixed! {
             let (__done, __unless_done) = #is_queued if #is_late {
                 (__backoff::expired(), #stage::Late)
             } else {
@@ -419,7 +401,7 @@ impl Loop<'_> {
             };
             let (__outcome, __stage): (#returns, _) = #settled;
         };
-        (bind, quote_spanned!(here=> __stage))
+        (bind, mixed!(__stage))
     }
 
     fn outcome(&self) -> TokenStream {
@@ -437,7 +419,7 @@ impl Loop<'_> {
             None => attempt,
         };
         let (Some((key, _)), Some(limit)) = (self.args.cuts(), &self.values.limit) else {
-            return quote_spanned!(Span::mixed_site()=> #attempt.await);
+            return mixed!(#attempt.await);
         };
         let (key_at, with) = (at(key.span()), &self.with);
         // One reference takes less room than one to each part of the guard.
@@ -457,21 +439,20 @@ impl Loop<'_> {
     fn span(&self) -> Option<(Span, TokenStream)> {
         let asked = self.args.attempt_spans.as_ref();
         let Given { key, .. } = asked.filter(|asked| asked.is_true())?;
-        Some((at(key.span()), quote_spanned!(Span::mixed_site()=> __span)))
+        Some((at(key.span()), mixed!(__span)))
     }
 
     /// The attempt, in its span.
     fn in_span(&self) -> TokenStream {
-        let here = Span::mixed_site();
         let (attempt, context) = (&self.attempt, &self.bound.context);
         let Some((_, span)) = self.span() else {
             return attempt.clone();
         };
-        let begins = quote_spanned!(here=> &mut #span, #context, &__guard.state);
+        let begins = mixed!(&mut #span, #context, &__guard.state);
         if self.written.is_async {
-            quote_spanned!(here=> __backoff::in_span(#begins, #attempt))
+            mixed!(__backoff::in_span(#begins, #attempt))
         } else {
-            quote_spanned! {here=>
+            mixed! {
                 { let __entered = __backoff::enter_span(#begins); #attempt }
             }
         }
@@ -484,7 +465,7 @@ impl Loop<'_> {
         if copies.is_empty() {
             return outcome;
         }
-        quote_spanned! {Span::mixed_site()=>
+        mixed! {
             { #copies let __attempted = #outcome; __attempted }
         }
     }
@@ -525,7 +506,7 @@ impl Loop<'_> {
             return (None, None);
         };
         let key_at = at(key.span());
-        let row = quote_spanned!(Span::mixed_site()=> __row);
+        let row = mixed!(__row);
         let bind =
             quote_spanned!(key_at=> let mut #row = __backoff::ConsecutiveCount::new(#value););
         (Some(bind), Some(row))
@@ -615,10 +596,9 @@ impl Loop<'_> {
 
 /// Whether one of the user's patterns matches. If a guard says no, later patterns are tried.
 fn matches(patterns: &[Pattern]) -> TokenStream {
-    let here = Span::mixed_site();
     let arms = patterns.iter().map(|Pattern { pat, guard }| {
-        let guard = guard.as_ref().map(|guard| quote_spanned!(here=> if #guard));
-        quote_spanned!(here=> #pat #guard => true,)
+        let guard = guard.as_ref().map(|guard| mixed!(if #guard));
+        mixed!(#pat #guard => true,)
     });
-    quote_spanned!(here=> |__error| match __error { #(#arms)* _ => false })
+    mixed!(|__error| match __error { #(#arms)* _ => false })
 }

@@ -1,17 +1,16 @@
 //! The policy as an expression.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 
-use super::library::at;
+use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::{Given, Rule, Time};
 
 /// The policy as an expression: the user's or the default policy, with a call of the setter for each
 /// key.
 pub(super) fn policy(args: &Args) -> TokenStream {
-    let here = Span::mixed_site();
     let mut made = match &args.policy {
         // The policy is named, or is a reference to a named policy.
         Some(Given {
@@ -19,7 +18,7 @@ pub(super) fn policy(args: &Args) -> TokenStream {
             ..
         }) => reference.expr.to_token_stream(),
         Some(Given { value, .. }) => value.to_token_stream(),
-        None => quote_spanned!(here=> __backoff::Policy::exponential()),
+        None => mixed!(__backoff::Policy::exponential()),
     };
     for (key, rule) in args.rules() {
         let key_at = at(key.span());

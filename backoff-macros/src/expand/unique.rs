@@ -3,11 +3,11 @@
 //! A shared reference is `Send` only if its value is `Sync`; a unique reference is `Send` if its value
 //! is `Send`, like the plain function's future.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 
-use super::library::at;
+use super::library::{at, mixed};
 use crate::args::split::pieces;
 use crate::bindings::is_small;
 use crate::groups::{any_deep, inside, is_punct};
@@ -128,7 +128,7 @@ impl Unique {
         let borrowed = self
             .0
             .iter()
-            .map(|(name, cfgs)| quote_spanned!(Span::mixed_site()=> #(#cfgs)* let _ = &mut #name;));
+            .map(|(name, cfgs)| mixed!(#(#cfgs)* let _ = &mut #name;));
         borrowed.collect()
     }
 }

@@ -8,7 +8,7 @@ use syn::{Expr, ExprBlock, ExprUnsafe};
 
 use super::Written;
 use super::lent;
-use super::library::at;
+use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::place::{Place, Scope};
@@ -42,7 +42,7 @@ impl Values {
         let (args, scope, is_async) = (written.args, &written.scope, written.is_async);
         let mut binds = Vec::new();
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
-            binds.push(quote_spanned!(here=> let #name = #value;));
+            binds.push(mixed!(let #name = #value;));
         };
         // A call and a field are evaluated, although a constant may have them.
         let place_of = |value: &Expr| match value {
@@ -50,11 +50,11 @@ impl Values {
             _ => scope.place(value),
         };
         let runtime = if let Some(timer) = timer(args, is_async) {
-            bind(quote_spanned!(here=> __timer), &timer);
-            quote_spanned!(here=> &__timer)
+            bind(mixed!(__timer), &timer);
+            mixed!(&__timer)
         } else {
             let name = Ident::new(if is_async { "ASYNC" } else { "BLOCKING" }, here);
-            quote_spanned!(here=> &__backoff::#name)
+            mixed!(&__backoff::#name)
         };
         // As a number, a time that is kept takes eight bytes less.
         let mut kept_time = |name: &str, value: &Time| match place_of(&value.expr) {
@@ -64,7 +64,7 @@ impl Values {
                     name.to_token_stream(),
                     &quote_spanned!(at(value.span())=> __backoff::nanos(#value)),
                 );
-                quote_spanned!(here=> __backoff::Duration::from_nanos(#name))
+                mixed!(__backoff::Duration::from_nanos(#name))
             }
             Place::Item | Place::Inline => value.expr.to_token_stream(),
         };
@@ -75,7 +75,7 @@ impl Values {
                 place = place_of(&value.expr);
                 quote_spanned!(at(key.span())=> __backoff::Option::Some(#whole))
             }
-            None => quote_spanned!(here=> __backoff::Option::None),
+            None => mixed!(__backoff::Option::None),
         };
         let limit = args.cuts().map(|(key, limit)| match limit {
             Some(limit) => kept_time("__attempt_timeout", limit),
@@ -84,7 +84,7 @@ impl Values {
         let max_wait = args.max_wait.as_ref();
         let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
         let limits = match limit {
-            Some(_) => quote_spanned!(here=> __backoff::Option::Some(__backoff::Limits(#timeout))),
+            Some(_) => mixed!(__backoff::Option::Some(__backoff::Limits(#timeout))),
             None => timeout,
         };
         let operation = match &args.operation {
@@ -92,9 +92,9 @@ impl Values {
                 let its_place = place_of(value);
                 place = place.max(its_place);
                 if its_place == Place::Call {
-                    let name = quote_spanned!(here=> __operation: &'static ::core::primitive::str);
+                    let name = mixed!(__operation: &'static ::core::primitive::str);
                     bind(name, value);
-                    quote_spanned!(here=> __operation)
+                    mixed!(__operation)
                 } else {
                     value.to_token_stream()
                 }
@@ -105,7 +105,7 @@ impl Values {
             if !is_made(value) {
                 return lent::read(scope, value);
             }
-            bind(quote_spanned!(here=> __when), value);
+            bind(mixed!(__when), value);
             quote_spanned!(at(value.span())=> &__when)
         });
         let mut changed =
@@ -115,7 +115,7 @@ impl Values {
                     return Some(lend(scope, value));
                 }
                 let name = Ident::new(name, here);
-                bind(quote_spanned!(here=> mut #name), value);
+                bind(mixed!(mut #name), value);
                 Some(quote_spanned!(at(value.span())=> &mut #name))
             };
         let until = changed("__until", &args.until, lent::read);
@@ -144,7 +144,7 @@ fn timer(args: &Args, is_async: bool) -> Option<TokenStream> {
     let key_at = at(sleep.key.span());
     let own = Ident::new(if is_async { "sleep_by" } else { "pause_by" }, key_at);
     let timer = &sleep.value;
-    Some(quote_spanned!(Span::mixed_site()=> __backoff::#own(#timer)))
+    Some(mixed!(__backoff::#own(#timer)))
 }
 
 /// Whether an expression makes a function, which is kept. The types of a closure follow from its use, so a

@@ -7,7 +7,7 @@ use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
 use super::says::Field;
-use crate::expand::at;
+use crate::expand::{at, mixed};
 use crate::groups::{is_punct, is_word, last_name, with};
 use crate::seen::words;
 
@@ -17,7 +17,6 @@ pub(super) fn implementation(
     input: &DeriveInput,
     cases: &[Case],
 ) -> TokenStream {
-    let here = Span::mixed_site();
     let this = this();
     let k = library;
     let name = &input.ident;
@@ -33,34 +32,31 @@ pub(super) fn implementation(
         if parameters.any(|it| named.contains(&it.ident.to_string())) {
             let is_option = matches!(ty, Type::Path(path) if last_name(&path.path) == "Option");
             let asked = match is_option {
-                true => quote_spanned!(here=> #k::__private::Forward),
-                false => quote_spanned!(here=> #k::Fault),
+                true => mixed!(#k::__private::Forward),
+                false => mixed!(#k::Fault),
             };
-            let asked = parse_quote_spanned!(here=> #ty: #asked);
+            let asked = parse_quote_spanned!(Span::mixed_site()=> #ty: #asked);
             generics.make_where_clause().predicates.push(asked);
         }
     }
     let (generics, arguments, bounds) = generics.split_for_impl();
     let inner = method(cases, &|case| inner_arm(k, case), None).map(|body| {
-        quote_spanned! {here=>
+        mixed! {
             fn inner(&#this) -> #k::__private::Option<&dyn #k::Fault> { #body }
         }
     });
     let has_inner = inner.is_some();
     let facts = [
-        ("status", quote_spanned!(here=> ::core::primitive::u16)),
-        ("grpc_code", quote_spanned!(here=> #k::GrpcCode)),
-        (
-            "retry_after",
-            quote_spanned!(here=> #k::__private::Duration),
-        ),
-        ("kind", quote_spanned!(here=> #k::FaultKind)),
-        ("delivery", quote_spanned!(here=> #k::Delivery)),
+        ("status", mixed!(::core::primitive::u16)),
+        ("grpc_code", mixed!(#k::GrpcCode)),
+        ("retry_after", mixed!(#k::__private::Duration)),
+        ("kind", mixed!(#k::FaultKind)),
+        ("delivery", mixed!(#k::Delivery)),
     ];
     let facts = facts.into_iter().filter_map(|(fact, ty)| {
-        let name = Ident::new(fact, here);
+        let name = Ident::new(fact, Span::mixed_site());
         let rest = has_inner.then(|| {
-            quote_spanned! {here=>
+            mixed! {
                 #k::Fault::inner(#this).and_then(|__inner| #k::Fault::#name(__inner))
             }
         });
@@ -72,9 +68,9 @@ pub(super) fn implementation(
             })
         };
         let body = method(cases, &arm, rest)?;
-        Some(quote_spanned!(here=> fn #name(&#this) -> #k::__private::Option<#ty> { #body }))
+        Some(mixed!(fn #name(&#this) -> #k::__private::Option<#ty> { #body }))
     });
-    quote_spanned! {here=>
+    mixed! {
         #[automatically_derived]
         impl #generics #k::Fault for #name #arguments #bounds {
             #inner
@@ -98,12 +94,11 @@ type Arm<'a> = dyn Fn(&Case) -> Option<TokenStream> + 'a;
 
 /// A `match` over the variants with an answer, `None` if there is none.
 fn method(cases: &[Case], arm: &Arm<'_>, rest: Option<TokenStream>) -> Option<TokenStream> {
-    let here = Span::mixed_site();
     let this = this();
     let arms: Vec<TokenStream> = cases.iter().filter_map(arm).collect();
-    let none = rest.unwrap_or_else(|| quote_spanned!(here=> ::core::option::Option::None));
-    let remaining = (arms.len() < cases.len()).then(|| quote_spanned!(here=> _ => #none,));
-    (!arms.is_empty()).then(|| quote_spanned!(here=> match #this { #(#arms)* #remaining }))
+    let none = rest.unwrap_or_else(|| mixed!(::core::option::Option::None));
+    let remaining = (arms.len() < cases.len()).then(|| mixed!(_ => #none,));
+    (!arms.is_empty()).then(|| mixed!(match #this { #(#arms)* #remaining }))
 }
 
 fn inner_arm(k: &TokenStream, case: &Case) -> Option<TokenStream> {
