@@ -273,8 +273,9 @@ const DEFAULT_MAX_BACKOFF: (Duration, &str) = (Duration::from_secs(64), "64s by 
 /// Compares durations that are literals in the attribute.
 fn times(args: &Args, errors: &mut Errors) {
     let is_default = args.policy.is_none() && args.max_backoff.is_none();
-    let default = (DEFAULT_MAX_BACKOFF.0, DEFAULT_MAX_BACKOFF.1.to_owned());
-    let longest = literal(&args.max_backoff).or_else(|| is_default.then_some(default));
+    let (time, shown) = DEFAULT_MAX_BACKOFF;
+    let default = (time, shown.to_owned(), Span::call_site());
+    let longest = literal(&args.max_backoff).or(is_default.then_some(&default));
     let max_backoff = ("max_backoff", longest);
     let deadline = ("deadline", literal(&args.deadline));
     let timeout = ("timeout", literal(&args.timeout));
@@ -283,20 +284,18 @@ fn times(args: &Args, errors: &mut Errors) {
         (&args.throttled_base, &[&max_backoff]),
         (&args.attempt_timeout, &[&deadline, &timeout]),
     ] {
-        let (Some(Given { key, value }), Some((time, shown))) = (part, literal(part)) else {
+        let (Some(Given { key, .. }), Some((time, shown, place))) = (part, literal(part)) else {
             continue;
         };
         for (whole, limit) in wholes {
-            if let Some((limit, limit_shown)) = limit
-                && time > *limit
+            if let Some((limit, limit_shown, _)) = limit
+                && time > limit
             {
-                errors.at(
-                    &value.expr,
-                    format_args!(
-                        "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a \
-                         shorter `{key}`, or a longer `{whole}`"
-                    ),
+                let message = format!(
+                    "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a shorter `{key}`, or \
+                     a longer `{whole}`"
                 );
+                errors.push(syn::Error::new(*place, message));
             }
         }
     }
@@ -305,21 +304,18 @@ fn times(args: &Args, errors: &mut Errors) {
         (&args.timeout, "each call would end at once"),
         (&args.attempt_timeout, "each call would end at once"),
     ] {
-        if let Some(Given { key, value }) = given
-            && let Some((Duration::ZERO, _)) = value.literal
+        if let Some(Given { key, .. }) = given
+            && let Some((Duration::ZERO, _, place)) = literal(given)
             && let Some(usage) = usage(key)
         {
-            errors.at(
-                &value.expr,
-                format_args!("`{key}` is zero, so {so}: write it like `{usage}`"),
-            );
+            let message = format!("`{key}` is zero, so {so}: write it like `{usage}`");
+            errors.push(syn::Error::new(*place, message));
         }
     }
 }
 
-/// A time that is a literal in the attribute, and its text.
-fn literal(given: &Option<Given<Time>>) -> Option<(Duration, String)> {
-    given.as_ref()?.value.literal.clone()
+fn literal(given: &Option<Given<Time>>) -> Option<&(Duration, String, Span)> {
+    given.as_ref()?.value.literal.as_ref()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proc_macro2::Span;
 use quote::ToTokens;
 use syn::{Expr, Ident, Type};
 
@@ -50,8 +51,8 @@ impl Given<Expr> {
 /// A duration.
 pub(crate) struct Time {
     pub(crate) expr: Expr,
-    /// The duration, and its text in the attribute, if it is a literal.
-    pub(crate) literal: Option<(Duration, String)>,
+    /// The duration with its text and its place in the attribute, if it is a literal.
+    pub(crate) literal: Option<(Duration, String, Span)>,
 }
 
 /// Names of arguments.

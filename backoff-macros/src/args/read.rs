@@ -33,7 +33,7 @@ pub(super) fn time(expr: Expr) -> syn::Result<Time> {
         expr: parse_quote_spanned! {at(expr.span())=>
             __backoff::Duration::new(#seconds, #nanos)
         },
-        literal: Some((time, text)),
+        literal: Some((time, text, expr.span())),
     })
 }
 

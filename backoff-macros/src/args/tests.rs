@@ -32,7 +32,7 @@ fn reads_every_key_in_any_order() {
     assert_eq!(base.unwrap().0, Duration::from_millis(1500));
     let longest = args.max_backoff.unwrap().value.literal;
     assert_eq!(longest.unwrap().0, Duration::from_secs(64));
-    assert_eq!(args.deadline.unwrap().value.literal, None);
+    assert!(args.deadline.unwrap().value.literal.is_none());
     assert_eq!(shown(args.krate.unwrap().value), "renamed :: core");
     assert_eq!(shown(args.when.unwrap().value), "judge :: < A , B >");
     assert_eq!(args.on.unwrap().value.codes.len(), 2);
