@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::args::given::{Given, Names};
 use crate::bindings::{self, Binding, named};
 use crate::errors::{Errors, did_you_mean, show_type};
-use crate::groups::{dense, flat, last_name};
+use crate::groups::{dense, flat, is_punct, is_word, last_name};
 use crate::shape::ending::{choice, early_return, last_async, value};
 use crate::shape::runtime::is_started;
 use crate::shape::{Shape, cannot_fail, output};
@@ -145,10 +145,9 @@ fn copied_to(function: &ItemFn) -> Option<TokenStream> {
     abi.map(ToTokens::to_token_stream)
 }
 
-fn is_named(given: &Option<Given<Names>>, name: &Ident) -> bool {
-    given
-        .as_ref()
-        .is_some_and(|given| given.value.names.contains(name))
+fn is_named(given: &Option<Given<Names>>, name: &str) -> bool {
+    let mut names = given.iter().flat_map(|given| &given.value.names);
+    names.any(|it| it == name)
 }
 
 /// `clone(..)` and `keep(..)` must name arguments that own their values.
@@ -173,7 +172,7 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
                 }
                 continue;
             }
-            let Some(binding) = bound.iter().find(|binding| binding.name == *name) else {
+            let Some(binding) = named(bound, name) else {
                 let names: Vec<String> = bound.iter().map(|b| b.name.to_string()).collect();
                 let word = name.to_string();
                 let hint = match did_you_mean(&word, names.iter().map(String::as_str)) {
@@ -203,13 +202,8 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
             }
         }
     }
-    if let (Some(clone), Some(keep)) = (&args.clone, &args.keep) {
-        for name in keep
-            .value
-            .names
-            .iter()
-            .filter(|name| clone.value.names.contains(name))
-        {
+    for name in args.keep.iter().flat_map(|keep| &keep.value.names) {
+        if is_named(&args.clone, &name.to_string()) {
             errors.at(
                 name,
                 format_args!(
@@ -246,9 +240,7 @@ fn mutable_self(sig: &Signature) -> Option<TokenTree> {
         return None;
     };
     let mut tokens = flat(receiver.to_token_stream()).into_iter();
-    let first = tokens.next()?;
-    let is_mut = matches!(&first, TokenTree::Ident(word) if word == "mut");
-    is_mut.then_some(first)
+    tokens.next().filter(|first| is_word(first, "mut"))
 }
 
 /// If one attempt changes an argument that the function owns, the next attempt sees the change. This
@@ -259,7 +251,8 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
         let Some(mutable) = &binding.mutable else {
             continue;
         };
-        if binding.is_reference || is_named(&args.clone, name) || is_named(&args.keep, name) {
+        let word = name.to_string();
+        if binding.is_reference || is_named(&args.clone, &word) || is_named(&args.keep, &word) {
             continue;
         }
         errors.at(
@@ -271,9 +264,8 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
             ),
         );
     }
-    let keeps_self = |given: &Given<Names>| given.value.names.iter().any(|name| name == "self");
     if let Some(mutable) = mutable_self(sig)
-        && !args.keep.as_ref().is_some_and(keeps_self)
+        && !is_named(&args.keep, "self")
     {
         errors.at(
             mutable,
@@ -295,26 +287,25 @@ fn borrows(tokens: TokenStream) -> Vec<Borrow> {
     let mut tokens = tokens.into_iter().peekable();
     let mut after_word = false;
     while let Some(token) = tokens.next() {
-        let is_word = matches!(token, TokenTree::Ident(_));
+        let is_name = matches!(token, TokenTree::Ident(_));
         match token {
             // The argument of `Fn(&T)` is borrowed by its caller.
             TokenTree::Group(_) if after_word => {}
             TokenTree::Group(group) => found.extend(borrows(group.stream())),
             TokenTree::Punct(punct) if punct.as_char() == '&' => {
                 let mut lifetime = None;
-                if matches!(tokens.peek(), Some(TokenTree::Punct(tick)) if tick.as_char() == '\'') {
+                if is_punct(tokens.peek(), '\'') {
                     tokens.next();
                     lifetime = tokens.next().map(|name| name.to_string());
                 }
-                let is_mut = matches!(tokens.peek(), Some(TokenTree::Ident(word)) if word == "mut");
                 found.push(Borrow {
                     lifetime: lifetime.filter(|name| name != "_"),
-                    is_mut,
+                    is_mut: is_word(tokens.peek(), "mut"),
                 });
             }
             _ => {}
         }
-        after_word = is_word;
+        after_word = is_name;
     }
     found
 }
@@ -324,27 +315,24 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
     let ReturnType::Type(_, returns) = &sig.output else {
         return;
     };
-    let receiver = match sig.inputs.first() {
-        Some(FnArg::Receiver(receiver)) => borrows(flat(receiver.to_token_stream())),
-        _ => Vec::new(),
-    };
-    let given: Vec<Borrow> = if receiver.is_empty() {
-        let types = sig.inputs.iter().filter_map(|input| match input {
-            FnArg::Typed(typed) => Some(flat(typed.ty.to_token_stream())),
-            FnArg::Receiver(_) => None,
-        });
-        types.flat_map(borrows).collect()
-    } else {
-        receiver
-    };
-    let is_from_mut = |back: &Borrow| match &back.lifetime {
-        None => matches!(given.as_slice(), [only] if only.is_mut && only.lifetime.is_none()),
-        Some(name) => {
-            let mut named = given
-                .iter()
-                .filter(|borrow| borrow.lifetime.as_ref() == Some(name));
-            named.next().is_some_and(|borrow| borrow.is_mut) && named.next().is_none()
+    let mut given = Vec::new();
+    for input in &sig.inputs {
+        given.extend(borrows(flat(match input {
+            FnArg::Receiver(receiver) => receiver.to_token_stream(),
+            FnArg::Typed(typed) => typed.ty.to_token_stream(),
+        })));
+        // Without a lifetime, the return borrows from `self`.
+        if matches!(input, FnArg::Receiver(_)) && !given.is_empty() {
+            break;
         }
+    }
+    let is_from_mut = |back: &Borrow| {
+        let is_any = back.lifetime.is_none();
+        let mut named = given
+            .iter()
+            .filter(|it| is_any || it.lifetime == back.lifetime);
+        let only = named.next().filter(|_| named.next().is_none());
+        only.is_some_and(|it| it.is_mut && it.lifetime == back.lifetime)
     };
     let back = borrows(flat(returns.to_token_stream()));
     let mut back = back.iter().filter(|back| is_from_mut(back)).peekable();
