@@ -47,7 +47,7 @@ pub(crate) fn function(
     };
     let returns = match (&function.sig.output, shape) {
         (ReturnType::Type(_, ty), Shape::Future) => {
-            shape::output(&function.sig).unwrap_or_else(|| match inside(ty) {
+            shape::output(ty).unwrap_or_else(|| match inside(ty) {
                 // An alias of a boxed future does not show its output type, so the compiler is asked for it.
                 Type::Path(_) => quote_spanned! {returns_at=>
                     <#ty as ::core::future::Future>::Output

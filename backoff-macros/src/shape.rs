@@ -6,11 +6,14 @@ pub(crate) mod body;
 pub(crate) mod ending;
 pub(crate) mod runtime;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Block, Expr, ExprGroup, ExprParen, ItemFn, ReturnType, Signature, Type};
+use syn::{
+    Block, Expr, ExprGroup, ExprParen, GenericArgument, ItemFn, PathArguments, PathSegment,
+    ReturnType, Type, TypeParamBound,
+};
 
-use crate::groups::{flat, inside, last_name, of_type};
+use crate::groups::{flat, inside, last_name};
 use ending::{async_inside, value};
 
 /// How the function runs.
@@ -31,8 +34,10 @@ impl Shape {
         let sig = &function.sig;
         if sig.asyncness.is_some() {
             Shape::Async
-        } else if is_future(flat(sig.output.to_token_stream()))
-            || returns_a_name(sig) && value(&function.block).is_some_and(ends_boxed)
+        } else if let ReturnType::Type(_, ty) = &sig.output
+            && (is_future(ty)
+                || matches!(inside(ty), Type::Path(_))
+                    && value(&function.block).is_some_and(ends_boxed))
         {
             Shape::Future
         } else if runtime::is_known(&statements(&function.block)) {
@@ -49,45 +54,39 @@ fn statements(block: &Block) -> TokenStream {
 
 const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
 
-/// Whether `-> Type` is a future: `impl Future`, a pinned box of a future, or an alias of such a box.
-fn is_future(output: TokenStream) -> bool {
-    let mut tokens = output.into_iter().skip_while(|token| {
-        matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), '-' | '>' | ':'))
-    });
-    let mut outer = String::new();
-    let mut rest = TokenStream::new();
-    for token in tokens.by_ref() {
-        match &token {
-            TokenTree::Ident(word) => {
-                outer = word.to_string();
-                if matches!(outer.as_str(), "impl" | "dyn") {
-                    break;
-                }
-            }
-            TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-            _ => {
-                rest.extend([token]);
-                break;
-            }
-        }
-    }
-    rest.extend(tokens);
-    match outer.as_str() {
-        "impl" => bounds_name_future(rest),
-        "Pin" | "Box" => {
-            let mut rest = rest.into_iter();
-            let is_dyn = rest.any(|token| matches!(&token, TokenTree::Ident(i) if i == "dyn"));
-            is_dyn && bounds_name_future(rest.collect())
-        }
-        name => BOXED.contains(&name),
-    }
+/// Whether a type is a future: `impl Future`, a pinned box of a future, or an alias of such a box.
+fn is_future(ty: &Type) -> bool {
+    let is_alias =
+        matches!(inside(ty), Type::Path(path) if BOXED.contains(&&*last_name(&path.path)));
+    is_alias || future(ty).is_some()
 }
 
-/// Whether `Future<..>` is one of the bounds that come first.
-fn bounds_name_future(bounds: TokenStream) -> bool {
-    of_type(bounds).any(|(open, token)| {
-        open == 0 && matches!(token, TokenTree::Ident(word) if word == "Future")
+/// `Future<..>` among the bounds of `impl Future` and of `Pin<Box<dyn Future>>`.
+fn future(ty: &Type) -> Option<&PathSegment> {
+    let bounds = match inside(ty) {
+        Type::ImplTrait(ty) => &ty.bounds,
+        Type::TraitObject(ty) => &ty.bounds,
+        Type::Path(path) if ["Pin", "Box"].contains(&&*last_name(&path.path)) => {
+            return arguments(path.path.segments.last()?).find_map(|it| match it {
+                GenericArgument::Type(Type::Reference(ty)) => future(&ty.elem),
+                GenericArgument::Type(ty) => future(ty),
+                _ => None,
+            });
+        }
+        _ => return None,
+    };
+    bounds.iter().find_map(|bound| match bound {
+        TypeParamBound::Trait(it) => it.path.segments.last().filter(|it| it.ident == "Future"),
+        _ => None,
     })
+}
+
+fn arguments(segment: &PathSegment) -> impl Iterator<Item = &GenericArgument> {
+    let arguments = match &segment.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(&arguments.args),
+        _ => None,
+    };
+    arguments.into_iter().flatten()
 }
 
 /// Whether nothing is known about the type.
@@ -112,10 +111,6 @@ pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
     }
 }
 
-fn returns_a_name(sig: &Signature) -> bool {
-    matches!(&sig.output, ReturnType::Type(_, ty) if matches!(inside(ty), Type::Path(_)))
-}
-
 /// Whether the function returns an `async` block in a box: then the type, whatever its name, is a boxed
 /// future.
 fn ends_boxed(last: &Expr) -> bool {
@@ -134,26 +129,9 @@ fn ends_boxed(last: &Expr) -> bool {
 
 /// The output of the future, `None` if the type does not show it: an alias, whatever its name, may put
 /// any type around its arguments.
-pub(crate) fn output(sig: &Signature) -> Option<TokenStream> {
-    output_in(sig.output.to_token_stream())
-}
-
-fn output_in(tokens: TokenStream) -> Option<TokenStream> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is = |at: usize, word: &str| {
-        tokens
-            .get(at)
-            .is_some_and(|token| token.to_string() == word)
-    };
-    let named = (0..tokens.len()).find(|&at| is(at, "Output") && is(at + 1, "="));
-    let Some(named) = named else {
-        let groups = tokens.into_iter().filter_map(|token| match token {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::None => Some(group),
-            _ => None,
-        });
-        return groups.map(|group| group.stream()).find_map(output_in);
-    };
-    let ty = of_type(tokens.into_iter().skip(named + 2)).map(|(_, token)| token);
-    let ty: TokenStream = ty.collect();
-    (!ty.is_empty()).then_some(ty)
+pub(crate) fn output(ty: &Type) -> Option<TokenStream> {
+    arguments(future(ty)?).find_map(|it| match it {
+        GenericArgument::AssocType(it) if it.ident == "Output" => Some(it.ty.to_token_stream()),
+        _ => None,
+    })
 }

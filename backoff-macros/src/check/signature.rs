@@ -87,7 +87,7 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
         ReturnType::Default => (sig.ident.to_token_stream(), quote!(())),
         ReturnType::Type(_, ty) => {
             let returns = match shape {
-                Shape::Future => output(sig),
+                Shape::Future => output(ty),
                 _ => Some(ty.to_token_stream()),
             };
             (ty.to_token_stream(), returns.unwrap_or_default())
