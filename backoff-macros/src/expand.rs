@@ -19,7 +19,7 @@ use crate::args::Args;
 use crate::args::given::Given;
 use crate::bindings::{self, named};
 use crate::check::Repeated;
-use crate::groups::{inside, is_comma, is_word, last_name, of_type, with};
+use crate::groups::{inside, is_comma, is_word, last_name, length_of_type, with};
 use crate::place::Scope;
 use crate::seen::Owned;
 use crate::shape::body::{Part, around_body};
@@ -285,7 +285,7 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
         match token {
             TokenTree::Ident(ident) if ident == "impl" => {
                 written.extend(quote_spanned!(ident.span()=> _));
-                for _ in 0..of_type(tokens.clone()).count() {
+                for _ in 0..length_of_type(tokens.clone()) {
                     tokens.next();
                 }
             }

@@ -63,28 +63,26 @@ pub(crate) fn any_deep(tokens: TokenStream, ask: &mut dyn FnMut(&[TokenTree]) ->
     })
 }
 
-/// The tokens before the `,`, `;` or `>` that ends a type, each with the number of open `<` before it.
-pub(crate) fn of_type(
-    tokens: impl IntoIterator<Item = TokenTree>,
-) -> impl Iterator<Item = (usize, TokenTree)> {
+/// The number of tokens before the `,`, `;` or `>` that ends a type.
+pub(crate) fn length_of_type(tokens: impl Iterator<Item = TokenTree>) -> usize {
     let (mut open, mut after_minus) = (0_usize, false);
-    tokens.into_iter().map_while(move |token| {
-        let before = open;
-        let sign = match &token {
+    let is_inside = |token: &TokenTree| {
+        let sign = match token {
             TokenTree::Punct(punct) => punct.as_char(),
             _ => ' ',
         };
         match sign {
             // The end of `->`.
             '>' if after_minus => {}
-            ',' | ';' | '>' if open == 0 => return None,
+            ',' | ';' | '>' if open == 0 => return false,
             '>' => open -= 1,
             '<' => open += 1,
             _ => {}
         }
         after_minus = sign == '-';
-        Some((before, token))
-    })
+        true
+    };
+    tokens.take_while(is_inside).count()
 }
 
 /// A group like this one, with other tokens inside.
