@@ -11,29 +11,13 @@
 //! }
 //! ```
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{Block, Expr, ItemFn, Local, LocalInit, Pat, PatIdent, PatType, Stmt};
 
-use crate::groups::{any_deep, is_punct, is_word};
+use crate::groups::{any_deep, is_word};
 
 use super::Shape;
 use super::ending::last_async;
-
-/// `let __ret: T = { body };`
-pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let equals = before.split_last().filter(|(last, _)| is_punct(*last, '='));
-    let_of_type("__ret", equals?.1, group).map(Some)
-}
-
-/// The type in `let name: T`, which is all that comes before the `=` and the braces of its value.
-pub(super) fn let_of_type(name: &str, before: &[TokenTree], group: &Group) -> Option<TokenStream> {
-    let named = before.iter().rposition(|token| is_word(token, name))?;
-    let (colon, ty) = before.get(named + 1..)?.split_first()?;
-    let is_let = named > 0 && is_word(&before[named - 1], "let") && is_punct(colon, ':');
-    let ends_before = ty.iter().any(|token| is_punct(token, ';'));
-    let is_it = group.delimiter() == Delimiter::Brace && is_let && !ends_before;
-    is_it.then(|| ty.iter().cloned().collect())
-}
 
 /// The patterns of `let name = name;` and `let mut name = name;`, which `#[async_trait]` writes for arguments before its
 /// `let __ret`. In a block without `let __ret`, the same statements are the user's own.

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
-use super::{Shape, async_trait, runtime};
+use super::Shape;
 use crate::groups::{dense, is_punct, is_word, with};
 
 /// A part of a body that another attribute has put deeper: its statements, and their type, if the type
@@ -22,9 +22,9 @@ pub(crate) fn around_body(
     write: &mut dyn FnMut(Part) -> TokenStream,
 ) -> TokenStream {
     let places: &[Place] = match shape {
-        Shape::InRuntime => &[runtime::body],
-        _ if is_resolver(&tokens) => &[resolver],
-        _ => &[async_trait::body, instrument],
+        Shape::InRuntime => &[|before, group| in_let("body", before, group)],
+        _ if is_resolver(&tokens) => &[|before, group| in_let("value", before, group)],
+        _ => &[|before, group| in_let("__ret", before, group), instrument],
     };
     for &place in places {
         let (written, found) = replace(tokens.clone(), place, write);
@@ -41,6 +41,31 @@ pub(crate) fn around_body(
 
 /// Whether a group after these tokens is the body, and the type of the body.
 type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
+
+/// `let name = { body };`, where a type may follow the name, and `async` or `async move` the `=`.
+pub(super) fn in_let(
+    name: &str,
+    before: &[TokenTree],
+    group: &Group,
+) -> Option<Option<TokenStream>> {
+    let equals = before.iter().rposition(|token| is_punct(token, '='))?;
+    let (before, after) = before.split_at(equals);
+    let named = before.iter().rposition(|token| is_word(token, name))?;
+    let is_value = after[1..]
+        .iter()
+        .all(|it| is_word(it, "async") || is_word(it, "move"));
+    let is_let = named > 0 && is_word(&before[named - 1], "let");
+    if group.delimiter() != Delimiter::Brace || !is_value || !is_let {
+        return None;
+    }
+    match &before[named + 1..] {
+        [] => Some(None),
+        [colon, ty @ ..] if is_punct(colon, ':') && !ty.iter().any(|it| is_punct(it, ';')) => {
+            Some(Some(ty.iter().cloned().collect()))
+        }
+        _ => None,
+    }
+}
 
 fn replace(
     tokens: TokenStream,
@@ -96,15 +121,4 @@ fn is_resolver(body: &TokenStream) -> bool {
     let text = dense(group.stream());
     text.starts_with("::std::result::Result::Ok(asyncmove{letvalue:")
         || text.starts_with("letvalue:") && text.ends_with("::std::result::Result::Ok(value)")
-}
-
-fn resolver(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let before = match before {
-        [before @ .., first, second] if is_word(first, "async") && is_word(second, "move") => {
-            before
-        }
-        _ => before,
-    };
-    let equals = before.split_last().filter(|(last, _)| is_punct(*last, '='));
-    async_trait::let_of_type("value", equals?.1, group).map(Some)
 }

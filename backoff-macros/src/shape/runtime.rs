@@ -9,8 +9,9 @@
 //! }
 //! ```
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 
+use super::body::in_let;
 use crate::groups::{any_deep, dense};
 
 /// Whether the body starts a runtime that another attribute has written.
@@ -24,17 +25,6 @@ pub(super) fn is_known(body: &TokenStream) -> bool {
     is_started(body.clone())
         && any_deep(body.clone(), &mut |tokens| {
             matches!(tokens, [before @ .., TokenTree::Group(group)]
-                if self::body(before, group).is_some())
+                if in_let("body", before, group).is_some())
         })
-}
-
-/// `let body = async { body };`
-pub(super) fn body(before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let is = |back: usize, text: &str| {
-        let at = before.len().checked_sub(back);
-        at.is_some_and(|at| before[at].to_string() == text)
-    };
-    let is_it = group.delimiter() == Delimiter::Brace
-        && (is(1, "async") && is(2, "=") && is(3, "body") && is(4, "let"));
-    is_it.then_some(None)
 }
