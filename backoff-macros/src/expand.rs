@@ -70,7 +70,7 @@ pub(crate) fn function(
     let is_known = !is_hole(&without_impl(returns.clone()));
     let unique = match shape {
         Shape::Async | Shape::Future if is_repeated && is_known => {
-            Unique::of(&function, given).made_mutable(shape, &mut function)
+            Unique::of(shape, &mut function, given)
         }
         _ => Unique::default(),
     };

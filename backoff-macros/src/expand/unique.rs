@@ -3,6 +3,8 @@
 //! A shared reference is `Send` only if its value is `Sync`; a unique reference is `Send` if its value
 //! is `Send`, like the plain function's future.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
@@ -22,114 +24,80 @@ pub(super) struct Unique(Vec<(Ident, Vec<Attribute>)>);
 
 impl Unique {
     /// The variables that the body names and no value in the attribute names, because such a value may
-    /// borrow for longer than an attempt. These variables must become mutable.
-    pub(super) fn of(function: &ItemFn, given: &TokenStream) -> Self {
-        let given: TokenStream = values(given.clone());
-        let body = match last_async(&mut function.clone()) {
-            Some(captures) if Shape::of(function) == Shape::Future => captures.to_token_stream(),
-            _ => function.block.to_token_stream(),
+    /// borrow for longer than an attempt. They are made mutable where they are declared, or in the body if
+    /// `#[async_trait]` has moved them there. If the body may have them under other variables, they stay unchanged.
+    pub(super) fn of(shape: Shape, function: &mut ItemFn, given: &TokenStream) -> Self {
+        let given = values(given.clone());
+        let mut hidden = HashSet::new();
+        let mut is_moved = false;
+        let body = match last_async(function) {
+            _ if shape != Shape::Future => function.block.to_token_stream(),
+            Some(block) if block.capture.is_some() => {
+                is_moved = is_rewritten(&block.block);
+                if !is_moved {
+                    hidden = Seen::of(&Owned::default(), &block.block.stmts).bound;
+                }
+                block.to_token_stream()
+            }
+            _ => return Self::default(),
         };
-        let mut found = Unique::default();
-        let mut ask = |pat: &Pat, ty: Option<&Type>, attrs: &[Attribute]| {
-            // The body sees the last variable of a name.
-            let bound = words(pat);
-            found
-                .0
-                .retain(|(name, _)| !bound.contains(&name.to_string()));
-            let Some(name) = plain(pat) else { return };
-            let word = name.to_string();
-            if !ty.is_some_and(is_sync) && !names(&given, &word) && names(&body, &word) {
+        let mut found = Vec::new();
+        let mut ask = |pat: &mut Pat, ty: Option<&Type>, attrs: &[Attribute]| {
+            let bound = words(&*pat);
+            if let Some(pat) = plain(pat)
+                && let word = pat.ident.to_string()
+                && !hidden.contains(&word)
+                && !ty.is_some_and(is_sync)
+                && !names(&given, &word)
+                && names(&body, &word)
+            {
                 let cfgs = attrs.iter().filter(|it| it.path().is_ident("cfg"));
-                found.0.push((name.clone(), cfgs.cloned().collect()));
+                found.push((pat.ident.clone(), cfgs.cloned().collect()));
+                if !is_moved {
+                    make_mutable(pat);
+                }
             }
+            hidden.extend(bound);
         };
-        for input in &function.sig.inputs {
-            if let FnArg::Typed(typed) = input {
-                ask(&typed.pat, Some(&typed.ty), &typed.attrs);
-            }
-        }
-        if Shape::of(function) == Shape::Future {
-            for stmt in &function.block.stmts {
+        // The last one comes first, because the body sees the last variable of a name.
+        if shape == Shape::Future {
+            for stmt in function.block.stmts.iter_mut().rev() {
                 match stmt {
-                    Stmt::Local(local) => match &local.pat {
-                        Pat::Type(typed) => ask(&typed.pat, Some(&typed.ty), &local.attrs),
+                    Stmt::Local(local) => match &mut local.pat {
+                        Pat::Type(typed) => ask(&mut typed.pat, Some(&typed.ty), &local.attrs),
                         pat => ask(pat, None, &local.attrs),
                     },
                     // A macro may bind the names in its input.
-                    Stmt::Macro(made) => ask(&Pat::Verbatim(made.mac.tokens.clone()), None, &[]),
+                    Stmt::Macro(made) => {
+                        ask(&mut Pat::Verbatim(made.mac.tokens.clone()), None, &[])
+                    }
                     _ => {}
                 }
             }
         }
-        found
-    }
-
-    /// Makes them mutable where they are declared, or in the body if `#[async_trait]` has moved them there. If the
-    /// body may have them under other variables, they stay unchanged.
-    pub(super) fn made_mutable(mut self, shape: Shape, function: &mut ItemFn) -> Self {
-        let block = last_async(function);
-        let rewritten = block.as_ref().is_some_and(|it| is_rewritten(&it.block));
-        if shape == Shape::Future && !rewritten {
-            let nothing = Owned::default();
-            let captures = block.filter(|block| block.capture.is_some());
-            let seen = captures.map(|block| Seen::of(&nothing, &block.block.stmts));
-            self.0.retain(|(name, _)| {
-                let seen = seen.as_ref();
-                seen.is_some_and(|seen| !seen.bound.contains(&name.to_string()))
-            });
-        }
-        let mut left: Vec<Ident> = self.0.iter().map(|(name, _)| name.clone()).collect();
-        let mut make = |pat: &mut PatIdent| {
-            let found = left.iter().position(|name| *name == pat.ident);
-            if let Some(found) = found {
-                left.swap_remove(found);
-                pat.mutability = Some(syn::token::Mut(at(pat.ident.span())));
-            }
-        };
-        if rewritten {
-            rebound(function).into_iter().for_each(make);
-            self.0.retain(|(name, _)| !left.contains(name));
-            return self;
-        }
-        let arguments = function
-            .sig
-            .inputs
-            .iter_mut()
-            .filter_map(|input| match input {
-                FnArg::Typed(typed) => Some(&mut *typed.pat),
-                FnArg::Receiver(_) => None,
-            });
-        let locals = function
-            .block
-            .stmts
-            .iter_mut()
-            .filter_map(|stmt| match stmt {
-                Stmt::Local(local) if shape == Shape::Future => Some(match &mut local.pat {
-                    Pat::Type(typed) => &mut *typed.pat,
-                    pat => pat,
-                }),
-                _ => None,
-            });
-        for pat in arguments
-            .chain(locals)
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-        {
-            if let Pat::Ident(pat) = pat {
-                make(pat);
+        for input in function.sig.inputs.iter_mut().rev() {
+            if let FnArg::Typed(typed) = input {
+                ask(&mut typed.pat, Some(&typed.ty), &typed.attrs);
             }
         }
-        self
+        found.reverse();
+        if is_moved {
+            let mut moved = rebound(function);
+            found.retain(|(name, _)| {
+                let pat = moved.iter_mut().find(|pat| pat.ident == *name);
+                pat.map(|pat| make_mutable(pat)).is_some()
+            });
+        }
+        Self(found)
     }
 
     /// Statements that never run and borrow them mutably.
     pub(super) fn borrowed(&self) -> TokenStream {
-        let borrowed = self
-            .0
-            .iter()
-            .map(|(name, cfgs)| mixed!(#(#cfgs)* let _ = &mut #name;));
-        borrowed.collect()
+        let mut borrowed = TokenStream::new();
+        for (name, cfgs) in &self.0 {
+            borrowed.extend(mixed!(#(#cfgs)* let _ = &mut #name;));
+        }
+        borrowed
     }
 }
 
@@ -150,14 +118,17 @@ fn values(given: TokenStream) -> TokenStream {
 }
 
 /// The name, if the pattern is only a name.
-fn plain(pat: &Pat) -> Option<&Ident> {
+fn plain(pat: &mut Pat) -> Option<&mut PatIdent> {
     match pat {
-        Pat::Ident(pat) => {
-            let is_plain = pat.by_ref.is_none() && pat.mutability.is_none() && pat.subpat.is_none();
-            (is_plain && !is_constant(pat)).then_some(&pat.ident)
+        Pat::Ident(it) if it.by_ref.is_none() && it.mutability.is_none() && it.subpat.is_none() => {
+            Some(it).filter(|it| !is_constant(it))
         }
         _ => None,
     }
+}
+
+fn make_mutable(pat: &mut PatIdent) {
+    pat.mutability = Some(syn::token::Mut(at(pat.ident.span())));
 }
 
 /// Whether no statement is needed: the type is a reference, which may have other borrowers, or it has only
@@ -188,7 +159,8 @@ mod tests {
 
     fn asked(function: &ItemFn, given: &str) -> String {
         let given: TokenStream = given.parse().unwrap();
-        let found = Unique::of(function, &given).0.into_iter();
+        let found = Unique::of(Shape::of(function), &mut function.clone(), &given);
+        let found = found.0.into_iter();
         let found: Vec<String> = found.map(|(name, _)| name.to_string()).collect();
         found.join(" ")
     }
