@@ -113,6 +113,13 @@ pub(crate) fn last_name(path: &Path) -> String {
     last.map_or_else(String::new, |last| last.ident.to_string())
 }
 
+/// `maybe_sent` as `MaybeSent`.
+pub(crate) fn camel(word: &str) -> String {
+    let words = word.split('_');
+    let words = words.map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.collect()
+}
+
 /// Whether there is a token and it is this word.
 pub(crate) fn is_word<'a>(token: impl Into<Option<&'a TokenTree>>, text: &str) -> bool {
     matches!(token.into(), Some(TokenTree::Ident(word)) if word == text)

@@ -10,7 +10,7 @@ use crate::check::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
 use crate::expand::at;
-use crate::groups::{dense, last_name};
+use crate::groups::{camel, dense, last_name};
 use crate::seen::words;
 
 pub(super) fn time(expr: Expr) -> syn::Result<Time> {
@@ -54,23 +54,16 @@ pub(super) fn factor(value: Expr) -> syn::Result<Expr> {
     }
 }
 
-const JITTERS: &[(&str, &str)] = &[
-    ("full", "Full"),
-    ("equal", "Equal"),
-    ("decorrelated", "Decorrelated"),
-    ("none", "None"),
-    ("slots", "Slots"),
-    ("whole_seconds", "WholeSeconds"),
+/// Variants of `Jitter` and of `LogLevel`.
+const JITTERS: &[&str] = &[
+    "full",
+    "equal",
+    "decorrelated",
+    "none",
+    "slots",
+    "whole_seconds",
 ];
-
-const LEVELS: &[(&str, &str)] = &[
-    ("off", "Off"),
-    ("error", "Error"),
-    ("warn", "Warn"),
-    ("info", "Info"),
-    ("debug", "Debug"),
-    ("trace", "Trace"),
-];
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 pub(super) fn jitter(value: Expr) -> syn::Result<Expr> {
     if let Some(named) = choice("jitter", "Jitter", ["none", "full"], JITTERS, &value)? {
@@ -99,7 +92,7 @@ pub(super) fn level(value: Expr) -> syn::Result<Expr> {
     match choice("log_waits", "LogLevel", ["off", "info"], LEVELS, &value)? {
         Some(named) => Ok(named),
         None if matches!(value, Expr::Lit(_)) => {
-            let names = listed(LEVELS.iter().map(|(own, _)| *own));
+            let names = listed(LEVELS.iter().copied());
             let message = format!("`log_waits` takes a level: {names}, or a `LogLevel`");
             Err(syn::Error::new_spanned(value, message))
         }
@@ -113,19 +106,19 @@ fn choice(
     key: &str,
     ty: &str,
     no_or_yes: [&str; 2],
-    names: &[(&str, &str)],
+    names: &[&str],
     value: &Expr,
 ) -> syn::Result<Option<Expr>> {
-    let own = |word: &str| names.iter().find(|(own, _)| *own == word);
+    let own = |word: &str| names.iter().copied().find(|own| *own == word);
     let meant = match value {
         Expr::Path(path) => {
             let Some(name) = path.path.get_ident() else {
                 return Ok(None);
             };
             let word = name.to_string();
-            if let Some((_, variant)) = own(&word) {
+            if own(&word).is_some() {
                 let name_at = at(name.span());
-                let [ty, variant] = [ty, variant].map(|word| Ident::new(word, name_at));
+                let [ty, variant] = [ty, &camel(&word)].map(|word| Ident::new(word, name_at));
                 return Ok(Some(
                     parse_quote_spanned!(name_at=> __backoff::#ty::#variant),
                 ));
@@ -133,15 +126,15 @@ fn choice(
             let lower = word.to_lowercase();
             // A name in capitals is a constant of the user, unless it is one of the words.
             let is_constant = word.to_uppercase() == word && own(&lower).is_none();
-            did_you_mean(&lower, names.iter().map(|(own, _)| *own)).filter(|_| !is_constant)
+            did_you_mean(&lower, names.iter().copied()).filter(|_| !is_constant)
         }
         Expr::Lit(literal) => match &literal.lit {
             Lit::Bool(yes) => Some(no_or_yes[usize::from(yes.value)]),
             Lit::Str(text) => match own(&text.value().to_lowercase()) {
-                Some((own, _)) => Some(*own),
+                Some(own) => Some(own),
                 None if text.value().contains(|c: char| c.is_ascii_digit()) => None,
                 None => {
-                    let names = listed(names.iter().map(|(own, _)| *own));
+                    let names = listed(names.iter().copied());
                     let message = format!("`{key}` takes one of these, without quotes: {names}");
                     return Err(syn::Error::new_spanned(text, message));
                 }

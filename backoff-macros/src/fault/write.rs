@@ -8,7 +8,7 @@ use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 use super::case::Case;
 use super::says::Field;
 use crate::expand::{at, mixed};
-use crate::groups::{is_punct, is_word, last_name, with};
+use crate::groups::{camel, is_punct, is_word, last_name, with};
 use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
@@ -150,13 +150,7 @@ fn literal_status(value: &TokenStream) -> Option<Literal> {
 
 fn flag_arm(case: &Case, flag: &Ident, ty: &TokenStream) -> TokenStream {
     let flag_at = at(flag.span());
-    // `maybe_sent` is `MaybeSent`.
-    let variant: String = flag
-        .to_string()
-        .split('_')
-        .map(|word| word[..1].to_uppercase() + &word[1..])
-        .collect();
-    let variant = Ident::new(&variant, flag_at);
+    let variant = Ident::new(&camel(&flag.to_string()), flag_at);
     let path = &case.path;
     quote_spanned! {flag_at=>
         #path { .. } => ::core::option::Option::Some(#ty::#variant),
