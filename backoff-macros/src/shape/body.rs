@@ -26,16 +26,15 @@ pub(crate) fn around_body(
         _ if is_resolver(&tokens) => &[|before, group| in_let("value", before, group)],
         _ => &[|before, group| in_let("__ret", before, group), instrument],
     };
-    for &place in places {
-        let (written, found) = replace(tokens.clone(), place, write);
-        if found {
-            return written;
-        }
-    }
-    write(Part {
-        body: tokens,
-        returns: None,
-        at,
+    let found = places
+        .iter()
+        .find_map(|place| replace(tokens.clone(), *place, write));
+    found.unwrap_or_else(|| {
+        write(Part {
+            body: tokens,
+            returns: None,
+            at,
+        })
     })
 }
 
@@ -67,34 +66,31 @@ pub(super) fn in_let(
     }
 }
 
+/// The tokens with the written code at the place of the body, `None` without such a place.
 fn replace(
     tokens: TokenStream,
     place: Place,
     write: &mut dyn FnMut(Part) -> TokenStream,
-) -> (TokenStream, bool) {
-    let mut written: Vec<TokenTree> = Vec::new();
-    let mut found = false;
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) if !found => {
-                let inside = if let Some(returns) = place(&written, &group) {
-                    found = true;
-                    write(Part {
-                        body: group.stream(),
-                        returns,
-                        at: group.span(),
-                    })
-                } else {
-                    let (inside, in_it) = replace(group.stream(), place, write);
-                    found = in_it;
-                    inside
-                };
-                written.push(with(&group, inside));
-            }
-            other => written.push(other),
+) -> Option<TokenStream> {
+    let mut tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for at in 0..tokens.len() {
+        let TokenTree::Group(group) = &tokens[at] else {
+            continue;
+        };
+        let inside = match place(&tokens[..at], group) {
+            Some(returns) => Some(write(Part {
+                body: group.stream(),
+                returns,
+                at: group.span(),
+            })),
+            None => replace(group.stream(), place, write),
+        };
+        if let Some(inside) = inside {
+            tokens[at] = with(group, inside);
+            return Some(tokens.into_iter().collect());
         }
     }
-    (written.into_iter().collect(), found)
+    None
 }
 
 /// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`
