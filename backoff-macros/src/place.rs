@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Expr, ExprGroup, ExprParen, ExprPath, GenericParam, PathSegment, Signature, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, ExprPath, PathSegment, Signature, UnOp};
 
 use crate::args::Args;
 use crate::bindings::{Binding, is_small, named};
@@ -33,19 +33,12 @@ pub(crate) enum Scope {
 
 impl Scope {
     pub(crate) fn of(sig: &Signature, bound: Vec<Binding>) -> Self {
-        let generics = sig
-            .generics
-            .params
-            .iter()
-            .filter_map(|parameter| match parameter {
-                GenericParam::Type(parameter) => Some(parameter.ident.to_string()),
-                GenericParam::Const(parameter) => Some(parameter.ident.to_string()),
-                GenericParam::Lifetime(_) => None,
-            });
+        let types = sig.generics.type_params().map(|it| it.ident.to_string());
+        let consts = sig.generics.const_params().map(|it| it.ident.to_string());
         Scope::Function {
             bound,
             has_self: sig.receiver().is_some(),
-            generics: generics.collect(),
+            generics: types.chain(consts).collect(),
         }
     }
 
@@ -169,11 +162,9 @@ fn is_constructor(function: &Expr) -> bool {
     let Expr::Path(path) = function else {
         return false;
     };
-    let mut segments = path.path.segments.iter().rev().skip(1);
-    segments.next().is_some_and(|owner| {
-        ["Policy", "Duration", "Jitter", "Codes"]
-            .iter()
-            .any(|name| owner.ident == name)
+    let owner = path.path.segments.iter().nth_back(1);
+    owner.is_some_and(|owner| {
+        ["Policy", "Duration", "Jitter", "Codes"].contains(&&*owner.ident.to_string())
     })
 }
 
@@ -190,16 +181,13 @@ pub(crate) fn is_behind_a_reference(args: &Args) -> bool {
             _ => false,
         }
     }
-    let is_reference = args
-        .policy
-        .as_ref()
-        .is_some_and(|policy| match &policy.value {
-            Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)) && is_place(&unary.expr),
-            Expr::Reference(reference) => is_place(&reference.expr),
-            _ => false,
-        });
+    let place = match args.policy.as_ref().map(|policy| &policy.value) {
+        Some(Expr::Unary(unary)) if matches!(unary.op, UnOp::Deref(_)) => &unary.expr,
+        Some(Expr::Reference(reference)) => &reference.expr,
+        _ => return false,
+    };
     // A rule that is changed makes another policy.
-    is_reference && args.rules().is_empty()
+    is_place(place) && args.rules().is_empty()
 }
 
 #[cfg(test)]
