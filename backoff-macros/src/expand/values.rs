@@ -101,25 +101,21 @@ impl Values {
             }
             None => written.operation.clone(),
         };
-        let when = args.when.as_ref().map(|Given { value, .. }| {
+        let mut kept = |name: &str,
+                        mutable: Option<TokenStream>,
+                        given: &Option<Given<Expr>>,
+                        lend: fn(&Scope, &Expr) -> TokenStream| {
+            let value = &given.as_ref()?.value;
             if !is_made(value) {
-                return lent::read(scope, value);
+                return Some(lend(scope, value));
             }
-            bind(mixed!(__when), value);
-            quote_spanned!(at(value.span())=> &__when)
-        });
-        let mut changed =
-            |name: &str, given: &Option<Given<Expr>>, lend: fn(&Scope, &Expr) -> TokenStream| {
-                let value = &given.as_ref()?.value;
-                if !is_made(value) {
-                    return Some(lend(scope, value));
-                }
-                let name = Ident::new(name, here);
-                bind(mixed!(mut #name), value);
-                Some(quote_spanned!(at(value.span())=> &mut #name))
-            };
-        let until = changed("__until", &args.until, lent::read);
-        let notify = changed("__notify", &args.notify, lent::changed);
+            let name = Ident::new(name, here);
+            bind(mixed!(#mutable #name), value);
+            Some(quote_spanned!(at(value.span())=> &#mutable #name))
+        };
+        let when = kept("__when", None, &args.when, lent::read);
+        let until = kept("__until", Some(mixed!(mut)), &args.until, lent::read);
+        let notify = kept("__notify", Some(mixed!(mut)), &args.notify, lent::changed);
         Values {
             binds: binds.into_iter().collect(),
             runtime,
