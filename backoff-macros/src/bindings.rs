@@ -2,8 +2,7 @@
 
 use proc_macro2::{Ident, TokenTree};
 use quote::ToTokens;
-use syn::spanned::Spanned;
-use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature};
+use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token};
 
 use crate::groups::flat;
 use crate::seen::is_constant;
@@ -13,7 +12,7 @@ use crate::shape::async_trait::rebound;
 pub(crate) struct Binding {
     pub(crate) name: Ident,
     /// The `mut` of a name that owns its value.
-    pub(crate) mutable: Option<Ident>,
+    pub(crate) mutable: Option<Token![mut]>,
     /// Whether the name is, by its letters, a unit struct or a constant.
     pub(crate) is_constant: bool,
     /// Whether the type of the whole argument begins with `&`.
@@ -29,10 +28,9 @@ pub(crate) struct Binding {
 pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
     let mut bound = of_signature(&function.sig);
     for pat in rebound(&mut function.clone()) {
-        if let Some(mutable) = &pat.mutability
-            && let Some(binding) = bound.iter_mut().find(|binding| binding.name == pat.ident)
-        {
-            binding.mutable = Some(Ident::new("mut", mutable.span()));
+        let mut moved = bound.iter_mut().filter(|binding| binding.name == pat.ident);
+        if let Some(binding) = moved.next() {
+            binding.mutable = pat.mutability.or(binding.mutable);
         }
     }
     bound
@@ -50,15 +48,10 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         let is_plain = matches!(&*typed.pat, Pat::Ident(_));
         let is_reference =
             is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
-        let cfgs = typed
-            .attrs
-            .iter()
-            .filter(|attr| attr.path().is_ident("cfg"));
-        let cfgs: Vec<Attribute> = cfgs.cloned().collect();
+        let cfgs = cfgs(&typed.attrs);
         each_name(&mut typed.pat.clone(), &mut |name| {
-            let mutable = name.mutability.as_ref();
             found.push(Binding {
-                mutable: mutable.map(|word| Ident::new("mut", word.span())),
+                mutable: name.mutability,
                 is_constant: is_constant(name),
                 name: name.ident.clone(),
                 is_reference,
@@ -68,6 +61,12 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         });
     }
     found
+}
+
+/// The `#[cfg(..)]` among the attributes.
+pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
+    let cfgs = attrs.iter().filter(|it| it.path().is_ident("cfg"));
+    cfgs.cloned().collect()
 }
 
 /// Calls `each` for the names that a pattern binds. A name alone may also be a unit struct or a constant.

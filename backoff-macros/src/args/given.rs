@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proc_macro2::Span;
 use quote::ToTokens;
-use syn::{Expr, Ident, Type};
+use syn::{Expr, Ident, Token, Type};
 
 use super::on::On;
 
@@ -59,7 +59,7 @@ pub(crate) struct Time {
 pub(crate) struct Names {
     pub(crate) names: Vec<Ident>,
     /// Each name, with its `mut` if it has one.
-    pub(crate) muts: Vec<(Ident, Ident)>,
+    pub(crate) muts: Vec<(Token![mut], Ident)>,
 }
 
 /// A value that the setter of a policy takes.

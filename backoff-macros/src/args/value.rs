@@ -147,12 +147,10 @@ fn names(input: ParseStream<'_>) -> syn::Result<Names> {
 }
 
 /// `name` or `mut name`
-fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Ident>, Ident)> {
-    let first = input.call(Ident::parse_any)?;
-    if first == "mut" && input.peek(Ident::peek_any) {
-        return Ok((Some(first), input.call(Ident::parse_any)?));
-    }
-    Ok((None, first))
+fn name_and_mut(input: ParseStream<'_>) -> syn::Result<(Option<Token![mut]>, Ident)> {
+    let has_mut = input.peek(Token![mut]) && input.peek2(Ident::peek_any);
+    let word = has_mut.then(|| input.parse()).transpose()?;
+    Ok((word, input.call(Ident::parse_any)?))
 }
 
 /// The tokens after a single `=`.

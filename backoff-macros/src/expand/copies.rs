@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
-use syn::Attribute;
+use syn::{Attribute, Token};
 
 use super::library::{at, mixed};
 use crate::args::Args;
@@ -16,7 +16,7 @@ struct Copied {
     name: Ident,
     /// The name of the copy until it is inside of the attempt.
     copy: Ident,
-    mutable: Option<Ident>,
+    mutable: Option<Token![mut]>,
     cfgs: Vec<Attribute>,
 }
 
@@ -29,14 +29,14 @@ impl Copies {
         };
         for name in &given.names {
             let arguments: Vec<&Binding> = bound.iter().filter(|it| it.name == *name).collect();
-            let mutable = arguments.iter().find_map(|it| it.mutable.as_ref());
+            let mutable = arguments.iter().find_map(|it| it.mutable);
             let given = given.muts.iter().find(|(_, it)| it == name);
             let plain = name.to_string();
             let plain = plain.trim_start_matches("r#");
             copies.push(Copied {
                 name: name.clone(),
                 copy: Ident::new(&format!("__copy_of_{plain}"), Span::mixed_site()),
-                mutable: mutable.or(given.map(|(word, _)| word)).cloned(),
+                mutable: mutable.or(given.map(|(word, _)| *word)),
                 // One name with several conditions is several arguments, of which only one exists.
                 cfgs: match arguments.as_slice() {
                     [only] => only.cfgs.clone(),

@@ -11,7 +11,7 @@ use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 
 use super::library::{at, mixed};
 use crate::args::split::pieces;
-use crate::bindings::is_small;
+use crate::bindings::{cfgs, is_small};
 use crate::groups::{any_deep, inside, is_punct};
 use crate::seen::{Owned, Seen, is_constant, words};
 use crate::shape::Shape;
@@ -51,8 +51,7 @@ impl Unique {
                 && !names(&given, &word)
                 && names(&body, &word)
             {
-                let cfgs = attrs.iter().filter(|it| it.path().is_ident("cfg"));
-                found.push((pat.ident.clone(), cfgs.cloned().collect()));
+                found.push((pat.ident.clone(), cfgs(attrs)));
                 if !is_moved {
                     make_mutable(pat);
                 }
