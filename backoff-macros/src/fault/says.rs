@@ -210,13 +210,10 @@ impl Says {
     /// Finds the field that `forward` means. A default for other variants applies only to variants that
     /// have such a field.
     pub(super) fn settle(&mut self, fields: &[Field], is_own: bool, errors: &mut Errors) {
-        let Some((forward, _)) = self.of_fact("forward") else {
+        let forward = self.of_fact("forward").cloned();
+        let Some((forward, _)) = forward.filter(|_| self.inner.is_none()) else {
             return;
         };
-        if self.inner.is_some() {
-            return;
-        }
-        let forward = forward.clone();
         let source = fields.iter().position(|field| field.is_source);
         self.inner = source.or_else(|| (fields.len() == 1).then_some(0));
         if self.inner.is_none() && is_own {
@@ -267,9 +264,9 @@ fn marked(key: &Ident, name: &Ident, fields: &Fields) -> Option<String> {
     let first = fields.iter().next()?;
     let ty = show_type(&first.ty);
     let holds = match key.to_string().as_str() {
-        "status" => {
-            ty.contains("u16") || ty.contains("u32") || ty.contains("i32") || ty.contains("u64")
-        }
+        "status" => ["u16", "u32", "i32", "u64"]
+            .iter()
+            .any(|it| ty.contains(it)),
         "grpc_code" => ty.contains("GrpcCode"),
         _ => ty.contains("Duration"),
     };
@@ -337,15 +334,9 @@ fn key_and_value(
 }
 
 fn literal_status(expr: &Expr) -> syn::Result<()> {
-    let Some((false, literal)) = signed(expr) else {
-        return Ok(());
-    };
-    let status = match literal {
-        Lit::Int(number) => number.base10_parse::<u64>().ok(),
-        _ => None,
-    };
-    match status {
-        Some(400..=599) => Ok(()),
+    match signed(expr) {
+        Some((false, Lit::Int(number))) if matches!(number.base10_parse(), Ok(400..=599)) => Ok(()),
+        Some((true, _)) | None => Ok(()),
         _ => {
             let message = format!(
                 "`{}` is not the status of a failure: write a number from 400 to 599, or a field",
