@@ -2,8 +2,9 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Expr, LitStr, Pat, Path, Token};
+use syn::{Expr, Ident, LitStr, Pat, Path, Token};
 
 use super::names::snake;
 use crate::errors::show;
@@ -134,10 +135,15 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone()) {
         no_codes(&path.path)?;
     }
-    if let (Some(guard), Some(word)) = (&guard, lone(&pat)) {
+    // A name alone.
+    if let (Some(guard), Ok(word)) = (&guard, Ident::parse_any.parse2(pat.clone())) {
         let message = format!(
             "`{word}` matches every error: write `when = |{}| {}`",
-            if word == "_" { "error" } else { &word },
+            if word == "_" {
+                "error".to_owned()
+            } else {
+                word.to_string()
+            },
             show(guard),
         );
         return Err(syn::Error::new_spanned(pat, message));
@@ -219,16 +225,6 @@ fn item_tokens(input: ParseStream<'_>) -> syn::Result<TokenStream> {
 
 fn first(tokens: TokenStream) -> Option<TokenTree> {
     tokens.into_iter().next()
-}
-
-/// The name, if the pattern is only a name, which matches every error.
-fn lone(pat: &TokenStream) -> Option<String> {
-    let mut tokens = pat.clone().into_iter();
-    match (tokens.next(), tokens.next()) {
-        (Some(TokenTree::Ident(ident)), None) => Some(ident.to_string()),
-        (Some(TokenTree::Punct(punct)), None) if punct.as_char() == '_' => Some("_".to_owned()),
-        _ => None,
-    }
 }
 
 /// Whether an item that parses as an expression is meant as a pattern. A path whose last name is in

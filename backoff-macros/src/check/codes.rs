@@ -5,15 +5,9 @@ use syn::{Expr, Lit, RangeLimits};
 use super::numbers::signed;
 use crate::errors::{Errors, show};
 
-/// Codes that are literals in the list: first and last of a range.
-struct Seen<'a> {
-    first: u64,
-    last: u64,
-    item: &'a Expr,
-}
-
 pub(super) fn check(items: &[Expr], errors: &mut Errors) {
-    let mut seen: Vec<Seen<'_>> = Vec::new();
+    // The codes that are literals in the list: first and last of a range.
+    let mut seen: Vec<(u64, u64, &Expr)> = Vec::new();
     for item in items {
         let (first, last) = match range(item) {
             Ok(Some(range)) => range,
@@ -23,17 +17,14 @@ pub(super) fn check(items: &[Expr], errors: &mut Errors) {
                 continue;
             }
         };
-        match seen
-            .iter()
-            .find(|earlier| earlier.first <= last && first <= earlier.last)
-        {
-            Some(earlier) => {
-                let (this, that) = (show(item), show(earlier.item));
+        match seen.iter().find(|it| it.0 <= last && first <= it.1) {
+            Some((_, _, earlier)) => {
+                let (this, that) = (show(item), show(earlier));
                 let message =
                     format!("`{this}` names codes of `{that}` again: write each code once");
                 errors.at(item, message);
             }
-            None => seen.push(Seen { first, last, item }),
+            None => seen.push((first, last, item)),
         }
     }
 }
