@@ -102,11 +102,8 @@ pub(super) fn arguments(function: &mut ItemFn, bound: &[Binding], args: &Args) -
 /// Whether the type has a name in small letters, such as `u64`: such types are `Copy`, so no question is
 /// needed.
 fn is_primitive(ty: &Type) -> bool {
-    let Type::Path(path) = inside(ty) else {
-        return false;
-    };
-    let name = path.path.get_ident().map(Ident::to_string);
-    name.is_some_and(|name| is_small(&name))
+    matches!(inside(ty), Type::Path(path)
+        if path.path.get_ident().is_some_and(|name| is_small(&name.to_string())))
 }
 
 /// Whether the type is `FnOnce`, or a parameter that is.
@@ -129,16 +126,12 @@ fn is_called_once(sig: &Signature, ty: &Type) -> bool {
 /// is bound before the block, because its type may not be known yet, and any name in a block without
 /// `move`, because the block would borrow the argument for the question but does not own it.
 fn not_captured(function: &mut ItemFn, found: &mut HashSet<String>) {
-    let Some(block) = last_async(function) else {
+    let Some(block) = last_async(function).filter(|it| it.capture.is_some()) else {
         return found.clear();
     };
-    if block.capture.is_none() {
-        return found.clear();
-    }
     if !is_rewritten(&block.block) {
-        let nothing = Owned::default();
-        let seen = Seen::of(&nothing, &function.block.stmts);
-        found.retain(|name| !seen.bound.contains(name));
+        let bound = Seen::of(&Owned::default(), &function.block.stmts).bound;
+        found.retain(|name| !bound.contains(name));
     }
 }
 
