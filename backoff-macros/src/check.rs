@@ -18,7 +18,7 @@ use crate::args::given::{Given, Time};
 use crate::args::keys::usage;
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use crate::groups::{dense, is_comma};
+use crate::groups::{dense, is_comma, is_word};
 use crate::shape::cannot_fail;
 
 /// The function to repeat, or a sentence about the item that has the attribute instead.
@@ -138,15 +138,14 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
                        braces with the code, after `async` if it awaits";
         return Err(syn::Error::new_spanned(closure, message));
     }
-    if !matches!(&first, TokenTree::Group(_))
-        && first.to_string() != "async"
+    if matches!(first, TokenTree::Group(_)) {
+        not_blocking("block", args)?;
+        return syn::parse2(block).map(Repeated::Blocking);
+    }
+    if !is_word(&first, "async")
         && let Ok(expr) = syn::parse2::<Expr>(block.clone())
     {
         return Err(syn::Error::new_spanned(block, no_block(&expr)));
-    }
-    if matches!(&first, TokenTree::Group(_)) {
-        not_blocking("block", args)?;
-        return syn::parse2(block).map(Repeated::Blocking);
     }
     syn::parse2(block).map(Repeated::Async)
 }
@@ -175,20 +174,18 @@ pub(crate) fn not_blocking(what: &str, args: &Args) -> syn::Result<()> {
 
 /// The message about an expression without a block around it.
 fn no_block(expr: &Expr) -> String {
-    let shown = show(expr);
-    let shown = match expr {
-        Expr::Path(_) => format!("{shown}()"),
-        _ => shown,
-    };
+    let mut shown = show(expr);
     match expr {
         Expr::Await(_) => {
-            format!("`retry_block!` repeats a block: write `async {{ {shown} }}`")
+            return format!("`retry_block!` repeats a block: write `async {{ {shown} }}`");
         }
-        _ => format!(
-            "`retry_block!` repeats a block: write `async {{ {shown}.await }}`, or `{{ {shown} }}` \
-             to block this thread"
-        ),
+        Expr::Path(_) => shown += "()",
+        _ => {}
     }
+    format!(
+        "`retry_block!` repeats a block: write `async {{ {shown}.await }}`, or `{{ {shown} }}` to block \
+         this thread"
+    )
 }
 
 /// Checks the arguments, each alone and all together.
