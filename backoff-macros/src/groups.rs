@@ -1,4 +1,4 @@
-//! The invisible groups that `macro_rules!` puts around its matches: a type from `$t:ty` or an
+//! What is asked of tokens, types and paths, and the invisible groups that `macro_rules!` puts around its matches: a type from `$t:ty` or an
 //! expression from `$e:expr` is one token tree with `Delimiter::None`.
 
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};

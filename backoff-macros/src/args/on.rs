@@ -135,7 +135,6 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone()) {
         no_codes(&path.path)?;
     }
-    // A name alone.
     if let (Some(guard), Ok(word)) = (&guard, Ident::parse_any.parse2(pat.clone())) {
         let message = format!(
             "`{word}` matches every error: write `when = |{}| {}`",

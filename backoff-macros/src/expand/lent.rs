@@ -1,7 +1,7 @@
 //! Functions in keys that are held in variables: each attempt borrows them.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Ident};
 
@@ -30,32 +30,25 @@ pub(super) fn read(scope: &Scope, value: &Expr) -> TokenStream {
             Scope::Block => is_small(&name.to_string()),
         }),
     };
-    lent(value, is_variable, quote_spanned!(at(value.span())=> &))
+    let borrow = is_variable.then(|| quote_spanned!(at(value.span())=> &));
+    quote!(#borrow #value)
 }
 
 /// The value of `notify`, which may change its captured values.
 pub(super) fn changed(scope: &Scope, value: &Expr) -> TokenStream {
     let here = at(value.span());
     let plain = quote_spanned!(here=> &);
-    let (is_variable, borrow) = match (scope, lone(value)) {
-        (_, None) => (matches!(value, Expr::Field(_)), plain),
-        (Scope::Block, Some(_)) => (false, plain),
+    let borrow = match (scope, lone(value)) {
+        (_, None) => matches!(value, Expr::Field(_)).then_some(plain),
+        (Scope::Block, Some(_)) => None,
         (Scope::Function { bound, .. }, Some(name)) => match named(bound, name) {
-            Some(it) if it.is_mut_reference => (true, quote_spanned!(here=> &mut *)),
-            Some(it) if it.mutable.is_some() => (true, quote_spanned!(here=> &mut)),
-            Some(it) => (!it.is_reference, plain),
-            None => (false, plain),
+            Some(it) if it.is_mut_reference => Some(quote_spanned!(here=> &mut *)),
+            Some(it) if it.mutable.is_some() => Some(quote_spanned!(here=> &mut)),
+            Some(it) if !it.is_reference => Some(plain),
+            _ => None,
         },
     };
-    lent(value, is_variable, borrow)
-}
-
-fn lent(value: &Expr, is_variable: bool, borrow: TokenStream) -> TokenStream {
-    if is_variable {
-        quote_spanned!(at(value.span())=> #borrow #value)
-    } else {
-        value.to_token_stream()
-    }
+    quote!(#borrow #value)
 }
 
 fn lone(value: &Expr) -> Option<&Ident> {
