@@ -1,10 +1,9 @@
 //! The names that a pattern binds.
 
-use proc_macro2::{Ident, TokenTree};
-use quote::ToTokens;
-use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token};
+use proc_macro2::Ident;
+use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token, Type};
 
-use crate::groups::flat;
+use crate::groups::inside;
 use crate::seen::is_constant;
 use crate::shape::async_trait::rebound;
 
@@ -40,22 +39,18 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
     let mut found = Vec::new();
     for input in &sig.inputs {
         let FnArg::Typed(typed) = input else { continue };
-        let mut ty = flat(typed.ty.to_token_stream()).into_iter();
-        let first = ty.next();
-        let is_mut = ty
-            .take(3)
-            .any(|token| matches!(token, TokenTree::Ident(it) if it == "mut"));
-        let is_plain = matches!(&*typed.pat, Pat::Ident(_));
-        let is_reference =
-            is_plain && matches!(first, Some(TokenTree::Punct(punct)) if punct.as_char() == '&');
+        let reference = match (inside(&typed.ty), &*typed.pat) {
+            (Type::Reference(reference), Pat::Ident(_)) => Some(reference),
+            _ => None,
+        };
         let cfgs = cfgs(&typed.attrs);
         each_name(&mut typed.pat.clone(), &mut |name| {
             found.push(Binding {
                 mutable: name.mutability,
                 is_constant: is_constant(name),
                 name: name.ident.clone(),
-                is_reference,
-                is_mut_reference: is_reference && is_mut,
+                is_reference: reference.is_some(),
+                is_mut_reference: reference.is_some_and(|it| it.mutability.is_some()),
                 cfgs: cfgs.clone(),
             });
         });
