@@ -53,10 +53,9 @@ pub(crate) fn retry_block_in(input: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
     let AroundBlock {
         library,
-        args,
+        args: given,
         block,
     } = AroundBlock::of(groups::needless(input));
-    let given = args;
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
     let parsed = check::block(block.clone(), &args)
