@@ -31,14 +31,8 @@ pub struct Named<T>(PhantomData<T>);
 impl<T> Named<T> {
     /// The error as that type.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn of() -> Self {
         Named(PhantomData)
-    }
-}
-
-impl<T> Default for Named<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -578,7 +578,7 @@ impl Loop<'_> {
         let types = faults.value.iter().map(|ty| {
             let ty_at = at(syn::spanned::Spanned::span(ty));
             quote_spanned! {ty_at=>
-                .or_else(|| (&__backoff::Named::<#ty>::new()).__backoff_as_fault(__cause))
+                .or_else(|| (&__backoff::Named::<#ty>::of()).__backoff_as_fault(__cause))
             }
         });
         Some(quote_spanned! {key_at=>

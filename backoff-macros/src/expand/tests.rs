@@ -397,7 +397,7 @@ fn each_form_and_each_key_in_the_written_code() {
                                                     (&__facts).__backoff_first(),
                                                     |__cause| {
                                                         p::Option::None.or_else(|| {
-                                                                (&p::Named::<ApiError>::new()).__backoff_as_fault(__cause)
+                                                                (&p::Named::<ApiError>::of()).__backoff_as_fault(__cause)
                                                             })
                                                     },
                                                 ).or_else(|| (&__facts).__backoff_itself())
