@@ -128,12 +128,12 @@ mod policy;
 
 mod budget;
 pub mod call;
+#[cfg(feature = "combine")]
+pub mod combine;
 pub mod delay;
 mod event;
 mod facts;
 mod judge;
-#[cfg(feature = "std")]
-pub mod many;
 mod opaque;
 #[cfg(feature = "rate")]
 mod rate;
@@ -199,6 +199,8 @@ pub use rate::{Rate, RateChange};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
+#[cfg(feature = "combine")]
+pub use runtime::Spawn;
 #[cfg(feature = "std")]
 pub use runtime::Std;
 #[cfg(feature = "tokio")]

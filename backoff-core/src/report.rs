@@ -33,7 +33,7 @@ pub enum StopReason {
     /// The turn of the call in the queue of its [`Rate`](crate::Policy) would have come after the deadline, or
     /// the call waited there as long as its limits allow.
     Rate,
-    /// The highest number of callers already wait for the resource (`many::Combining::at_most`).
+    /// The highest number of callers already wait for the resource (`combine::Combining::at_most`).
     Full,
     /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on) and others). In log events and
     /// metrics of combined changes, this reason also means: all callers of a group left, because their

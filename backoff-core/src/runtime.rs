@@ -33,6 +33,30 @@ pub trait Sleep {
     fn sleep(&self, wait: Duration) -> Self::Sleep;
 }
 
+/// Runs tasks in the background. Only [`Policy::combine`](crate::Policy::combine) needs this.
+///
+/// ```
+/// use backoff_core::Spawn;
+/// use std::{future::Future, pin::Pin};
+///
+/// struct OnHandle(tokio::runtime::Handle);
+/// impl Spawn for OnHandle {
+///     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+///         self.0.spawn(task);
+///     }
+/// }
+/// ```
+#[cfg(feature = "combine")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot run the task that combines changes",
+    label = "`{Self}` does not implement `Spawn`",
+    note = "write `impl Spawn for` your runtime: one method, which spawns a task"
+)]
+pub trait Spawn {
+    /// Runs a task until its end. Nobody waits for this end. If the runtime ends first, it drops the task.
+    fn spawn(&self, task: core::pin::Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>);
+}
+
 /// A timer for blocking functions.
 pub trait BlockingSleep {
     /// Returns once `wait` has passed.
@@ -146,6 +170,13 @@ impl<S: Sleep, R> Sleep for (S, R) {
 }
 
 /// Uses the timer of the first part.
+#[cfg(feature = "combine")]
+impl<S: Spawn, R> Spawn for (S, R) {
+    fn spawn(&self, task: core::pin::Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
+        self.0.spawn(task);
+    }
+}
+
 impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
     fn sleep_blocking(&self, wait: Duration) {
         self.0.sleep_blocking(wait);
@@ -363,6 +394,15 @@ mod with_tokio {
             needs_runtime();
             let timer = (!wait.is_zero()).then(|| tokio::time::sleep(wait));
             TokioSleep { timer }
+        }
+    }
+
+    #[cfg(feature = "combine")]
+    impl super::Spawn for Tokio {
+        #[track_caller]
+        fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
+            needs_runtime();
+            drop(tokio::spawn(task));
         }
     }
 

@@ -14,7 +14,7 @@
 //!
 //! - `.operation("invoices.get")`, a method of async and blocking calls
 //!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming),
-//!   of [`Combining`](crate::many::Combining::operation) and of tower's layer. A request of `send` has it
+//!   of [`Combining`](crate::combine::Combining::operation) and of tower's layer. A request of `send` has it
 //!   after `.json()`, `.text()`, `.bytes()` or `.reply()`.
 //! - The key `operation = "invoices.get"` of `#[retry]` and `retry_block!`.
 //!
@@ -142,7 +142,7 @@
 //! a timer that wakes late makes it longer. A
 //! call that is dropped records nothing more, except for the
 //! level of a budget that gets its tokens back. Combined changes
-//! ([`many::Combining`](crate::many::Combining)) are one call: the call of their resource. If all
+//! ([`combine::Combining`](crate::combine::Combining)) are one call: the call of their resource. If all
 //! callers of a group leave (they are dropped or stopped, or their deadlines are over) while others
 //! wait for the next group, the call of the group ends with the reason `stopped` or `maybe_applied`
 //! when its attempt fails. If no caller waits, the call is dropped.

@@ -2,12 +2,12 @@
 
 use crate::{
     call::signal::Stopped,
+    combine::CombineError,
     facts::{
         fault::{Fault, TimedOut},
         not_applied::NotApplied,
         not_opened::NotOpened,
     },
-    many::CombineError,
     report::{RetryError, UpdateReport},
 };
 use core::fmt;

@@ -88,14 +88,9 @@ impl Participant {
         rules
     }
 
-    /// The call begins. The clock is read only if the call has a deadline, or if it is measured.
-    pub(crate) fn start(
-        &mut self,
-        policy: &Policy,
-        is_measured: bool,
-        now: impl FnOnce() -> Duration,
-    ) {
-        if is_measured || self.rules(policy).deadline() != NEVER {
+    /// The call begins. The clock is read only if the call has a deadline.
+    pub(crate) fn start(&mut self, policy: &Policy, now: impl FnOnce() -> Duration) {
+        if self.rules(policy).deadline() != NEVER {
             self.retry = RetryState::start_at(now());
         }
     }
@@ -170,7 +165,7 @@ mod tests {
     fn begun(policy: &Policy, configure: impl FnOnce(&mut Participant)) -> Participant {
         let mut participant = Participant::new();
         configure(&mut participant);
-        participant.start(policy, false, || 10 * SECOND);
+        participant.start(policy, || 10 * SECOND);
         participant
     }
 
@@ -239,11 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_read_only_for_a_deadline_or_a_report() {
+    fn the_clock_is_read_only_for_a_deadline() {
         let mut call = Participant::new();
-        call.start(&POLICY, false, || unreachable!());
+        call.start(&POLICY, || unreachable!());
         assert_eq!(call.remaining(&POLICY, || unreachable!()), Duration::MAX);
-        call.start(&POLICY, true, || SECOND);
+        call.set_deadline(9 * SECOND);
+        call.start(&POLICY, || SECOND);
         assert_eq!(call.elapsed(3 * SECOND), 2 * SECOND);
     }
 

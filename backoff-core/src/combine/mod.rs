@@ -1,25 +1,23 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
-//! This file has the public type. `updating.rs` is the future of one caller, `key_queue.rs` one resource,
-//! `drive.rs` its reads and writes, `group.rs` applies the changes of a group, `pieces.rs` halves a
-//! refused group. `state/` decides which callers go on after a failure (`Participant`).
+//! This file has the public type. `updating.rs` is the future of one caller, `caller.rs` what it shares with the task,
+//! `rules.rs` the resources, `task.rs` the task of one resource, `group.rs` applies the changes of a group. `state/`
+//! decides which callers go on after a failure (`Participant`).
 
 mod caller;
-mod drive;
 mod error;
 mod failed_step;
 mod group;
-mod key_queue;
-mod pieces;
 #[cfg(all(test, loom))]
 mod races;
 mod rules;
+mod task;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
 mod updating;
 
 pub use error::CombineError;
-pub use updating::{Updating, UpdatingReported};
+pub use updating::Updating;
 
 use crate::{
     call::{
@@ -36,7 +34,7 @@ use crate::{
     runtime::{ASYNC, AsyncRuntime},
 };
 use core::{fmt, future::Future, hash::Hash, time::Duration};
-use rules::{Rules, Shared, Versions};
+use rules::{Rules, Shared};
 use std::sync::Arc;
 
 /// Combines the changes of many callers: changes that wait for one resource at the same time are made
@@ -55,7 +53,7 @@ use std::sync::Arc;
 /// yours runs under the lock.
 ///
 /// ```
-/// use backoff_core::{Fault, FaultKind, Policy, Updated, many::Combining};
+/// use backoff_core::{Fault, FaultKind, Policy, Updated, combine::Combining};
 /// use std::sync::{Arc, Mutex};
 ///
 /// #[derive(Debug)]
@@ -338,7 +336,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         F: Fn(&V) -> T + Send + Sync + 'static,
         T: Version + Send + 'static,
     {
-        self.with(|rules| rules.versions = Some(Arc::new(Versions::new(version))))
+        self.with(|of_all| of_all.versions = Some(rules::versions(version)))
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Call this before the first
@@ -350,7 +348,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
 
     /// The number of resources that have waiting callers now.
     pub fn busy(&self) -> usize {
-        self.shared.queues().len()
+        self.shared.busy()
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// source, so that a search along the sources finds it.
 ///
 /// ```
-/// use backoff_core::{Fault, TimedOut, many::CombineError};
+/// use backoff_core::{Fault, TimedOut, combine::CombineError};
 /// use std::{error::Error, time::Duration};
 ///
 /// let error = TimedOut::new(Duration::from_secs(1));
@@ -57,9 +57,12 @@ pub enum CombineError<E> {
     /// The maximum number of callers ([`Combining::at_most`](super::Combining::at_most)) already waits for
     /// the resource. The change was not applied.
     Full,
-    /// The read or the write panicked in the poll of another caller. The change may have been applied and
-    /// cannot recognise its own effect, so it is not applied again.
-    Interrupted,
+    /// The read or the write panicked. Or the runtime of the task that made them has ended, and the change is not
+    /// applied again, because it may have been applied and does not recognise its own effect.
+    Interrupted {
+        /// Whether a write may have applied the change.
+        may_be_applied: bool,
+    },
 }
 
 impl<E> CombineError<E> {
@@ -71,7 +74,7 @@ impl<E> CombineError<E> {
             CombineError::OutOfTime { .. }
             | CombineError::Stopped { .. }
             | CombineError::Full
-            | CombineError::Interrupted => None,
+            | CombineError::Interrupted { .. } => None,
         }
     }
 
@@ -81,9 +84,9 @@ impl<E> CombineError<E> {
             CombineError::Own { may_be_applied, .. }
             | CombineError::Shared { may_be_applied, .. }
             | CombineError::OutOfTime { may_be_applied }
-            | CombineError::Stopped { may_be_applied } => *may_be_applied,
+            | CombineError::Stopped { may_be_applied }
+            | CombineError::Interrupted { may_be_applied } => *may_be_applied,
             CombineError::Full => false,
-            CombineError::Interrupted => true,
         }
     }
 
@@ -95,7 +98,10 @@ impl<E> CombineError<E> {
             CombineError::OutOfTime { .. } => StopReason::Deadline,
             CombineError::Stopped { .. } => StopReason::Stopped,
             CombineError::Full => StopReason::Full,
-            CombineError::Interrupted => StopReason::MaybeApplied,
+            CombineError::Interrupted {
+                may_be_applied: true,
+            } => StopReason::MaybeApplied,
+            CombineError::Interrupted { .. } => StopReason::Stopped,
         }
     }
 }
@@ -110,7 +116,9 @@ impl<E: fmt::Display> fmt::Display for CombineError<E> {
             CombineError::OutOfTime { .. } => f.write_str("the deadline is over")?,
             CombineError::Stopped { .. } => f.write_str("the change was stopped by a signal")?,
             CombineError::Full => f.write_str("too many callers wait for the resource")?,
-            CombineError::Interrupted => f.write_str("the read or the write panicked")?,
+            CombineError::Interrupted { .. } => {
+                f.write_str("the read or the write was interrupted")?
+            }
         }
         if self.may_be_applied() {
             f.write_str(" (the change may have been applied)")?;
@@ -180,10 +188,21 @@ mod tests {
                 assert_eq!(said, (reason, may_be_applied), "{error:?}");
             }
         }
-        let (full, interrupted) = (Full::<()>, Interrupted::<()>);
-        let reasons = [full.reason(), interrupted.reason()];
-        assert_eq!(reasons, [StopReason::Full, StopReason::MaybeApplied]);
-        assert!(!full.may_be_applied() && interrupted.may_be_applied());
+        let full = Full::<()>;
+        assert_eq!(
+            (full.reason(), full.may_be_applied()),
+            (StopReason::Full, false)
+        );
+        for (may_be_applied, reason) in [
+            (true, StopReason::MaybeApplied),
+            (false, StopReason::Stopped),
+        ] {
+            let interrupted = Interrupted::<()> { may_be_applied };
+            assert_eq!(
+                (interrupted.reason(), interrupted.may_be_applied()),
+                (reason, may_be_applied)
+            );
+        }
     }
 
     #[test]

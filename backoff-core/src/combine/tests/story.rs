@@ -14,13 +14,11 @@ use tokio::{
 pub(super) enum Form {
     /// All in one task, which polls them in their order.
     Joined,
-    /// All in one task, each with a report.
-    Reported,
     /// Each in a task of its own.
     Spawned,
 }
 
-pub(super) const FORMS: [Form; 3] = [Form::Joined, Form::Reported, Form::Spawned];
+pub(super) const FORMS: [Form; 2] = [Form::Joined, Form::Spawned];
 
 /// The member that a change adds to the value before it fails.
 pub(super) const FAILED: u32 = u32::MAX;
@@ -41,8 +39,6 @@ pub(super) struct Caller {
     leaves: Option<u64>,
     told: String,
     until: Option<u64>,
-    /// Attempts, writes, conflicts and the time that was slept.
-    report: Option<[u64; 4]>,
 }
 
 /// Does not recognise its own effect.
@@ -57,7 +53,6 @@ pub(super) fn appends(name: u32) -> Caller {
         leaves: None,
         told: "written".to_owned(),
         until: None,
-        report: None,
     }
 }
 
@@ -201,12 +196,6 @@ impl Caller {
         Caller { until, ..self }
     }
 
-    /// Attempts, writes, conflicts and the time slept in its report.
-    pub(super) fn reports(self, report: [u64; 4]) -> Self {
-        let report = Some(report);
-        Caller { report, ..self }
-    }
-
     fn update(&self, combined: &Combined) -> Pending {
         (self.with)(match &self.change {
             Some(change) => combined.update(self.key, change()),
@@ -214,7 +203,7 @@ impl Caller {
         })
     }
 
-    async fn ends<F: Future + Unpin>(&self, mut update: F, start: Instant) -> F::Output {
+    async fn ends(&self, mut update: Pending, start: Instant) -> Told {
         for (index, at) in self.polls.iter().enumerate() {
             sleep_until(start + ms(*at)).await;
             if index + 1 < self.polls.len() {
@@ -224,35 +213,16 @@ impl Caller {
         update.await
     }
 
-    async fn wait(self, update: Pending, form: Form, start: Instant) {
+    async fn wait(self, update: Pending, start: Instant) {
         pass(self.at).await;
-        let begun = start.elapsed();
-        let waiting = async {
-            if form != Form::Reported {
-                return (self.ends(update, start).await, None);
-            }
-            match self.ends(update.reported(), start).await {
-                Ok((updated, report)) => (Ok(updated), Some(report)),
-                Err(ended) => (Err(ended.error), Some(ended.report)),
-            }
-        };
+        let waiting = self.ends(update, start);
         let ended = timeout(self.leaves.map_or(Duration::MAX, ms), waiting).await;
-        let told = ended
-            .as_ref()
-            .map_or("left".to_owned(), |(told, _)| came(told));
+        let told = ended.as_ref().map_or("left".to_owned(), came);
         let until = start.elapsed().as_millis() as u64;
         let expected = (self.told, self.until.unwrap_or(until));
         assert_eq!((told, until), expected, "{}", self.name);
-        if let Ok((Ok(Updated::Unchanged(seen)), _)) = &ended {
+        if let Ok(Ok(Updated::Unchanged(seen))) = &ended {
             assert!(seen.names.contains(&self.name), "{seen:?}");
-        }
-        if let Ok((_, Some(report))) = ended {
-            assert_eq!(report.elapsed, start.elapsed() - begun, "{}", self.name);
-            assert_eq!(report.reads, report.attempts, "{}", self.name);
-            let [attempts, writes, conflicts] =
-                [report.attempts, report.writes, report.conflicts].map(u64::from);
-            let report = [attempts, writes, conflicts, report.slept.as_millis() as u64];
-            assert_eq!(report, self.report.unwrap_or(report), "{}", self.name);
         }
     }
 }
@@ -344,7 +314,7 @@ impl Story {
         for caller in &self.callers {
             let update = caller.update(&combined);
             let panics = caller.told == "panicked";
-            let waiting = caller.clone().wait(update, form, start);
+            let waiting = caller.clone().wait(update, start);
             match form == Form::Spawned || panics {
                 true => spawned.push((tokio::spawn(waiting), panics)),
                 false => joined.push(Box::pin(waiting)),
@@ -362,6 +332,8 @@ impl Story {
             let panic = task.await.err().map(JoinError::into_panic);
             assert_eq!(panic.map(|panic| is_meant(&*panic)), panics.then_some(true));
         }
+        // A task whose callers have left ends when it is polled.
+        pass(1).await;
         (self.then)(&server);
         let left = (combined.busy(), server.steps.load(Relaxed));
         assert_eq!(left, (0, 0), "what is left");

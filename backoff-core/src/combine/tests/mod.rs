@@ -5,12 +5,12 @@ mod bad;
 mod crowd;
 mod dropped;
 mod groups;
-mod hostile;
 mod limits;
 #[cfg(feature = "tracing")]
 mod logged;
 mod maybe_applied;
 mod random;
+mod shutdown;
 mod stopped;
 mod story;
 
@@ -224,7 +224,6 @@ type Combined = Combining<u32, Members, Reply, TestError>;
 type Told = Result<Updated<Members, Reply>, CombineError<TestError>>;
 
 type Pending = Updating<u32, Members, Reply, TestError>;
-type Kept = Arc<Mutex<Option<Pending>>>;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -278,13 +277,6 @@ fn append(name: u32) -> impl FnMut(&mut Members) + Send + 'static {
     move |members| members.names.push(name)
 }
 
-/// The runtime of a test that polls by hand.
-fn entered() -> tokio::runtime::EnterGuard<'static> {
-    static RUNTIME: LazyLock<tokio::runtime::Runtime> =
-        LazyLock::new(|| tokio::runtime::Runtime::new().unwrap());
-    RUNTIME.enter()
-}
-
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll_with(future, Waker::noop())
 }
@@ -298,15 +290,6 @@ fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output
 fn polled<F: Future + Unpin>(mut future: F) -> F {
     assert!(poll(&mut future).is_pending());
     future
-}
-
-/// The result of the next poll, which is the last one.
-#[track_caller]
-fn ready<F: Future + Unpin>(future: &mut F) -> F::Output {
-    match poll(future) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("it is still waiting"),
-    }
 }
 
 fn panics<T>(run: impl FnOnce() -> T) -> bool {
@@ -331,44 +314,6 @@ impl<F: Fn()> Drop for Calls<F> {
 impl<F: Fn() + Send + Sync> std::task::Wake for Calls<F> {
     fn wake(self: Arc<Self>) {
         (self.0)();
-    }
-}
-
-/// A key that is equal to all others. It calls a function when it is hashed (true) and dropped (false).
-#[derive(Clone)]
-struct Key(Arc<dyn Fn(bool) + Send + Sync>);
-
-impl PartialEq for Key {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Key {}
-
-impl core::hash::Hash for Key {
-    fn hash<H: core::hash::Hasher>(&self, _: &mut H) {
-        (self.0)(true);
-    }
-}
-
-impl Drop for Key {
-    fn drop(&mut self) {
-        (self.0)(false);
-    }
-}
-
-/// A waker that counts how often it wakes, and may panic.
-#[derive(Default)]
-struct Bell {
-    rung: AtomicU32,
-    panics: bool,
-}
-
-impl std::task::Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.rung.fetch_add(1, Relaxed);
-        assert!(!self.panics, "the waker panics");
     }
 }
 

@@ -1,0 +1,471 @@
+//! The task of one resource: it reads, applies the waiting changes, writes and answers, one group after another, until
+//! nobody waits.
+
+use super::{
+    caller::{Caller, Effect, Outcome},
+    error::CombineError,
+    failed_step::FailedStep,
+    group,
+    rules::{AnyVersion, Shared, Step},
+};
+use crate::{
+    call::{
+        call_state::CallState,
+        cut_flag,
+        operation::Named,
+        parts::{End, Parts},
+        plan::{Guard, Whose},
+        settings::{
+            judges::{By, ByCodes},
+            values::Conflict,
+        },
+    },
+    delay::Pace,
+    facts::fault::{Fault, TimedOut},
+    judge::{Ruling, Stage},
+    policy::Policy,
+    rate::Reply,
+    report::Updated,
+    runtime::{Clock, Random, Sleep, Spawn},
+    state::{self, Together},
+};
+use core::{
+    future::{Future, poll_fn},
+    hash::Hash,
+    mem,
+    pin::{Pin, pin},
+    task::{Poll, Waker},
+    time::Duration,
+};
+use std::sync::{Arc, Weak};
+
+/// A task of a resource. When it is dropped, at its end or with the runtime, the callers who still wait begin the next
+/// one. A task that never ran answers them: there is no runtime that would run the next one.
+struct Running<K: Eq + Hash, V, W, E, R> {
+    shared: Arc<Shared<K, V, W, E, R>>,
+    key: K,
+    has_begun: bool,
+}
+
+impl<K: Eq + Hash, V, W, E, R> Drop for Running<K, V, W, E, R> {
+    fn drop(&mut self) {
+        // Callers are woken and dropped after the lock.
+        let (_gone, _removed): (Vec<_>, _);
+        let mut resources = self.shared.resources();
+        let Some(resource) = resources.get_mut(&self.key) else {
+            return;
+        };
+        resource.has_task = false;
+        let waiting = &mut resource.waiting;
+        let goes = |caller: &mut Caller<V, W, E>| !self.has_begun || !caller.is_waiting();
+        _gone = waiting.extract_if(.., goes).collect();
+        let wakers: Vec<_> = waiting.iter().filter_map(Caller::waker).collect();
+        if waiting.is_empty() {
+            _removed = resources.remove_entry(&self.key);
+        }
+        drop(resources);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Begins the work of a resource, unless a task does it already.
+pub(super) fn begin<K, V, W, E, R>(shared: &Arc<Shared<K, V, W, E, R>>, key: &K)
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Clone + Send + Sync + 'static,
+    E: Fault + Send + Sync + 'static,
+    R: Clock + Sleep + Random + Spawn + Send + Sync + 'static,
+    R::Sleep: Send + 'static,
+{
+    let present = match shared.resources().get_mut(key) {
+        Some(resource) if !resource.has_task => {
+            resource.has_task = true;
+            Weak::clone(&resource.present)
+        }
+        _ => return,
+    };
+    let mut running = Running {
+        shared: Arc::clone(shared),
+        key: key.clone(),
+        has_begun: false,
+    };
+    shared.rules.runtime.spawn(Box::pin(async move {
+        running.has_begun = true;
+        let mut task = Task::new(&running.shared, &running.key);
+        let mut work = pin!(task.work());
+        // A read or a write that hangs is dropped when the last caller has left.
+        poll_fn(|cx| {
+            let Some(present) = present.upgrade() else {
+                return Poll::Ready(());
+            };
+            present.wakes(cx.waker());
+            drop(present);
+            work.as_mut().poll(cx)
+        })
+        .await;
+    }));
+}
+
+/// The halves of a group whose write was refused for its value.
+struct Piece<V, W, E> {
+    callers: Vec<Caller<V, W, E>>,
+    /// The piece below this one on the stack is the other half.
+    is_left: bool,
+    /// The other half was accepted, so this half has the refused value.
+    is_suspect: bool,
+}
+
+struct Task<'t, K, V, W, E, R> {
+    shared: &'t Shared<K, V, W, E, R>,
+    key: &'t K,
+    /// The callers of the running attempt.
+    group: Vec<Caller<V, W, E>>,
+    /// Set if the group is a piece: whether it is a left half.
+    is_left: Option<bool>,
+    /// A stack: the next piece is the last one.
+    pieces: Vec<Piece<V, W, E>>,
+    /// The waits and their payments belong to the resource.
+    guard: Guard<Policy>,
+    /// The version that was read last, if values have a version.
+    last: Option<AnyVersion>,
+    /// The waits after conflicts with other writers.
+    pace: Pace,
+    settings: By<ByCodes>,
+    operation: Named,
+}
+
+impl<'t, K, V, W, E, R> Task<'t, K, V, W, E, R>
+where
+    K: Clone + Eq + Hash,
+    V: Clone,
+    W: Clone,
+    E: Fault,
+    R: Clock + Sleep + Random,
+{
+    fn new(shared: &'t Shared<K, V, W, E, R>, key: &'t K) -> Self {
+        Task {
+            shared,
+            key,
+            group: Vec::new(),
+            is_left: None,
+            pieces: Vec::new(),
+            guard: Guard::new(shared.rules.policy),
+            last: None,
+            pace: Pace::new(),
+            settings: By(ByCodes),
+            operation: Named(shared.rules.operation),
+        }
+    }
+
+    async fn work(&mut self) {
+        let rules = &self.shared.rules;
+        let runtime = &*rules.runtime;
+        while self.has_group() {
+            self.guard.state.start_if_metered(runtime);
+            self.enters().await;
+            // Callers may have come or left while the task waited for its turn.
+            if !self.has_group() {
+                continue;
+            }
+            let Err((error, failed)) = self.attempt().await else {
+                continue;
+            };
+            if let Some(wait) = self.failed(error, failed) {
+                runtime.sleep(wait).await;
+                if rules.policy.shared_rate().is_none() {
+                    self.guard.state.begins(runtime);
+                }
+            }
+        }
+    }
+
+    /// The callers of the next attempt: those who go on, or those of the next piece, and those who came. A piece that
+    /// surely has a refused change is halved at once and not written whole.
+    fn has_group(&mut self) -> bool {
+        self.group.iter_mut().for_each(Caller::is_given_back);
+        self.group.retain(Caller::is_waiting);
+        while self.group.is_empty() {
+            let Some(piece) = self.pieces.pop() else {
+                self.is_left = None;
+                break;
+            };
+            self.group = piece.callers;
+            self.is_left = Some(piece.is_left);
+            self.group.retain(Caller::is_waiting);
+            if piece.is_suspect && self.group.len() > 1 {
+                self.halve();
+            }
+        }
+        self.join();
+        for caller in &mut self.group {
+            caller.was_there = true;
+        }
+        !self.group.is_empty()
+    }
+
+    /// Takes in the callers who came, unless the group is a piece.
+    fn join(&mut self) {
+        if self.is_left.is_none() {
+            self.group.extend(self.shared.newcomers(self.key));
+        }
+    }
+
+    /// Halves the group: the left half is written first.
+    fn halve(&mut self) {
+        let mut left = mem::take(&mut self.group);
+        let right = left.split_off(left.len() / 2);
+        for (callers, is_left) in [(right, false), (left, true)] {
+            let is_suspect = false;
+            self.pieces.push(Piece {
+                callers,
+                is_left,
+                is_suspect,
+            });
+        }
+    }
+
+    /// All callers that the task has.
+    fn all(&mut self) -> impl Iterator<Item = &mut Caller<V, W, E>> {
+        let pieces = self.pieces.iter_mut();
+        let pieces = pieces.flat_map(|piece| &mut piece.callers);
+        self.group.iter_mut().chain(pieces)
+    }
+
+    /// The callers whom a failure concerns.
+    fn concerned(&mut self, failed: FailedStep) -> impl Iterator<Item = &mut Caller<V, W, E>> {
+        let of_group = if failed.is_taken {
+            self.group.len()
+        } else {
+            usize::MAX
+        };
+        self.all()
+            .take(of_group)
+            .filter(|caller| caller.is_waiting())
+    }
+
+    /// One read-modify-write for the group. A write that is refused for its value is neither a success nor a failure:
+    /// its parts are written next.
+    async fn attempt(&mut self) -> Result<(), (E, FailedStep)> {
+        let (rules, key) = (&self.shared.rules, self.key);
+        let limit = rules.attempt_timeout.map(|(limit, _)| limit);
+        let mut timer = limit.map(|limit| Box::pin(rules.runtime.sleep(limit)));
+        let read = (rules.read)(key.clone());
+        let read = within(&mut timer, read).await;
+        let value = self.judged(Stage::Read, read, false)?;
+        if let Some(versions) = &rules.versions {
+            let is_same = versions(&value, &mut self.last);
+            self.pace.read(rules.runtime.now(), is_same);
+        }
+        self.join();
+        let now = self.now();
+        let takes_part = |caller: &Caller<V, W, E>| caller.takes_part(&rules.policy, now);
+        self.group.retain(takes_part);
+        let Some((value, copy)) = group::apply(value, &mut self.group).await else {
+            self.succeeded();
+            return Ok(());
+        };
+        // The changes may have taken the time.
+        let is_over = poll_fn(|cx| {
+            let timer = timer.as_mut().map(|timer| timer.as_mut().poll(cx));
+            Poll::Ready(timer.is_some_and(|timer| timer.is_ready()))
+        });
+        if is_over.await {
+            return self.judged(Stage::Read, None, true);
+        }
+        let is_changed = |caller: &Caller<V, W, E>| matches!(caller.effect, Effect::Changed);
+        let changes = self
+            .group
+            .iter()
+            .filter(|caller| is_changed(caller))
+            .count();
+        self.pace
+            .combines(u32::try_from(changes).unwrap_or(u32::MAX));
+        let write = (rules.write)(key.clone(), value);
+        let written = within(&mut timer, write).await;
+        let (stage, written) = match (written, &rules.conflict) {
+            (Some(Ok(reply)), Some((is_conflict, error))) if is_conflict(&reply) => {
+                (Stage::Conflict, Some(Err(error(Conflict))))
+            }
+            (written, _) => (Stage::Write, written),
+        };
+        let reply = match self.judged(stage, written, true) {
+            Ok(reply) => reply,
+            // A part of the changes may be accepted.
+            Err((error, failed)) if changes > 1 && failed.refuses_value(&error) => {
+                let others = self.group.extract_if(.., |caller| !is_changed(caller));
+                let mut others: Vec<_> = others.collect();
+                let all = self.group.iter_mut().chain(&mut others);
+                all.for_each(Caller::is_given_back);
+                self.shared.give_back(key, others);
+                self.halve();
+                return Ok(());
+            }
+            Err(failed) => return Err(failed),
+        };
+        for caller in &self.group {
+            let updated = match caller.effect {
+                Effect::Changed => Some(Updated::Written(reply.clone())),
+                Effect::Unchanged => copy.clone().map(Updated::Unchanged),
+                Effect::Waits => None,
+            };
+            updated.map(|updated| caller.answer(Outcome::Done(updated)));
+        }
+        if self.is_left == Some(true)
+            && let Some(right) = self.pieces.last_mut()
+        {
+            right.is_suspect = true;
+        }
+        self.succeeded();
+        Ok(())
+    }
+
+    /// Waits for a turn at the rate of the policy, if it has one.
+    async fn enters(&mut self) {
+        let (policy, runtime) = (&self.shared.rules.policy, &*self.shared.rules.runtime);
+        let Some(rate) = policy.shared_rate() else {
+            return;
+        };
+        // A write that was refused for its value, and whose parts are written next, was a reply.
+        self.parts(policy).replied(Some(Reply::Admitted));
+        let queued = self
+            .guard
+            .state
+            .enters(rate, &state::Rules::of(policy), runtime);
+        if let Some(mut queued) = queued {
+            let state = &mut self.guard.state;
+            let _ = poll_fn(|cx| state.turn(&mut queued, runtime, cx)).await;
+        }
+    }
+
+    /// The time of the clock. The clock is read here only if a caller needs the time.
+    fn now(&mut self) -> Option<Duration> {
+        let is_timed = self.all().any(|caller| caller.limits.is_timed());
+        is_timed.then(|| self.shared.rules.runtime.now())
+    }
+
+    /// The result of a step; `None` if the step was cut. A failure is judged here, once. `is_taken`: the changes were
+    /// taken.
+    fn judged<T>(
+        &self,
+        stage: Stage,
+        result: Option<Result<T, E>>,
+        is_taken: bool,
+    ) -> Result<T, (E, FailedStep)> {
+        let rules = &self.shared.rules;
+        let (stage, error) = match (result, rules.attempt_timeout) {
+            (Some(Ok(value)), _) => return Ok(value),
+            (Some(Err(error)), _) => (stage, error),
+            (None, Some((limit, error))) => (stage.cut(), error(TimedOut::new(limit))),
+            (None, None) => unreachable!("only attempts with a limit are cut"),
+        };
+        let failed = FailedStep::new(&rules.policy, &*rules.judge, stage, &error, is_taken);
+        Err((error, failed))
+    }
+
+    /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the ruling.
+    fn parts<'c>(&'c mut self, whose: &'c dyn Whose) -> Parts<'c, (), E, By<ByCodes>, R> {
+        let (state, runtime) = (&mut self.guard.state, &*self.shared.rules.runtime);
+        Parts::new(
+            whose,
+            &mut self.operation,
+            state,
+            &mut self.settings,
+            runtime,
+        )
+    }
+
+    /// The resource works: the next failure counts as the first one.
+    fn succeeded(&mut self) {
+        self.parts(&self.shared.rules.policy).succeeded(None);
+        self.guard.state = CallState::new();
+        self.pace = Pace::new();
+    }
+
+    /// A step failed. Each caller whom the failure concerns and who makes no further attempt gets its outcome. Returns
+    /// the wait before the next attempt, if a caller continues; the other callers begin anew. If all callers whom the
+    /// failure concerns have left, nobody waits for this call any more: it ends as a stopped call.
+    fn failed(&mut self, error: E, failed: FailedStep) -> Option<Duration> {
+        let rules = &self.shared.rules;
+        let (policy, runtime, stage) = (&rules.policy, &*rules.runtime, failed.stage);
+        if rules.versions.is_some() {
+            let now = || runtime.now();
+            policy.keep_pace(&mut self.pace, failed.ruling.kind_at(stage), now);
+        }
+        let now = self.now().unwrap_or_default();
+        let is_paced = self.pace.range().is_some();
+        // The ruling for the callers whose changes may be applied again, and how long the most patient of them may go
+        // on.
+        let (mut ruling, mut patience) = (None, None);
+        for caller in self.concerned(failed) {
+            caller.limits.failed(is_paced);
+            caller.has_failed(failed);
+            let own = failed.ruling_for(caller);
+            if own != Ruling::MAYBE_APPLIED {
+                ruling = Some(own);
+                patience = patience.max(caller.limits.patience(policy, now));
+            }
+            ruling = ruling.or(Some(own));
+        }
+        let Some(ruling) = ruling else {
+            self.parts(policy).abandoned(&error, stage);
+            self.anew();
+            return None;
+        };
+        let elapsed = self.guard.state.retry.elapsed(|| now);
+        let deadline = patience.map(|patience: Duration| elapsed.saturating_add(patience));
+        let of_all = Together::new(policy, self.pace, deadline);
+        let next = self.parts(&of_all).ruled(&error, stage, ruling);
+        let error = Arc::new(error);
+        let mut continues = false;
+        for caller in self.concerned(failed) {
+            let decided = caller
+                .limits
+                .decide(policy, failed.ruling_for(caller), next, now);
+            let Some(reason) = decided.reason() else {
+                caller.is_given_back();
+                continues |= caller.is_waiting();
+                continue;
+            };
+            let error = Arc::clone(&error);
+            let may_be_applied = caller.maybe_applied();
+            let error = CombineError::Shared {
+                error,
+                reason,
+                may_be_applied,
+            };
+            let is_logged = !next.is_wait();
+            caller.answer(Outcome::Failed { error, is_logged });
+        }
+        // All callers who would have continued have left meanwhile.
+        if next.is_wait() && !continues {
+            self.parts(policy).ends(Some(&*error), None, End::Stopped);
+        }
+        if !continues {
+            self.anew();
+        }
+        continues.then(|| next.wait())
+    }
+
+    /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take place.
+    fn anew(&mut self) {
+        self.guard = Guard::new(self.shared.rules.policy);
+        self.pace = Pace::new();
+    }
+}
+
+/// The result of the step, or nothing if the time of the attempt is over first.
+async fn within<S: Future<Output = ()>, T>(
+    timer: &mut Option<Pin<Box<S>>>,
+    mut step: Step<T>,
+) -> Option<T> {
+    let outcome = poll_fn(|cx| match (step.as_mut().poll(cx), &mut *timer) {
+        (Poll::Pending, Some(timer)) => timer.as_mut().poll(cx).map(|()| None),
+        (polled, _) => polled.map(Some),
+    });
+    let outcome = outcome.await;
+    if outcome.is_none() {
+        cut_flag::cutting(|| drop(step));
+    }
+    outcome
+}

@@ -1,0 +1,276 @@
+//! The future of one caller.
+
+use super::{
+    caller::{Change, Outcome, Place, Waiting},
+    error::CombineError,
+    rules::Shared,
+    task,
+};
+use crate::{
+    call::signal::Once,
+    event::{
+        log,
+        told::{self, EndedBy, Step},
+    },
+    facts::fault::Fault,
+    judge::{Ruling, Stage},
+    policy::NO_ATTEMPTS,
+    report::Updated,
+    runtime::{AsyncRuntime, Clock, Random, Sleep, Spawn},
+    state::Participant,
+};
+use core::{
+    fmt,
+    future::Future,
+    hash::Hash,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use std::{panic::resume_unwind, sync::Arc};
+
+/// A change that is being made together with others: a future of
+/// `Result<Updated<V, W>, CombineError<E>>`. Made by [`Combining::update`](super::Combining::update).
+///
+/// The methods of this type configure the change; write them before the `.await`. Dropping the future
+/// withdraws the change if it was not taken yet. A running write continues as long as another caller
+/// waits for it.
+///
+/// # Panics
+/// With the panic of its change, and when it is polled again after it has finished.
+#[must_use = "futures do nothing unless awaited"]
+pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
+    shared: Arc<Shared<K, V, W, E, R>>,
+    key: K,
+    /// The change until the first poll, and whether it recognises its own effect.
+    change: Option<(Change<V, E>, bool)>,
+    limits: Participant,
+    /// Set from the first poll to the outcome.
+    place: Option<Entered<V, W, E>>,
+    timer: Option<Pin<Box<R::Sleep>>>,
+    /// The signal that ends the waiting.
+    signal: Option<Signal>,
+}
+
+/// The place of a caller, and the mark that the caller waits.
+pub(super) type Entered<V, W, E> = (Arc<Place<V, W, E>>, Arc<Waiting>);
+
+type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Whether there is a signal and it has come.
+fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
+    signal
+        .as_mut()
+        .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
+}
+
+/// No field is pinned in place: the timer has a box of its own.
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Unpin for Updating<K, V, W, E, R> {}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
+    pub(super) fn new(
+        shared: Arc<Shared<K, V, W, E, R>>,
+        key: K,
+        change: Change<V, E>,
+        recognises: bool,
+    ) -> Self {
+        Updating {
+            shared,
+            key,
+            change: Some((change, recognises)),
+            limits: Participant::new(),
+            place: None,
+            timer: None,
+            signal: None,
+        }
+    }
+
+    /// Ends the waiting after `deadline`, whatever the server does. The time counts from the first poll of
+    /// the future. If the policy has a deadline too, the shorter one holds. With a deadline and no
+    /// `max_attempts`, the change takes part in as many attempts as fit into the time.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.limits.set_deadline(deadline);
+        self
+    }
+
+    /// Sets how many attempts this change takes part in, instead of the policy's number. Each failed read
+    /// or write counts as one attempt; a group that is halved does not count.
+    ///
+    /// # Panics
+    /// When `max_attempts` is 0.
+    #[track_caller]
+    pub fn max_attempts(mut self, max_attempts: u32) -> Self {
+        assert!(max_attempts > 0, "{NO_ATTEMPTS}");
+        self.limits.set_attempts(max_attempts);
+        self
+    }
+
+    /// Ends the waiting when `signal` is ready, for a program that shuts down. The error is
+    /// [`CombineError::Stopped`].
+    ///
+    /// - A wait ends at once. A running read continues as long as another caller waits for it.
+    /// - A write that contains the change is finished, unless the [deadline](Self::deadline) is over first.
+    ///   If the write fails, no further attempt follows.
+    /// - If `signal` is ready before the future is first polled, the change is not made.
+    ///
+    /// Any future that owns the values it uses is a signal, such as that of `CancellationToken` in
+    /// tokio-util. If two signals are set, the later one holds. To end a change in the middle of a write,
+    /// drop its future. Then you do not learn whether the change was applied.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, TimedOut, combine::CombineError};
+    /// use std::{future::ready, time::Duration};
+    /// use tokio_util::sync::CancellationToken;
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let busy = |_| ready(Err(TimedOut::new(Duration::ZERO)));
+    /// let combined = Policy::exponential().combine(busy, |_, _: u32| ready(Ok(())));
+    /// let shutdown = CancellationToken::new();
+    /// let change = combined.update("counter", |count| *count += 1);
+    /// let change = tokio::spawn(change.stop_on(shutdown.clone().cancelled_owned()));
+    /// tokio::task::yield_now().await;
+    /// shutdown.cancel();
+    /// let ended = change.await.unwrap().unwrap_err();
+    /// assert!(matches!(ended, CombineError::Stopped { may_be_applied: false }));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn stop_on<F>(mut self, signal: F) -> Self
+    where
+        F: Future + Send + 'static,
+    {
+        self.signal = Some(Box::pin(Once::new(signal)));
+        self
+    }
+}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
+    /// Takes a place among the waiting callers, unless the limit is reached or a signal has already come.
+    fn enter(
+        &mut self,
+        (change, recognises): (Change<V, E>, bool),
+        cx: &mut Context<'_>,
+    ) -> Result<Entered<V, W, E>, CombineError<E>> {
+        let rules = &self.shared.rules;
+        if cfg!(debug_assertions) {
+            rules.runtime.check();
+        }
+        let now = || rules.runtime.now();
+        self.limits.start(&rules.policy, now);
+        if has_come(&mut self.signal, cx) {
+            let may_be_applied = false;
+            return Err(CombineError::Stopped { may_be_applied });
+        }
+        self.shared
+            .enter(&self.key, change, recognises, self.limits)
+    }
+
+    /// Whether the deadline is over.
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        let rules = &self.shared.rules;
+        let timer = match &mut self.timer {
+            Some(timer) => timer,
+            None => {
+                let remaining = self.limits.remaining(&rules.policy, || rules.runtime.now());
+                if remaining == Duration::MAX {
+                    return false;
+                }
+                self.timer.insert(Box::pin(rules.runtime.sleep(remaining)))
+            }
+        };
+        timer.as_mut().poll(cx).is_ready()
+    }
+
+    /// Logs the end of a call that failed alone: the end of a group is one event for all of its callers.
+    fn tell(&self, error: &CombineError<E>, attempt: u32)
+    where
+        E: Fault,
+    {
+        let rules = &self.shared.rules;
+        let is_own = matches!(error, CombineError::Own { .. });
+        let now = || rules.runtime.now();
+        log::log(&told::Told {
+            name: rules.operation,
+            host: None,
+            policy: &rules.policy,
+            attempt,
+            elapsed: self.limits.is_timed().then(|| self.limits.elapsed(now())),
+            fault: Some(error),
+            stage: Stage::Whole,
+            ended_by: EndedBy::Attempt,
+            ruling: is_own.then_some(Ruling::PERMANENT),
+            late: None,
+            type_name: core::any::type_name::<E>(),
+            step: Step::GaveUp(error.reason()),
+        });
+    }
+}
+
+impl<K, V, W, E, R> Future for Updating<K, V, W, E, R>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+    W: Clone + Send + Sync + 'static,
+    E: Fault + Send + Sync + 'static,
+    R: Clock + Sleep + Random + Spawn + Send + Sync + 'static,
+    R::Sleep: Send + 'static,
+{
+    type Output = Result<Updated<V, W>, CombineError<E>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        if let Some(change) = this.change.take() {
+            match this.enter(change, cx) {
+                Ok(place) => this.place = Some(place),
+                Err(error) => {
+                    this.tell(&error, 0);
+                    return Poll::Ready(Err(error));
+                }
+            }
+        }
+        let Some((place, _)) = &this.place else {
+            panic!("an `Updating` was polled after it had finished");
+        };
+        let place = Arc::clone(place);
+        let mut outcome = place.poll(has_come(&mut this.signal, cx), cx);
+        if outcome.is_pending() {
+            task::begin(&this.shared, &this.key);
+            if this.is_late(cx) {
+                let late = |may_be_applied| CombineError::OutOfTime { may_be_applied };
+                outcome = Poll::Ready(place.leave(late));
+            }
+        }
+        let outcome = ready!(outcome);
+        this.place = None;
+        Poll::Ready(match outcome {
+            Outcome::Done(Updated::Unchanged(value)) => {
+                Ok(Updated::Unchanged(Arc::unwrap_or_clone(value)))
+            }
+            Outcome::Done(Updated::Written(reply)) => Ok(Updated::Written(reply)),
+            Outcome::Failed { error, is_logged } => {
+                if !is_logged {
+                    this.tell(&error, place.attempts());
+                }
+                Err(error)
+            }
+            Outcome::Panicked(panic) => resume_unwind(panic),
+        })
+    }
+}
+
+/// The place is given up. A change that was not taken yet is not applied.
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
+    fn drop(&mut self) {
+        if let Some((place, _)) = &self.place {
+            drop(place.leave(|may_be_applied| CombineError::Stopped { may_be_applied }));
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> fmt::Debug for Updating<K, V, W, E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Updating(..)")
+    }
+}
