@@ -90,6 +90,7 @@
 //! | feature | what it adds | on by default | Rust |
 //! |---|---|---|---|
 //! | `tokio`, `macros` | as in `backoff-core` | yes | 1.90 |
+//! | `combine` | [`iam::Members`], and `Policy::combine`, as in `backoff-core`; turns on `tokio` | yes | 1.90 |
 //! | `tracing`, `metrics`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` | 1.90 |
 //! | `hint` | `hint`: parsers for `Retry-After` and similar headers, as in `backoff-core` | no | 1.90 |
@@ -152,6 +153,9 @@ pub use backoff_core::Reconnect;
 #[cfg(feature = "tokio")]
 #[doc(inline)]
 pub use backoff_core::Tokio;
+#[cfg(feature = "combine")]
+#[doc(inline)]
+pub use backoff_core::combine;
 #[cfg(feature = "hint")]
 #[doc(inline)]
 pub use backoff_core::hint;

@@ -51,7 +51,7 @@
 //! | a block that borrows what is around it | [`retry_block!`] |
 //! | a closure | [`Policy::retry`], [`Policy::retry_with`], [`Policy::retry_blocking`] |
 //! | a read-modify-write | [`Policy::update`], which loses no update |
-//! | many changes of one resource in one process | `Policy::combine`: they become one read and one write |
+//! | many changes of one resource in one process | `Policy::combine`, with the feature `combine`: they become one read and one write |
 //! | until a value is as awaited | [`until`](call::Retrying::until), also [several times in a row](call::Retrying::consecutive) |
 //! | a read of many pages, a watch | [`Policy::resuming`]: failures count from the last progress |
 //! | a shared connection | `Reconnect`, which opens it anew when the connection is at fault |
@@ -93,6 +93,7 @@
 //! | `tokio` | tokio's clock and timer for async functions | yes |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
+//! | `combine` | `Policy::combine`: changes of one resource that wait at the same time become one read and one write | no |
 //! | `rate` | `Rate`: calls share what a 429 says, and find the rate that a service allows | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded); a span for each attempt, where a call asks for it ([`telemetry`]) | no |

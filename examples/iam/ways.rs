@@ -3,9 +3,9 @@
 //!
 //! `client.pace` shortens the waits for the demonstration; a program leaves it out.
 
+use backoff_cloud::combine::CombineError;
 use backoff_cloud::http::ApiError;
 use backoff_cloud::iam::{Failure, Members, PlainPolicy};
-use backoff_cloud::many::CombineError;
 use backoff_cloud::{Jitter, Updated, iam, retry};
 use backon::{ExponentialBuilder, Retryable as _};
 use std::sync::Arc;

@@ -10,7 +10,7 @@
 //! | situation | use | calls for 100 changes | time | figures |
 //! |---|---|---|---|---|
 //! | many tasks in one process | [`Policy::combine`](crate::Policy::combine); for IAM, [`iam::Members`](crate::iam::Members) | 2 | 14 ms | measured |
-//! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::many::Combining::version) | 49 | 0.7 s | simulated |
+//! | several processes (here 10) with many tasks each (10) | `combine` in each process, with the [`version`](crate::combine::Combining::version) | 49 | 0.7 s | simulated |
 //! | many processes (100) with one change each | [`update`](crate::Policy::update) with [`version`](crate::Retrying::version) | 1,427 | 3.5 s | simulated |
 //! | the same, in a loop of your own | [`delay::Pace`](crate::delay::Pace) | as in the row above | | |
 //! | the same; the value has no version that you can read | `update` or [`retry`](crate::Policy::retry), with full jitter, the default | 1,591 | 4.9 s | simulated |

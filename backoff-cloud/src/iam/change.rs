@@ -217,7 +217,7 @@ where
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "combine"))]
 mod tests {
     use super::*;
     use crate::{

@@ -7,7 +7,7 @@ use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
 use super::store::{Failure, PolicyStore};
 use backoff_core::{
     Policy, Verdict,
-    many::{Combining, Updating, UpdatingReported},
+    combine::{Combining, Updating},
 };
 use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 
@@ -53,9 +53,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 ///
 /// let year = iam::Condition::new("2026", "request.time.getFullYear() == 2026");
 /// let audit = members.add("projects/p", "roles/viewer", "group:audit@example.com");
-/// let (updated, report) = audit.condition(year).reported().await?;
-/// assert!(updated.is_written());
-/// assert_eq!((report.reads, report.writes), (1, 1));
+/// assert!(audit.condition(year).await?.is_written());
 /// # Ok(()) }
 /// ```
 ///
@@ -150,7 +148,7 @@ where
     }
 
     /// Limits how many changes of one resource may wait. A further change gets
-    /// [`CombineError::Full`](backoff_core::many::CombineError::Full) at once. Without this call there is
+    /// [`CombineError::Full`](backoff_core::combine::CombineError::Full) at once. Without this call there is
     /// no limit. Call this before the first change: the returned value does not combine with the old one.
     ///
     /// # Panics
@@ -169,7 +167,7 @@ where
     /// already has the change. All callers of a group share it in one [`Arc`].
     ///
     /// # Errors
-    /// A [`CombineError`](backoff_core::many::CombineError). It contains a [`Failure`], unless the deadline
+    /// A [`CombineError`](backoff_core::combine::CombineError). It contains a [`Failure`], unless the deadline
     /// is over or too many changes wait. It says whether the change may have been applied.
     pub fn add(&self, resource: &str, role: &str, member: &str) -> MemberChange<S> {
         self.change(resource, role, member, true)
@@ -229,13 +227,6 @@ type Made<S> = Updating<
     Failure<<S as PolicyStore>::Error>,
 >;
 
-type MadeReported<S> = UpdatingReported<
-    Arc<str>,
-    Arc<<S as PolicyStore>::Policy>,
-    Arc<<S as PolicyStore>::Policy>,
-    Failure<<S as PolicyStore>::Error>,
->;
-
 impl<S> MemberChange<S>
 where
     S: PolicyStore<Policy: Clone + Send + Sync + 'static, Error: Send + Sync + 'static>,
@@ -245,12 +236,6 @@ where
     pub fn condition(mut self, condition: Condition) -> Self {
         self.grant.condition = Some(condition);
         self
-    }
-
-    /// Also returns a report of the steps that this change took part in. Most steps are shared with other
-    /// changes.
-    pub fn reported(self) -> MadeReported<S> {
-        self.into_future().reported()
     }
 }
 

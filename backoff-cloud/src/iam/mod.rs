@@ -157,7 +157,7 @@ mod grant;
 mod kept;
 #[cfg(feature = "tokio")]
 mod member;
-#[cfg(feature = "tokio")]
+#[cfg(feature = "combine")]
 mod members;
 #[cfg(feature = "google-cloud-iam-v1")]
 mod official;
@@ -177,7 +177,7 @@ pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]
 pub use change::{Change, ReportedChange, add, remove};
 pub use condition::Condition;
-#[cfg(feature = "tokio")]
+#[cfg(feature = "combine")]
 pub use members::{MemberChange, Members};
 pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]

@@ -1,7 +1,7 @@
 //! A caller, in two halves: the [`Place`] that its future shares with the task of the resource, and the
 //! [`Caller`] that the task has.
 
-use super::{error::CombineError, failed_step::FailedStep};
+use super::error::CombineError;
 use crate::{
     policy::Policy,
     report::Updated,
@@ -58,9 +58,12 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         let task = self.lock().take();
-        task.map(Waker::wake);
+        task.into_iter().for_each(Waker::wake);
     }
 }
+
+/// The place of a caller, and the mark that it waits.
+pub(super) type Entered<V, W, E> = (Arc<Place<V, W, E>>, Arc<Waiting>);
 
 /// What the future of a caller shares with the task. No code of a caller runs under the lock.
 pub(super) struct Place<V, W, E> {
@@ -100,20 +103,17 @@ impl<V, W, E> Place<V, W, E> {
     /// The outcome, if there is one. `is_stopped`: the signal has come. Then the caller gets its outcome at once,
     /// unless a write contains the change.
     pub(super) fn poll(&self, is_stopped: bool, cx: &Context<'_>) -> Poll<Outcome<V, W, E>> {
-        let waker = cx.waker().clone();
+        let waker = Some(cx.waker().clone());
         let (outcome, _before) = self.with(|state| {
             state.is_stopped |= is_stopped;
-            state.has_left |= state.outcome.is_some();
-            (state.outcome.take(), state.waker.replace(waker))
+            let may_be_applied = state.maybe_applied;
+            let stopped = || Outcome::failed(CombineError::Stopped { may_be_applied });
+            let stops = state.is_stopped && !state.is_taken;
+            let outcome = state.outcome.take().or_else(|| stops.then(stopped));
+            state.has_left = outcome.is_some();
+            (outcome, mem::replace(&mut state.waker, waker))
         });
-        match outcome {
-            Some(outcome) => Poll::Ready(outcome),
-            None if is_stopped && !self.with(|state| state.is_taken) => {
-                let stopped = |may_be_applied| CombineError::Stopped { may_be_applied };
-                Poll::Ready(self.leave(stopped))
-            }
-            None => Poll::Pending,
-        }
+        outcome.map_or(Poll::Pending, Poll::Ready)
     }
 
     /// The caller leaves. Returns its outcome, which is `error` if there is none yet. Its argument says whether a
@@ -200,7 +200,7 @@ impl<V, W, E> Caller<V, W, E> {
             state.outcome = Some(outcome);
             (state.waker.take(), None)
         });
-        waker.map(Waker::wake);
+        waker.into_iter().for_each(Waker::wake);
     }
 
     /// Whether the change is applied now. A caller whose deadline is over at `now` gets this outcome.
@@ -229,12 +229,12 @@ impl<V, W, E> Caller<V, W, E> {
         }
     }
 
-    /// A step that concerns the caller has failed.
-    pub(super) fn has_failed(&self, failed: FailedStep) {
+    /// An attempt that concerns the caller has failed.
+    pub(super) fn has_failed(&self, maybe_applied: bool) {
         self.place.with(|state| {
-            state.maybe_applied |= failed.maybe_applied;
-            // The attempt is counted when a change is taken.
-            state.attempts = state.attempts.saturating_add(u32::from(!failed.is_taken));
+            state.maybe_applied |= maybe_applied;
+            // The attempt of a taken change is already counted.
+            state.attempts = state.attempts.saturating_add(u32::from(!state.is_taken));
         });
     }
 

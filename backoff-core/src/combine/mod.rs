@@ -42,15 +42,15 @@ use std::sync::Arc;
 ///
 /// A hundred tasks that each [`update`](Policy::update) the same resource conflict with one another,
 /// and each conflict costs a read, a write and a wait. A `Combining` makes one or two reads and writes
-/// for them. No timer collects changes, and no task is spawned: the first change to an idle resource
-/// begins at once, and changes that arrive before its read returns join it. Later changes form the next
-/// group.
+/// for them. No timer collects changes. The first change to an idle resource spawns a task, which reads the
+/// resource. Changes that arrive before this read returns join the first one, later changes form the next
+/// group. The task ends when no change waits.
 ///
 /// A `Combining` is a cheap handle: clones share the resources, and so do references. `read` and
 /// `write` send the requests of all callers, so make one `Combining` for each set of credentials. `K`
 /// names a resource, `V` is the value that is read and written, `W` the reply of a write, `E` the error
-/// of all, and `R` the runtime. Keys are hashed and compared while a lock is held; no other code of
-/// yours runs under the lock.
+/// of all, and `R` the runtime. Keys are hashed, compared and dropped while a lock is held; no other code
+/// of yours runs under the lock.
 ///
 /// ```
 /// use backoff_core::{Fault, FaultKind, Policy, Updated, combine::Combining};
@@ -123,8 +123,8 @@ use std::sync::Arc;
 ///   applied, a later read may be refused. Then the reason is `Permanent`, and
 ///   [`may_be_applied`](CombineError::may_be_applied) is still true.
 ///
-/// The changes of a group are applied in the order in which the futures were first polled. One poll of a
-/// future runs at most 128 of them; the next poll continues. A change may run many times, each time on a
+/// The changes of a group are applied in the order in which the futures were first polled. After 128 of them the
+/// task lets other tasks run. A change may run many times, each time on a
 /// fresh value, so the change owns the values that it uses. A change
 /// that returns `false` should leave the value as it was: whatever it did to the value is not written
 /// with the changes of the others. An error or a panic of a change fails that change alone. When a
@@ -137,8 +137,7 @@ use std::sync::Arc;
 ///
 /// A change that returns a `bool` recognises its own effect, and is applied again to the value that is
 /// read next. A change that returns nothing is not applied again: it ends with
-/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied), unless the value has a
-/// [version](Self::version) and the version is still the same. So nothing is applied twice. If the
+/// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). So nothing is applied twice. If the
 /// policy is not [idempotent](Policy::idempotent), every change of the group ends with `MaybeApplied`.
 ///
 /// # Limits
@@ -153,22 +152,25 @@ use std::sync::Arc;
 ///
 /// # Dropping
 ///
-/// The running read or write belongs to the resource, and any caller that is polled drives it. Dropping
-/// one caller drops no write; a change that was not taken yet is then not applied. Dropping the last
-/// caller of a resource drops the running read or write. A resource without callers leaves nothing
-/// behind.
+/// The running read or write belongs to the task of the resource. Dropping one caller drops no write; a
+/// change that was not taken yet is then not applied. A caller that is kept and not polled holds nobody up.
+/// When the last caller of a resource is dropped, the task drops the running read or write and ends. A
+/// resource without callers leaves nothing behind.
 ///
-/// The running read or write may use the runtime of the caller that began it, as sockets do. So do not
-/// share one `Combining` between runtimes that end at different times.
+/// # Runtimes
+///
+/// The task runs on the runtime of the caller that came first, by the runtime's [`Spawn`](crate::Spawn). A
+/// runtime of your own needs this one method. One `Combining`, also in a `static`, serves one runtime after
+/// the other. Callers of two runtimes that run at the same time should not share a `Combining`: the task
+/// stands still while its runtime does. If its runtime ends, callers whose change was taken get
+/// [`Interrupted`](CombineError::Interrupted), and the others begin a task of their own.
 ///
 /// # Panics
 ///
-/// A panic of `read` or `write` unwinds through the caller in whose poll it happens. The other callers
-/// begin again, except those who get [`Interrupted`](CombineError::Interrupted). The same holds for a
-/// panic of code that runs after the write: a reply's `Clone`, the function of
-/// [`conflict_if`](Self::conflict_if), a method of [`Fault`]. The caller that made a change also drops
-/// it. If that caller was dropped while the change was applied, a panic of the change's destructor is
-/// not passed on.
+/// A panic of a change is passed on to its caller, and concerns nobody else. A panic of `read`, of `write`
+/// or of other code in the task (a reply's `Clone`, the function of [`conflict_if`](Self::conflict_if), a
+/// method of [`Fault`], the destructor of a change) ends the task: callers who took part get
+/// [`Interrupted`](CombineError::Interrupted), and the others begin the next task.
 pub struct Combining<K, V, W, E, R = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
 }
@@ -326,9 +328,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     }
 
     /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
-    /// conflict with another process, the wait then follows from how long an attempt takes. After a write
-    /// that may have been applied, a change that returns nothing is written again, but only while the
-    /// version is the one that the write named. Call this before the first change: the returned `Combining`
+    /// conflict with another process, the wait then follows from how long an attempt takes. Call this before the first change: the returned `Combining`
     /// does not combine its changes with those of the old one.
     #[must_use]
     pub fn version<F, T>(self, version: F) -> Self

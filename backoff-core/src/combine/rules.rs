@@ -1,9 +1,8 @@
 //! The rules that hold for all changes of a [`Combining`](super::Combining), and its resources.
 
 use super::{
-    caller::{Caller, Change, Waiting},
+    caller::{Caller, Change, Entered, Waiting},
     error::CombineError,
-    updating::Entered,
 };
 use crate::{
     call::{
@@ -154,6 +153,23 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
         let (place, caller) = Caller::new(change, recognises, limits);
         resource.waiting.push(caller);
         Ok((place, present))
+    }
+
+    /// A caller has left. A resource that has no task and no callers goes.
+    pub(super) fn tidy(&self, key: &K) {
+        let _removed;
+        let mut resources = self.resources();
+        if let Some(resource) = resources.get(key)
+            && !resource.has_task
+            && resource.present.strong_count() == 0
+        {
+            _removed = resources.remove_entry(key);
+        }
+    }
+
+    /// The mark that callers wait for the resource.
+    pub(super) fn present(&self, key: &K) -> Option<Arc<Waiting>> {
+        self.resources().get(key)?.present.upgrade()
     }
 
     /// The callers who came since the last time.

@@ -37,7 +37,7 @@ use core::{
     task::{Poll, Waker},
     time::Duration,
 };
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// A task of a resource. When it is dropped, at its end or with the runtime, the callers who still wait begin the next
 /// one. A task that never ran answers them: there is no runtime that would run the next one.
@@ -78,13 +78,10 @@ where
     R: Clock + Sleep + Random + Spawn + Send + Sync + 'static,
     R::Sleep: Send + 'static,
 {
-    let present = match shared.resources().get_mut(key) {
-        Some(resource) if !resource.has_task => {
-            resource.has_task = true;
-            Weak::clone(&resource.present)
-        }
+    match shared.resources().get_mut(key) {
+        Some(resource) if !resource.has_task => resource.has_task = true,
         _ => return,
-    };
+    }
     let mut running = Running {
         shared: Arc::clone(shared),
         key: key.clone(),
@@ -96,11 +93,10 @@ where
         let mut work = pin!(task.work());
         // A read or a write that hangs is dropped when the last caller has left.
         poll_fn(|cx| {
-            let Some(present) = present.upgrade() else {
-                return Poll::Ready(());
-            };
-            present.wakes(cx.waker());
-            drop(present);
+            match running.shared.present(&running.key) {
+                Some(present) => present.wakes(cx.waker()),
+                None => return Poll::Ready(()),
+            }
             work.as_mut().poll(cx)
         })
         .await;
@@ -309,7 +305,9 @@ where
                 Effect::Unchanged => copy.clone().map(Updated::Unchanged),
                 Effect::Waits => None,
             };
-            updated.map(|updated| caller.answer(Outcome::Done(updated)));
+            if let Some(updated) = updated {
+                caller.answer(Outcome::Done(updated));
+            }
         }
         if self.is_left == Some(true)
             && let Some(right) = self.pieces.last_mut()
@@ -399,7 +397,7 @@ where
         let (mut ruling, mut patience) = (None, None);
         for caller in self.concerned(failed) {
             caller.limits.failed(is_paced);
-            caller.has_failed(failed);
+            caller.has_failed(failed.maybe_applied);
             let own = failed.ruling_for(caller);
             if own != Ruling::MAYBE_APPLIED {
                 ruling = Some(own);

@@ -1,7 +1,7 @@
 //! The future of one caller.
 
 use super::{
-    caller::{Change, Outcome, Place, Waiting},
+    caller::{Change, Entered, Outcome},
     error::CombineError,
     rules::Shared,
     task,
@@ -51,9 +51,6 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     /// The signal that ends the waiting.
     signal: Option<Signal>,
 }
-
-/// The place of a caller, and the mark that the caller waits.
-pub(super) type Entered<V, W, E> = (Arc<Place<V, W, E>>, Arc<Waiting>);
 
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -143,6 +140,13 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
     {
         self.signal = Some(Box::pin(Once::new(signal)));
         self
+    }
+
+    /// Gives up the place.
+    fn leave(&mut self) {
+        if self.place.take().is_some() {
+            self.shared.tidy(&self.key);
+        }
     }
 }
 
@@ -243,7 +247,7 @@ where
             }
         }
         let outcome = ready!(outcome);
-        this.place = None;
+        this.leave();
         Poll::Ready(match outcome {
             Outcome::Done(Updated::Unchanged(value)) => {
                 Ok(Updated::Unchanged(Arc::unwrap_or_clone(value)))
@@ -260,12 +264,13 @@ where
     }
 }
 
-/// The place is given up. A change that was not taken yet is not applied.
+/// A change that was not taken yet is not applied.
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
     fn drop(&mut self) {
         if let Some((place, _)) = &self.place {
             drop(place.leave(|may_be_applied| CombineError::Stopped { may_be_applied }));
         }
+        self.leave();
     }
 }
 

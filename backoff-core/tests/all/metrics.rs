@@ -10,7 +10,7 @@ use crate::common::{
 use backoff_core::{
     __private::ForeignCall,
     Budget, Decision, Jitter, Policy, Random, StopReason, Tokio,
-    many::{self, CombineError},
+    combine::{self, CombineError},
     testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
@@ -326,7 +326,7 @@ fn a_rate_with_a_name_shows_itself() {
     assert_eq!(value("limit"), 0.85);
 }
 
-type Combined<R> = many::Combining<u8, u32, (), TestError, R>;
+type Combined<R> = combine::Combining<u8, u32, (), TestError, R>;
 
 /// Combined changes of a number; each read takes a second, and these fail.
 fn combine<R>(policy: Policy, runtime: R, failing: &'static [u32]) -> Combined<R> {

@@ -5,15 +5,14 @@ mod crowd;
 
 use crate::common::error::TestError;
 use backoff_core::{
-    FaultKind, Policy, Updated, Verdict, delay::Constant, many::Combining, testing::VirtualTime,
+    FaultKind, Policy, Updated, Verdict, combine::Combining, delay::Constant, testing::VirtualTime,
 };
 use std::{
     cell::Cell,
     collections::VecDeque,
     future::{Future, poll_fn},
-    pin::pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
+    task::Poll,
     time::Duration,
 };
 
@@ -87,14 +86,8 @@ fn write(store: &Shared, version: u64) -> Result<(), TestError> {
 
 /// Nothing here waits for anything but virtual time.
 fn run<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..1_000 {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-    }
-    panic!("the future hangs");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.unwrap().block_on(future)
 }
 
 /// How an update is made, and what it says of versions. The last four know the numbers.

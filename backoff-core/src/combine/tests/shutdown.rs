@@ -60,10 +60,8 @@ fn a_caller_on_another_runtime_is_told_that_its_change_may_be_applied() {
     let (tells, told) = mpsc::channel();
     // Joins the group during the read.
     *server.in_read.lock().unwrap() = Some(Box::new(move || {
-        let mut joins = polled_on(&entering, other.update(0, append(2)));
-        tells
-            .send(entering.spawn(async move { (&mut joins).await }))
-            .unwrap();
+        let joins = polled_on(&entering, other.update(0, append(2)));
+        tells.send(entering.spawn(joins)).unwrap();
     }));
     let first = hanging(&combined, &server);
     first.shutdown_background();

@@ -6,7 +6,7 @@ use crate::{
 };
 use backoff_core::{
     Budget, Event, Policy, StopReason, Updated,
-    many::{CombineError, Combining},
+    combine::{CombineError, Combining},
     retry, retry_block,
 };
 use http::{Method, Request, Response};

@@ -2,16 +2,17 @@
 //! moves by random steps, and sometimes jumps.
 
 use backoff_core::{
-    BlockingSleep, Clock, Conflict, Delivery, Fault, FaultKind, Random, Sleep, Stopped, TimedOut,
+    BlockingSleep, Clock, Conflict, Delivery, Fault, FaultKind, Random, Sleep, Spawn, Stopped,
+    TimedOut,
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
     collections::HashMap,
     future::{pending, poll_fn},
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard},
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -108,7 +109,10 @@ struct State {
     /// How often the request of each call was applied.
     applied: HashMap<u32, u32>,
     members: HashMap<u32, Members>,
+    tasks: Vec<Task>,
 }
+
+type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A handle of the service. Clones share it.
 #[derive(Clone)]
@@ -121,7 +125,19 @@ impl Service {
             now: Duration::from_secs(100_000),
             applied: HashMap::new(),
             members: HashMap::new(),
+            tasks: Vec::new(),
         })))
+    }
+
+    /// Polls the tasks that combine changes. A task whose operation panics has ended.
+    pub(crate) fn poll_tasks(&self) {
+        let mut tasks = std::mem::take(&mut self.state().tasks);
+        let mut context = Context::from_waker(Waker::noop());
+        tasks.retain_mut(|task| {
+            let polled = catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut context)));
+            matches!(polled, Ok(Poll::Pending))
+        });
+        self.state().tasks.append(&mut tasks);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -307,6 +323,12 @@ impl Sleep for Service {
             service: self.clone(),
             due,
         }
+    }
+}
+
+impl Spawn for Service {
+    fn spawn(&self, task: Task) {
+        self.state().tasks.push(task);
     }
 }
 
