@@ -159,7 +159,7 @@ impl Ruling {
     }
 
     /// The ruling if the attempt may have been applied, and must not be applied twice.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "combine")]
     pub(crate) const fn not_repeated(self) -> Self {
         match self.ruled {
             Ruled::Retry(_) => Self::MAYBE_APPLIED,
@@ -486,19 +486,19 @@ pub(crate) fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
 }
 
 /// Whether a conditional write was refused for its value, so that a part of its changes may be accepted.
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 pub(crate) fn refuses_value<F: Fault + ?Sized>(fault: &F) -> bool {
     is_refused(&codes::VALUE_REFUSED, fault)
 }
 
 /// Whether a conditional write may have been applied although it failed.
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 pub(crate) fn is_perhaps_written<F: Fault + ?Sized>(fault: &F) -> bool {
     is_perhaps_applied(fault) && !is_refused(&codes::WRITE_REFUSED, fault)
 }
 
 /// Whether a reply refused the request by one of these codes. A failure of the transport has no code.
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 fn is_refused<F: Fault + ?Sized>(codes: &codes::Codes, fault: &F) -> bool {
     fault.delivery().is_none()
         && matches!(fault.kind(), None | Some(FaultKind::Permanent))

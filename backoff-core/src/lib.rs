@@ -148,7 +148,7 @@ mod runtime;
 mod state;
 #[cfg(feature = "std")]
 mod stop;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "combine", feature = "rate"))]
 mod sync;
 pub mod telemetry;
 /// The error of the integration tests. It names this crate `backoff_core`.

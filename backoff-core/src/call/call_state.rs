@@ -82,7 +82,7 @@ impl CallState {
     }
 
     /// As [`start`](Self::start), for a call in which only metrics ask for the time.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "combine")]
     #[inline]
     pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
         if self.retry.failures() == 0 && Self::records() {

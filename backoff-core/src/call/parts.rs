@@ -136,7 +136,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 
     /// As [`failed`](Self::failed), after this ruling.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "combine")]
     #[cold]
     pub(crate) fn ruled(mut self, error: &E, stage: Stage, ruling: Ruling) -> Decision
     where
@@ -280,7 +280,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 
     /// Nobody waits for the outcome of the attempt that failed at this stage.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "combine")]
     pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
         let fault = self.settings.fault(error);
         if !stage.is_cut() {

@@ -1,7 +1,7 @@
 //! The policy of a call, and a budget, a rate and a name of the call's own; and the guard that gives tokens back.
 
 use super::call_state::CallState;
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 use crate::state::Together;
 use crate::{
     budget::Budget,
@@ -54,7 +54,7 @@ pub trait Whose {
 }
 
 /// Several calls together.
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 impl Whose for Together {
     fn policy(&self) -> &Policy {
         &self.policy

@@ -1,8 +1,9 @@
 //! `Fault` for errors whose type is hidden: the chain of sources is searched for a known error.
 
+#[cfg(feature = "combine")]
+use crate::combine::CombineError;
 use crate::{
     call::signal::Stopped,
-    combine::CombineError,
     facts::{
         fault::{Fault, TimedOut},
         not_applied::NotApplied,
@@ -44,7 +45,7 @@ impl<'e> Cause<'e> {
 
     /// This error if it is a `T`, or a `T` that only the `anyhow::Error` around it can find.
     pub(super) fn find<T: Error + Send + Sync + 'static>(&self) -> Option<&'e T> {
-        let itself = own(self.link);
+        let itself = self.link.downcast_ref();
         #[cfg(feature = "anyhow-1")]
         let itself = itself.or_else(|| self.added());
         itself
@@ -89,13 +90,6 @@ impl<'e> Cause<'e> {
         self.link = self.link.source()?;
         Some(self)
     }
-}
-
-/// This error as a `T`: directly, or in a `Box` or an `Arc`, which are error types too.
-fn own<'e, T: Error + 'static>(link: &'e (dyn Error + 'static)) -> Option<&'e T> {
-    let itself = link.downcast_ref::<T>();
-    let itself = itself.or_else(|| link.downcast_ref::<Box<T>>().map(|boxed| &**boxed));
-    itself.or_else(|| link.downcast_ref::<Arc<T>>().map(|shared| &**shared))
 }
 
 /// The known facts of an error whose type is hidden, or that has a known error among its sources. The
@@ -181,33 +175,26 @@ pub fn know<T: Fault + Error + Send + Sync + 'static>() {
 }
 
 /// The error as this type, or as a wrapper of this type: a retry that was given up, a failed opening,
-/// or a failure that was not applied. `$find` looks for a type.
+/// a failure that was not applied, or a failed group of changes. `$find` looks for a type, `$type` also in a `Box` or
+/// an `Arc`.
 macro_rules! of_type {
-    ($find:ident, $type:ty, $cause:expr) => {
-        of_type!(
-            @ $find, $cause,
-            $type,
-            RetryError<$type>,
-            RetryError<$type, UpdateReport>,
-            NotOpened<$type>,
-            NotOpened<Arc<$type>>,
-            RetryError<NotOpened<$type>>,
-            RetryError<NotOpened<$type>, UpdateReport>,
-            NotApplied<$type>,
-            RetryError<NotApplied<$type>>,
-            RetryError<NotApplied<$type>, UpdateReport>,
-            CombineError<$type>,
-            RetryError<CombineError<$type>, UpdateReport>,
-        )
-    };
-    (@ $find:ident, $cause:expr, $($type:ty),+ $(,)?) => {{
+    ($find:ident, $type:ty, $cause:expr) => {{
         let cause = $cause;
-        $(
-            if let Some(fault) = $find::<$type>(cause) {
-                return Some(fault);
-            }
-        )+
-        None
+        let found = $find::<$type>(cause)
+            .or_else(|| $find::<Box<$type>>(cause))
+            .or_else(|| $find::<Arc<$type>>(cause))
+            .or_else(|| $find::<RetryError<$type>>(cause))
+            .or_else(|| $find::<RetryError<$type, UpdateReport>>(cause))
+            .or_else(|| $find::<NotOpened<$type>>(cause))
+            .or_else(|| $find::<NotOpened<Arc<$type>>>(cause))
+            .or_else(|| $find::<RetryError<NotOpened<$type>>>(cause))
+            .or_else(|| $find::<RetryError<NotOpened<$type>, UpdateReport>>(cause))
+            .or_else(|| $find::<NotApplied<$type>>(cause))
+            .or_else(|| $find::<RetryError<NotApplied<$type>>>(cause))
+            .or_else(|| $find::<RetryError<NotApplied<$type>, UpdateReport>>(cause));
+        #[cfg(feature = "combine")]
+        let found = found.or_else(|| $find::<CombineError<$type>>(cause));
+        found
     }};
 }
 
@@ -228,7 +215,8 @@ where
 /// The same for a type that is not `Send`, which anyhow does not accept.
 pub(crate) fn as_own_fault<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
     fn found<T: Fault + Error + 'static>(cause: Cause<'_>) -> Option<&dyn Fault> {
-        own::<T>(cause.link).map(|fault| fault as &dyn Fault)
+        let fault = cause.link.downcast_ref::<T>();
+        fault.map(|fault| fault as &dyn Fault)
     }
     of_type!(found, T, cause)
 }

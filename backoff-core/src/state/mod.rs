@@ -3,7 +3,7 @@
 mod attempt;
 mod decide;
 mod decision;
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 mod participant;
 mod request_id;
 mod rules;
@@ -16,7 +16,7 @@ pub use request_id::RequestId;
 #[cfg(feature = "std")]
 pub use saved::SavedRetry;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "combine")]
 pub(crate) use participant::{Participant, Together};
 pub use rules::Rules;
 

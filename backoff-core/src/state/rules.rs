@@ -123,7 +123,7 @@ impl<'a> Rules<'a> {
     }
 
     /// This number of attempts, instead of the policy's number.
-    #[cfg(feature = "std")]
+    #[cfg(feature = "combine")]
     pub(crate) const fn set_attempts(&mut self, attempts: u32) {
         self.attempts = attempts;
         self.is_changed = true;
