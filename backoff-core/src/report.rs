@@ -333,8 +333,8 @@ impl<E, R> RetryError<E, R> {
     }
 
     /// The server's hint in the last failure, from the error or from the [`Verdict`](crate::Verdict) of a function: a
-    /// queue should not deliver the message again before this time is over. `None` if the last failure had no hint, if
-    /// the last attempt was cut, and after [combined changes](crate::many).
+    /// queue should not deliver the message again before this time is over. `None` if the last failure had no hint, or if
+    /// the last attempt was cut.
     ///
     /// As a [`Fault`] this error has no hint, because a retry around this call should make no further attempts.
     ///

@@ -61,7 +61,7 @@
 //! - A failure that `when` or `when_any` does not retry is the operation's own answer.
 //! - A call inside an attempt of another call warns by itself. If it ends with a [`RetryError`](crate::RetryError),
 //!   the outer call does not retry this error, and logs it at `DEBUG`.
-//! - Many callers of [combined changes](crate::many) share one event for each wait and for the end of their group. A
+//! - Many callers of [combined changes](crate::combine) share one event for each wait and for the end of their group. A
 //!   caller that ends alone, because its own deadline, attempts or signal end or its change fails, has an event of its
 //!   own.
 //! - A call that its caller drops, for example in `tokio::select!`, writes no further event, also if it was logged as
