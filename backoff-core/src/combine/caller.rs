@@ -1,4 +1,4 @@
-//! A caller, in two halves: the [`Place`] that its future shares with the task of the resource, and the
+//! A caller, in two halves: the [`Receiver`] that its future shares with the task of the resource, and the
 //! [`Caller`] that the task has.
 
 use super::error::CombineError;
@@ -62,11 +62,11 @@ impl Drop for Waiting {
     }
 }
 
-/// The place of a caller, and the mark that it waits.
-pub(super) type Entered<V, W, E> = (Arc<Place<V, W, E>>, Arc<Waiting>);
+/// The receiver of a caller, and the mark that it waits.
+pub(super) type Entered<V, W, E> = (Arc<Receiver<V, W, E>>, Arc<Waiting>);
 
 /// What the future of a caller shares with the task. No code of a caller runs under the lock.
-pub(super) struct Place<V, W, E> {
+pub(super) struct Receiver<V, W, E> {
     state: Mutex<State<V, W, E>>,
 }
 
@@ -90,7 +90,7 @@ impl<V, W, E> State<V, W, E> {
     }
 }
 
-impl<V, W, E> Place<V, W, E> {
+impl<V, W, E> Receiver<V, W, E> {
     fn with<T>(&self, look: impl FnOnce(&mut State<V, W, E>) -> T) -> T {
         look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -146,7 +146,7 @@ pub(super) struct Caller<V, W, E> {
     /// Whether the caller was there when the read began.
     pub(super) was_there: bool,
     pub(super) effect: Effect,
-    place: Arc<Place<V, W, E>>,
+    receiver: Arc<Receiver<V, W, E>>,
 }
 
 impl<V, W, E> Caller<V, W, E> {
@@ -154,7 +154,7 @@ impl<V, W, E> Caller<V, W, E> {
         change: Change<V, E>,
         recognises: bool,
         limits: Participant,
-    ) -> (Arc<Place<V, W, E>>, Self) {
+    ) -> (Arc<Receiver<V, W, E>>, Self) {
         let state = Mutex::new(State {
             outcome: None,
             waker: None,
@@ -164,31 +164,31 @@ impl<V, W, E> Caller<V, W, E> {
             maybe_applied: false,
             attempts: 0,
         });
-        let place = Arc::new(Place { state });
+        let receiver = Arc::new(Receiver { state });
         let caller = Caller {
             change,
             recognises,
             limits,
             was_there: false,
             effect: Effect::Waits,
-            place: Arc::clone(&place),
+            receiver: Arc::clone(&receiver),
         };
-        (place, caller)
+        (receiver, caller)
     }
 
     /// Whether the caller has no outcome and has not left.
     pub(super) fn is_waiting(&self) -> bool {
-        self.place.with(|state| state.is_open())
+        self.receiver.with(|state| state.is_open())
     }
 
     pub(super) fn maybe_applied(&self) -> bool {
-        self.place.with(|state| state.maybe_applied)
+        self.receiver.with(|state| state.maybe_applied)
     }
 
     /// Gives the caller its outcome. The error of a change also says whether an earlier write may have applied the
     /// change.
     pub(super) fn answer(&self, mut outcome: Outcome<V, W, E>) {
-        let (waker, _unused) = self.place.with(|state| {
+        let (waker, _unused) = self.receiver.with(|state| {
             if !state.is_open() {
                 return (None, Some(outcome));
             }
@@ -210,7 +210,7 @@ impl<V, W, E> Caller<V, W, E> {
             let may_be_applied = self.maybe_applied();
             self.answer(Outcome::failed(CombineError::OutOfTime { may_be_applied }));
         }
-        self.place.with(|state| {
+        self.receiver.with(|state| {
             state.is_taken = state.is_open();
             state.attempts = state.attempts.saturating_add(1);
             state.is_taken
@@ -220,7 +220,7 @@ impl<V, W, E> Caller<V, W, E> {
     /// No write contains the change any more. A caller whose signal has come gets this outcome.
     pub(super) fn is_given_back(&mut self) {
         self.effect = Effect::Waits;
-        let (is_stopped, may_be_applied) = self.place.with(|state| {
+        let (is_stopped, may_be_applied) = self.receiver.with(|state| {
             state.is_taken = false;
             (state.is_stopped, state.maybe_applied)
         });
@@ -231,7 +231,7 @@ impl<V, W, E> Caller<V, W, E> {
 
     /// An attempt that concerns the caller has failed.
     pub(super) fn has_failed(&self, maybe_applied: bool) {
-        self.place.with(|state| {
+        self.receiver.with(|state| {
             state.maybe_applied |= maybe_applied;
             // The attempt of a taken change is already counted.
             state.attempts = state.attempts.saturating_add(u32::from(!state.is_taken));
@@ -240,14 +240,14 @@ impl<V, W, E> Caller<V, W, E> {
 
     /// The waker of the caller, if it waits.
     pub(super) fn waker(&self) -> Option<Waker> {
-        self.place.with(|state| state.waker.take())
+        self.receiver.with(|state| state.waker.take())
     }
 }
 
 impl<V, W, E> Drop for Caller<V, W, E> {
     fn drop(&mut self) {
         let may_be_applied = self
-            .place
+            .receiver
             .with(|state| state.maybe_applied || state.is_taken);
         self.answer(Outcome::failed(CombineError::Interrupted {
             may_be_applied,

@@ -130,9 +130,9 @@ mod tests {
 
     fn apply<V: Clone>(value: V, changes: Vec<Change<V, ()>>) -> Applied<V> {
         let callers = changes.into_iter().map(|change| {
-            let (place, mut caller) = Caller::<V, (), ()>::new(change, true, Participant::new());
+            let (receiver, mut caller) = Caller::<V, (), ()>::new(change, true, Participant::new());
             caller.was_there = true;
-            (place, caller)
+            (receiver, caller)
         });
         let (_places, mut callers): (Vec<_>, Vec<_>) = callers.unzip();
         let mut applying = Box::pin(super::apply(value, &mut callers));

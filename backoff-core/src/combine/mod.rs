@@ -1,7 +1,7 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
 //! This file has the public type. `updating.rs` is the future of one caller, `caller.rs` what it shares with the task,
-//! `rules.rs` the resources, `task.rs` the task of one resource, `group.rs` applies the changes of a group. `state/`
+//! `settings.rs` the resources, `task.rs` the task of one resource, `group.rs` applies the changes of a group. `state/`
 //! decides which callers go on after a failure (`Participant`).
 
 mod caller;
@@ -10,7 +10,7 @@ mod failed_step;
 mod group;
 #[cfg(all(test, loom))]
 mod races;
-mod rules;
+mod settings;
 mod task;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
@@ -34,7 +34,7 @@ use crate::{
     runtime::{ASYNC, AsyncRuntime},
 };
 use core::{fmt, future::Future, hash::Hash, time::Duration};
-use rules::{Rules, Shared};
+use settings::{Settings, Shared};
 use std::sync::Arc;
 
 /// Combines the changes of many callers: changes that wait for one resource at the same time are made
@@ -194,7 +194,7 @@ impl Policy {
         Writing: Future<Output = Result<W, E>> + Send + 'static,
         E: Fault,
     {
-        Combining::new(Rules {
+        Combining::new(Settings {
             policy: *self,
             judge: Arc::new(ByCodes),
             read: Arc::new(move |key| Box::pin(read(key))),
@@ -210,18 +210,18 @@ impl Policy {
 }
 
 impl<K, V, W, E, R> Combining<K, V, W, E, R> {
-    fn new(rules: Rules<K, V, W, E, R>) -> Self {
+    fn new(settings: Settings<K, V, W, E, R>) -> Self {
         Combining {
-            shared: Arc::new(Shared::new(rules)),
+            shared: Arc::new(Shared::new(settings)),
         }
     }
 
-    /// A `Combining` with other rules, and with resources of its own.
-    fn with(self, change: impl FnOnce(&mut Rules<K, V, W, E, R>)) -> Self {
-        let rules = &self.shared.rules;
-        let mut rules = rules.under(Arc::clone(&rules.runtime));
-        change(&mut rules);
-        Combining::new(rules)
+    /// A `Combining` with other settings, and with resources of its own.
+    fn with(self, change: impl FnOnce(&mut Settings<K, V, W, E, R>)) -> Self {
+        let settings = &self.shared.settings;
+        let mut settings = settings.under(Arc::clone(&settings.runtime));
+        change(&mut settings);
+        Combining::new(settings)
     }
 
     /// Changes the resource with this key. Nothing happens until the future is polled. The changes of a
@@ -251,7 +251,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     where
         E: From<TimedOut>,
     {
-        self.with(|rules| rules.attempt_timeout = Some((limit, E::from)))
+        self.with(|settings| settings.attempt_timeout = Some((limit, E::from)))
     }
 
     /// Lets a function decide which failed reads and writes are retried, instead of the policy's codes, as
@@ -281,14 +281,14 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         Said: Into<Verdict>,
         E: Fault,
     {
-        self.with(|rules| rules.judge = Arc::new(When(judge)))
+        self.with(|settings| settings.judge = Arc::new(When(judge)))
     }
 
     /// The same reads and writes by another policy.
     #[doc(hidden)]
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
-        self.with(|rules| rules.policy = policy)
+        self.with(|settings| settings.policy = policy)
     }
 
     /// Names the operation in log events and metrics, as
@@ -296,7 +296,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     /// returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn operation(self, operation: &'static str) -> Self {
-        self.with(|rules| rules.operation = operation)
+        self.with(|settings| settings.operation = operation)
     }
 
     /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once.
@@ -312,7 +312,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
             callers > 0,
             "`at_most` must be at least 1: write 1 to let one caller wait"
         );
-        self.with(|rules| rules.at_most = callers)
+        self.with(|settings| settings.at_most = callers)
     }
 
     /// Treats the reply of a write as a conflict where the function returns `true`, as
@@ -324,7 +324,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         F: Fn(&W) -> bool + Send + Sync + 'static,
         E: From<Conflict>,
     {
-        self.with(|rules| rules.conflict = Some((Arc::new(is_conflict), E::from)))
+        self.with(|settings| settings.conflict = Some((Arc::new(is_conflict), E::from)))
     }
 
     /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
@@ -336,14 +336,14 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         F: Fn(&V) -> T + Send + Sync + 'static,
         T: Version + Send + 'static,
     {
-        self.with(|of_all| of_all.versions = Some(rules::versions(version)))
+        self.with(|settings| settings.versions = Some(settings::versions(version)))
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Call this before the first
     /// change: the returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn runtime<Q>(self, runtime: Q) -> Combining<K, V, W, E, Q> {
-        Combining::new(self.shared.rules.under(Arc::new(runtime)))
+        Combining::new(self.shared.settings.under(Arc::new(runtime)))
     }
 
     /// The number of resources that have waiting callers now.
@@ -363,9 +363,9 @@ impl<K, V, W, E, R> Clone for Combining<K, V, W, E, R> {
 
 impl<K, V, W, E, R> fmt::Debug for Combining<K, V, W, E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = self.shared.rules.attempt_timeout.map(|(limit, _)| limit);
+        let limit = self.shared.settings.attempt_timeout.map(|(limit, _)| limit);
         f.debug_struct("Combining")
-            .field("policy", &self.shared.rules.policy)
+            .field("policy", &self.shared.settings.policy)
             .field("attempt_timeout", &limit)
             .finish_non_exhaustive()
     }

@@ -6,7 +6,7 @@ use super::{
     error::CombineError,
     failed_step::FailedStep,
     group,
-    rules::{AnyVersion, Shared, Step},
+    settings::{AnyVersion, Shared, Step},
 };
 use crate::{
     call::{
@@ -87,7 +87,7 @@ where
         key: key.clone(),
         has_begun: false,
     };
-    shared.rules.runtime.spawn(Box::pin(async move {
+    shared.settings.runtime.spawn(Box::pin(async move {
         running.has_begun = true;
         let mut task = Task::new(&running.shared, &running.key);
         let mut work = pin!(task.work());
@@ -146,17 +146,17 @@ where
             group: Vec::new(),
             is_left: None,
             pieces: Vec::new(),
-            guard: Guard::new(shared.rules.policy),
+            guard: Guard::new(shared.settings.policy),
             last: None,
             pace: Pace::new(),
             settings: By(ByCodes),
-            operation: Named(shared.rules.operation),
+            operation: Named(shared.settings.operation),
         }
     }
 
     async fn work(&mut self) {
-        let rules = &self.shared.rules;
-        let runtime = &*rules.runtime;
+        let settings = &self.shared.settings;
+        let runtime = &*settings.runtime;
         while self.has_group() {
             self.guard.state.start_if_metered(runtime);
             self.enters().await;
@@ -169,7 +169,7 @@ where
             };
             if let Some(wait) = self.failed(error, failed) {
                 runtime.sleep(wait).await;
-                if rules.policy.shared_rate().is_none() {
+                if settings.policy.shared_rate().is_none() {
                     self.guard.state.begins(runtime);
                 }
             }
@@ -243,19 +243,19 @@ where
     /// One read-modify-write for the group. A write that is refused for its value is neither a success nor a failure:
     /// its parts are written next.
     async fn attempt(&mut self) -> Result<(), (E, FailedStep)> {
-        let (rules, key) = (&self.shared.rules, self.key);
-        let limit = rules.attempt_timeout.map(|(limit, _)| limit);
-        let mut timer = limit.map(|limit| Box::pin(rules.runtime.sleep(limit)));
-        let read = (rules.read)(key.clone());
+        let (settings, key) = (&self.shared.settings, self.key);
+        let limit = settings.attempt_timeout.map(|(limit, _)| limit);
+        let mut timer = limit.map(|limit| Box::pin(settings.runtime.sleep(limit)));
+        let read = (settings.read)(key.clone());
         let read = within(&mut timer, read).await;
         let value = self.judged(Stage::Read, read, false)?;
-        if let Some(versions) = &rules.versions {
+        if let Some(versions) = &settings.versions {
             let is_same = versions(&value, &mut self.last);
-            self.pace.read(rules.runtime.now(), is_same);
+            self.pace.read(settings.runtime.now(), is_same);
         }
         self.join();
         let now = self.now();
-        let takes_part = |caller: &Caller<V, W, E>| caller.takes_part(&rules.policy, now);
+        let takes_part = |caller: &Caller<V, W, E>| caller.takes_part(&settings.policy, now);
         self.group.retain(takes_part);
         let Some((value, copy)) = group::apply(value, &mut self.group).await else {
             self.succeeded();
@@ -277,9 +277,9 @@ where
             .count();
         self.pace
             .combines(u32::try_from(changes).unwrap_or(u32::MAX));
-        let write = (rules.write)(key.clone(), value);
+        let write = (settings.write)(key.clone(), value);
         let written = within(&mut timer, write).await;
-        let (stage, written) = match (written, &rules.conflict) {
+        let (stage, written) = match (written, &settings.conflict) {
             (Some(Ok(reply)), Some((is_conflict, error))) if is_conflict(&reply) => {
                 (Stage::Conflict, Some(Err(error(Conflict))))
             }
@@ -320,7 +320,7 @@ where
 
     /// Waits for a turn at the rate of the policy, if it has one.
     async fn enters(&mut self) {
-        let (policy, runtime) = (&self.shared.rules.policy, &*self.shared.rules.runtime);
+        let (policy, runtime) = (&self.shared.settings.policy, &*self.shared.settings.runtime);
         let Some(rate) = policy.shared_rate() else {
             return;
         };
@@ -339,7 +339,7 @@ where
     /// The time of the clock. The clock is read here only if a caller needs the time.
     fn now(&mut self) -> Option<Duration> {
         let is_timed = self.all().any(|caller| caller.limits.is_timed());
-        is_timed.then(|| self.shared.rules.runtime.now())
+        is_timed.then(|| self.shared.settings.runtime.now())
     }
 
     /// The result of a step; `None` if the step was cut. A failure is judged here, once. `is_taken`: the changes were
@@ -350,20 +350,20 @@ where
         result: Option<Result<T, E>>,
         is_taken: bool,
     ) -> Result<T, (E, FailedStep)> {
-        let rules = &self.shared.rules;
-        let (stage, error) = match (result, rules.attempt_timeout) {
+        let settings = &self.shared.settings;
+        let (stage, error) = match (result, settings.attempt_timeout) {
             (Some(Ok(value)), _) => return Ok(value),
             (Some(Err(error)), _) => (stage, error),
             (None, Some((limit, error))) => (stage.cut(), error(TimedOut::new(limit))),
             (None, None) => unreachable!("only attempts with a limit are cut"),
         };
-        let failed = FailedStep::new(&rules.policy, &*rules.judge, stage, &error, is_taken);
+        let failed = FailedStep::new(&settings.policy, &*settings.judge, stage, &error, is_taken);
         Err((error, failed))
     }
 
     /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the ruling.
     fn parts<'c>(&'c mut self, whose: &'c dyn Whose) -> Parts<'c, (), E, By<ByCodes>, R> {
-        let (state, runtime) = (&mut self.guard.state, &*self.shared.rules.runtime);
+        let (state, runtime) = (&mut self.guard.state, &*self.shared.settings.runtime);
         Parts::new(
             whose,
             &mut self.operation,
@@ -375,7 +375,7 @@ where
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        self.parts(&self.shared.rules.policy).succeeded(None);
+        self.parts(&self.shared.settings.policy).succeeded(None);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
     }
@@ -384,9 +384,9 @@ where
     /// the wait before the next attempt, if a caller continues; the other callers begin anew. If all callers whom the
     /// failure concerns have left, nobody waits for this call any more: it ends as a stopped call.
     fn failed(&mut self, error: E, failed: FailedStep) -> Option<Duration> {
-        let rules = &self.shared.rules;
-        let (policy, runtime, stage) = (&rules.policy, &*rules.runtime, failed.stage);
-        if rules.versions.is_some() {
+        let settings = &self.shared.settings;
+        let (policy, runtime, stage) = (&settings.policy, &*settings.runtime, failed.stage);
+        if settings.versions.is_some() {
             let now = || runtime.now();
             policy.keep_pace(&mut self.pace, failed.ruling.kind_at(stage), now);
         }
@@ -447,7 +447,7 @@ where
 
     /// The next callers have no failures yet. The budget gets back the tokens of a wait that does not take place.
     fn anew(&mut self) {
-        self.guard = Guard::new(self.shared.rules.policy);
+        self.guard = Guard::new(self.shared.settings.policy);
         self.pace = Pace::new();
     }
 }

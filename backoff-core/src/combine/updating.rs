@@ -3,7 +3,7 @@
 use super::{
     caller::{Change, Entered, Outcome},
     error::CombineError,
-    rules::Shared,
+    settings::Shared,
     task,
 };
 use crate::{
@@ -46,7 +46,7 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
     change: Option<(Change<V, E>, bool)>,
     limits: Participant,
     /// Set from the first poll to the outcome.
-    place: Option<Entered<V, W, E>>,
+    receiver: Option<Entered<V, W, E>>,
     timer: Option<Pin<Box<R::Sleep>>>,
     /// The signal that ends the waiting.
     signal: Option<Signal>,
@@ -76,7 +76,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
             key,
             change: Some((change, recognises)),
             limits: Participant::new(),
-            place: None,
+            receiver: None,
             timer: None,
             signal: None,
         }
@@ -142,27 +142,27 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Updating<K, V, W, E, R> {
         self
     }
 
-    /// Gives up the place.
+    /// The caller has its outcome, or leaves.
     fn leave(&mut self) {
-        if self.place.take().is_some() {
+        if self.receiver.take().is_some() {
             self.shared.tidy(&self.key);
         }
     }
 }
 
 impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
-    /// Takes a place among the waiting callers, unless the limit is reached or a signal has already come.
+    /// Joins the waiting callers, unless the limit is reached or a signal has already come.
     fn enter(
         &mut self,
         (change, recognises): (Change<V, E>, bool),
         cx: &mut Context<'_>,
     ) -> Result<Entered<V, W, E>, CombineError<E>> {
-        let rules = &self.shared.rules;
+        let settings = &self.shared.settings;
         if cfg!(debug_assertions) {
-            rules.runtime.check();
+            settings.runtime.check();
         }
-        let now = || rules.runtime.now();
-        self.limits.start(&rules.policy, now);
+        let now = || settings.runtime.now();
+        self.limits.start(&settings.policy, now);
         if has_come(&mut self.signal, cx) {
             let may_be_applied = false;
             return Err(CombineError::Stopped { may_be_applied });
@@ -173,15 +173,18 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
 
     /// Whether the deadline is over.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let rules = &self.shared.rules;
+        let settings = &self.shared.settings;
         let timer = match &mut self.timer {
             Some(timer) => timer,
             None => {
-                let remaining = self.limits.remaining(&rules.policy, || rules.runtime.now());
+                let remaining = self
+                    .limits
+                    .remaining(&settings.policy, || settings.runtime.now());
                 if remaining == Duration::MAX {
                     return false;
                 }
-                self.timer.insert(Box::pin(rules.runtime.sleep(remaining)))
+                self.timer
+                    .insert(Box::pin(settings.runtime.sleep(remaining)))
             }
         };
         timer.as_mut().poll(cx).is_ready()
@@ -192,13 +195,13 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
     where
         E: Fault,
     {
-        let rules = &self.shared.rules;
+        let settings = &self.shared.settings;
         let is_own = matches!(error, CombineError::Own { .. });
-        let now = || rules.runtime.now();
+        let now = || settings.runtime.now();
         log::log(&told::Told {
-            name: rules.operation,
+            name: settings.operation,
             host: None,
-            policy: &rules.policy,
+            policy: &settings.policy,
             attempt,
             elapsed: self.limits.is_timed().then(|| self.limits.elapsed(now())),
             fault: Some(error),
@@ -227,23 +230,23 @@ where
         let this = self.get_mut();
         if let Some(change) = this.change.take() {
             match this.enter(change, cx) {
-                Ok(place) => this.place = Some(place),
+                Ok(receiver) => this.receiver = Some(receiver),
                 Err(error) => {
                     this.tell(&error, 0);
                     return Poll::Ready(Err(error));
                 }
             }
         }
-        let Some((place, _)) = &this.place else {
+        let Some((receiver, _)) = &this.receiver else {
             panic!("an `Updating` was polled after it had finished");
         };
-        let place = Arc::clone(place);
-        let mut outcome = place.poll(has_come(&mut this.signal, cx), cx);
+        let receiver = Arc::clone(receiver);
+        let mut outcome = receiver.poll(has_come(&mut this.signal, cx), cx);
         if outcome.is_pending() {
             task::begin(&this.shared, &this.key);
             if this.is_late(cx) {
                 let late = |may_be_applied| CombineError::OutOfTime { may_be_applied };
-                outcome = Poll::Ready(place.leave(late));
+                outcome = Poll::Ready(receiver.leave(late));
             }
         }
         let outcome = ready!(outcome);
@@ -255,7 +258,7 @@ where
             Outcome::Done(Updated::Written(reply)) => Ok(Updated::Written(reply)),
             Outcome::Failed { error, is_logged } => {
                 if !is_logged {
-                    this.tell(&error, place.attempts());
+                    this.tell(&error, receiver.attempts());
                 }
                 Err(error)
             }
@@ -267,8 +270,8 @@ where
 /// A change that was not taken yet is not applied.
 impl<K: Clone + Eq + Hash, V, W, E, R: Sleep> Drop for Updating<K, V, W, E, R> {
     fn drop(&mut self) {
-        if let Some((place, _)) = &self.place {
-            drop(place.leave(|may_be_applied| CombineError::Stopped { may_be_applied }));
+        if let Some((receiver, _)) = &self.receiver {
+            drop(receiver.leave(|may_be_applied| CombineError::Stopped { may_be_applied }));
         }
         self.leave();
     }

@@ -86,7 +86,7 @@ async fn callers_code_uses_the_resource() {
     drop(waker);
     assert!(written(&(&mut one).await));
     drop(one);
-    // Another waker takes the place of the one that looks.
+    // Another waker takes the receiver of the one that looks.
     assert!(written(&two.await));
     let held = looks(&nosy);
     drop(polled(nosy.update(0, move |members: &mut Members| {

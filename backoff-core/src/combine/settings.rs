@@ -1,4 +1,4 @@
-//! The rules that hold for all changes of a [`Combining`](super::Combining), and its resources.
+//! The settings that hold for all changes of a [`Combining`](super::Combining), and its resources.
 
 use super::{
     caller::{Caller, Change, Entered, Waiting},
@@ -54,7 +54,7 @@ where
 }
 
 /// Policy, read, write, and the other settings.
-pub(super) struct Rules<K, V, W, E, R> {
+pub(super) struct Settings<K, V, W, E, R> {
     pub(super) policy: Policy,
     pub(super) judge: Arc<dyn Judge<E> + Send + Sync>,
     pub(super) read: Arc<Read<K, V, E>>,
@@ -69,10 +69,10 @@ pub(super) struct Rules<K, V, W, E, R> {
     pub(super) versions: Option<Versions<V>>,
 }
 
-impl<K, V, W, E, R> Rules<K, V, W, E, R> {
-    /// The same rules under another runtime.
-    pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Rules<K, V, W, E, Q> {
-        Rules {
+impl<K, V, W, E, R> Settings<K, V, W, E, R> {
+    /// The same settings under another runtime.
+    pub(super) fn under<Q>(&self, runtime: Arc<Q>) -> Settings<K, V, W, E, Q> {
+        Settings {
             policy: self.policy,
             judge: Arc::clone(&self.judge),
             read: Arc::clone(&self.read),
@@ -95,16 +95,16 @@ pub(super) struct Resource<V, W, E> {
     pub(super) has_task: bool,
 }
 
-/// The state that all clones share: the rules, and the resources.
+/// The state that all clones share: the settings, and the resources.
 pub(super) struct Shared<K, V, W, E, R> {
-    pub(super) rules: Rules<K, V, W, E, R>,
+    pub(super) settings: Settings<K, V, W, E, R>,
     resources: Mutex<HashMap<K, Resource<V, W, E>>>,
 }
 
 impl<K, V, W, E, R> Shared<K, V, W, E, R> {
-    pub(super) fn new(rules: Rules<K, V, W, E, R>) -> Self {
+    pub(super) fn new(settings: Settings<K, V, W, E, R>) -> Self {
         Shared {
-            rules,
+            settings,
             resources: Mutex::default(),
         }
     }
@@ -140,7 +140,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
             has_task: false,
         });
         let count = resource.present.strong_count();
-        if count >= self.rules.at_most {
+        if count >= self.settings.at_most {
             return Err(CombineError::Full);
         }
         // Callers who left during a long wait are not kept until its end.
@@ -150,9 +150,9 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
         }
         let present = resource.present.upgrade().unwrap_or_default();
         resource.present = Arc::downgrade(&present);
-        let (place, caller) = Caller::new(change, recognises, limits);
+        let (receiver, caller) = Caller::new(change, recognises, limits);
         resource.waiting.push(caller);
-        Ok((place, present))
+        Ok((receiver, present))
     }
 
     /// A caller has left. A resource that has no task and no callers goes.
