@@ -1,10 +1,10 @@
-//! The names that a pattern binds.
+//! The names that the arguments bind.
 
 use proc_macro2::Ident;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token, Type};
 
 use crate::groups::inside;
-use crate::seen::is_constant;
+use crate::patterns::{each_name, is_constant};
 use crate::shape::async_trait::rebound;
 
 /// A name that an argument binds.
@@ -62,28 +62,6 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
 pub(crate) fn cfgs(attrs: &[Attribute]) -> Vec<Attribute> {
     let cfgs = attrs.iter().filter(|it| it.path().is_ident("cfg"));
     cfgs.cloned().collect()
-}
-
-/// Calls `each` for the names that a pattern binds. A name alone may also be a unit struct or a constant.
-pub(crate) fn each_name(pat: &mut Pat, each: &mut dyn FnMut(&mut PatIdent)) {
-    let inside: Vec<&mut Pat> = match pat {
-        Pat::Ident(name) => {
-            each(name);
-            name.subpat.iter_mut().map(|(_, pat)| &mut **pat).collect()
-        }
-        Pat::Paren(pat) => vec![&mut pat.pat],
-        Pat::Reference(pat) => vec![&mut pat.pat],
-        Pat::Type(pat) => vec![&mut pat.pat],
-        Pat::Or(pat) => pat.cases.iter_mut().collect(),
-        Pat::Slice(pat) => pat.elems.iter_mut().collect(),
-        Pat::Struct(pat) => pat.fields.iter_mut().map(|field| &mut *field.pat).collect(),
-        Pat::Tuple(pat) => pat.elems.iter_mut().collect(),
-        Pat::TupleStruct(pat) => pat.elems.iter_mut().collect(),
-        _ => Vec::new(),
-    };
-    for pat in inside {
-        each_name(pat, each);
-    }
 }
 
 /// The argument of this name.

@@ -20,6 +20,7 @@ use crate::args::given::Given;
 use crate::bindings::{self, named};
 use crate::check::Repeated;
 use crate::groups::{inside, is_comma, is_word, last_name, length_of_type, with};
+use crate::hygiene::{at, mixed};
 use crate::place::Scope;
 use crate::seen::Owned;
 use crate::shape::body::{Part, around_body};
@@ -27,7 +28,6 @@ use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
 use copies::Copies;
 use library::import;
-pub(crate) use library::{at, mixed};
 use looped::looped;
 use unique::Unique;
 

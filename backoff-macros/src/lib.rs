@@ -17,6 +17,8 @@ mod expand;
 mod fault;
 mod groups;
 mod hints;
+mod hygiene;
+mod patterns;
 mod place;
 mod rewrite;
 mod seen;

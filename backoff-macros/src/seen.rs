@@ -8,12 +8,12 @@ use quote::ToTokens;
 use syn::{
     Expr, ExprArray, ExprAssign, ExprAsync, ExprAwait, ExprBinary, ExprBlock, ExprBreak, ExprCast,
     ExprField, ExprGroup, ExprIndex, ExprLet, ExprLoop, ExprMethodCall, ExprParen, ExprReference,
-    ExprReturn, ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, PatIdent,
-    Stmt, StmtMacro,
+    ExprReturn, ExprTry, ExprTuple, ExprUnary, ExprUnsafe, ExprWhile, Item, Local, Pat, Stmt,
+    StmtMacro,
 };
 
-use crate::bindings::each_name;
 use crate::groups::{any_deep, is_punct, is_word};
+use crate::patterns::{each_name, is_constant};
 
 /// The variables whose value an attempt may consume.
 #[derive(Default)]
@@ -366,12 +366,6 @@ pub(crate) fn taken(pat: &Pat) -> Vec<Ident> {
         names.clear();
     }
     names
-}
-
-/// Whether a name alone in a pattern is, by its letters, a unit struct or a constant.
-pub(crate) fn is_constant(name: &PatIdent) -> bool {
-    let is_alone = name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none();
-    is_alone && name.ident.to_string().starts_with(char::is_uppercase)
 }
 
 /// Whether a method of this name takes a function, as `map_err` does: a name in its argument may be a

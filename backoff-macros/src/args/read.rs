@@ -9,8 +9,8 @@ use super::given::{Names, Time};
 use crate::check::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
-use crate::expand::at;
 use crate::groups::{camel, dense, last_name};
+use crate::hygiene::at;
 use crate::seen::words;
 
 pub(super) fn time(expr: Expr) -> syn::Result<Time> {

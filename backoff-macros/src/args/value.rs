@@ -14,8 +14,8 @@ use super::read::policy;
 use super::table::{Args, Key};
 use crate::bindings::is_small;
 use crate::errors::show;
-use crate::expand::at;
 use crate::groups::is_punct;
+use crate::hygiene::at;
 
 /// An argument: its key in the table, and the value as it is written.
 pub(super) type Argument = (&'static Key, Given<Value>);

@@ -12,10 +12,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::{Block, FnArg, ItemFn, Pat, Receiver, Signature, Type};
 
-use super::library::{at, mixed};
 use crate::args::Args;
 use crate::bindings::{Binding, is_small};
 use crate::groups::{dense, inside, is_punct};
+use crate::hygiene::{at, mixed};
 use crate::seen::{Consumed, Owned, Seen, taken, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::is_rewritten;

@@ -4,10 +4,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::{Attribute, Token};
 
-use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::bindings::Binding;
+use crate::hygiene::{at, mixed};
 
 /// All copies of one loop.
 pub(super) struct Copies(Vec<Copied>);

@@ -5,9 +5,9 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Ident};
 
-use super::library::at;
 use crate::args::Args;
 use crate::bindings::{Binding, is_small, named};
+use crate::hygiene::at;
 use crate::place::Scope;
 
 /// The arguments as an attempt sees them: those in `clone(..)` are not mutable themselves.

@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 
 use crate::args::Args;
 use crate::args::given::Given;
+use crate::hygiene::at;
 
 /// Imports the library as `__backoff`: that keeps the paths short, and a wrong path of the user is one error.
 pub(super) fn import(default: TokenStream, args: &Args) -> TokenStream {
@@ -14,17 +15,4 @@ pub(super) fn import(default: TokenStream, args: &Args) -> TokenStream {
         None => (Span::mixed_site(), default),
     };
     quote_spanned!(given_at=> use #path::__private as __backoff;)
-}
-
-/// Code in which the macro's own names stay the macro's, also beside equal names of the user.
-macro_rules! mixed {
-    ($($code:tt)*) => {
-        quote::quote_spanned!(proc_macro2::Span::mixed_site()=> $($code)*)
-    };
-}
-pub(crate) use mixed;
-
-/// A span where the macro's own names stay the macro's, and errors point at the user's code.
-pub(crate) fn at(span: Span) -> Span {
-    Span::mixed_site().located_at(span)
 }

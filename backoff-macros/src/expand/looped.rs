@@ -5,12 +5,12 @@ use quote::quote_spanned;
 use syn::spanned::Spanned;
 
 use super::Written;
-use super::library::{at, mixed};
 use super::policy::policy;
 use super::values::Values;
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::args::on::Pattern;
+use crate::hygiene::{at, mixed};
 use crate::place::{self, Place};
 use crate::shape::is_hole;
 

@@ -4,9 +4,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 
-use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::{Given, Rule, Time};
+use crate::hygiene::{at, mixed};
 
 /// The policy as an expression: the user's or the default policy, with a call of the setter for each
 /// key.

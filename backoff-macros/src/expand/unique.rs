@@ -9,11 +9,12 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
 
-use super::library::{at, mixed};
 use crate::args::split::pieces;
 use crate::bindings::{cfgs, is_small};
 use crate::groups::{any_deep, inside, is_punct};
-use crate::seen::{Owned, Seen, is_constant, words};
+use crate::hygiene::{at, mixed};
+use crate::patterns::is_constant;
+use crate::seen::{Owned, Seen, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, rebound};
 use crate::shape::ending::last_async;

@@ -8,9 +8,9 @@ use syn::{Expr, ExprBlock, ExprUnsafe};
 
 use super::Written;
 use super::lent;
-use super::library::{at, mixed};
 use crate::args::Args;
 use crate::args::given::{Given, Time};
+use crate::hygiene::{at, mixed};
 use crate::place::{Place, Scope};
 use crate::shape::ending;
 

@@ -7,8 +7,8 @@ use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
 use super::says::Field;
-use crate::expand::{at, mixed};
 use crate::groups::{camel, is_punct, is_word, last_name, with};
+use crate::hygiene::{at, mixed};
 use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
