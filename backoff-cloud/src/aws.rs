@@ -160,13 +160,6 @@ pub const STANDARD: Policy = Policy::exponential()
     .on(codes![429, 500, 502..=504])
     .name("aws::STANDARD");
 
-/// The codes of a signature that the service calls too old or too young, because a clock is wrong or because the request
-/// waited too long. The list is that of the SDK for JavaScript
-/// (<https://github.com/smithy-lang/smithy-typescript/blob/main/packages/service-error-classification/src/constants.ts>).
-#[cfg(feature = "http")]
-pub(crate) const STALE_SIGNATURE: &str = "AuthFailure InvalidSignatureException RequestExpired RequestInTheFuture \
-                                          RequestTimeTooSkewed SignatureDoesNotMatch";
-
 /// Receives by a long poll: `ReceiveMessage` of SQS, `GetActivityTask` of Step Functions, `PollForActivityTask` and
 /// `PollForDecisionTask` of SWF. A program calls such an operation in a loop, so an error that comes back at once makes
 /// the loop spin while the service is down and the budget is empty. Where the budget allows no retry, this function

@@ -70,9 +70,10 @@
 
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::services;
 #[cfg(feature = "http")]
 use backoff_core::__private::{has_etag, has_value, is_safe, may_repeat};
-use backoff_core::{__private::kind_in, FaultKind, Jitter, Policy, codes};
+use backoff_core::{FaultKind, Jitter, Policy, codes};
 #[cfg(feature = "http")]
 use reqwest::Request;
 use std::time::Duration;
@@ -148,15 +149,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// <https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors>
 /// (`AnotherOperationInProgress`).
 pub fn kind(code: &str) -> Option<FaultKind> {
-    const KINDS: [(FaultKind, &str); 2] = [
-        (FaultKind::Throttled, "ServerBusy TooManyRequests"),
-        (
-            FaultKind::Transient,
-            "OperationTimedOut InternalError ContainerBeingDeleted QueueBeingDeleted TableBeingDeleted \
-             ShareBeingDeleted AnotherOperationInProgress StorageAccountOperationInProgress",
-        ),
-    ];
-    kind_in(&KINDS, code)
+    services::azure(code)
 }
 
 /// Sends a request by [`REQUEST`]. After a failure that may have applied the request, it is sent again only if

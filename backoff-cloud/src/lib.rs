@@ -128,7 +128,6 @@ pub mod pubsub;
 #[cfg(test)]
 mod reply;
 pub mod s3;
-#[cfg(feature = "http")]
 mod services;
 pub mod spanner;
 pub mod sqlite;

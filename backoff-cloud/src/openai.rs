@@ -64,7 +64,8 @@
 
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
-use backoff_core::{__private::kind_in, FaultKind, Jitter, Policy, codes};
+use crate::services;
+use backoff_core::{FaultKind, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
@@ -119,9 +120,7 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 /// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
 /// ```
 pub fn kind(code: &str) -> Option<FaultKind> {
-    const SPENT: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
-        organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded";
-    kind_in(&[(FaultKind::Permanent, SPENT)], code)
+    services::openai(code)
 }
 
 #[cfg(all(test, feature = "http"))]

@@ -216,6 +216,8 @@ pub const fn nanos(wait: Duration) -> u64 {
 #[cfg(feature = "testing")]
 std::thread_local! {
     static LEFT_OUT: core::cell::Cell<Duration> = const { core::cell::Cell::new(Duration::ZERO) };
+    /// Whether the waits of this thread are left out.
+    pub(crate) static IS_INSTANT: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
 }
 
 /// The time of what calls share, such as the pauses of `Reconnect` and the turns of a `Rate`: the waits that `testing::instant`
@@ -238,6 +240,16 @@ pub(crate) fn left_out() -> Duration {
 #[cfg(feature = "testing")]
 pub(crate) fn leave_out(wait: Duration) {
     LEFT_OUT.set(LEFT_OUT.get().saturating_add(wait));
+}
+
+/// Leaves out a wait in a queue, while retries are instant: whether the time counts as passed.
+#[cfg(all(feature = "rate", feature = "testing"))]
+pub(crate) fn leaves_out(wait: Duration) -> bool {
+    let is_instant = IS_INSTANT.get();
+    if is_instant {
+        leave_out(wait);
+    }
+    is_instant
 }
 
 #[cfg(feature = "std")]

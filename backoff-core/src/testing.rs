@@ -29,7 +29,7 @@
 
 use crate::{
     report::StopReason,
-    runtime::{BlockingSleep, Clock, Random, Sleep, leave_out},
+    runtime::{BlockingSleep, Clock, IS_INSTANT, Random, Sleep, leave_out},
     state::{Decision, RetryState},
 };
 use core::{
@@ -53,6 +53,12 @@ thread_local! {
     static RETRIES: Cell<Retries> = const { Cell::new(Retries::Real) };
 }
 
+/// Returns the setting before.
+fn set(retries: Retries) -> Retries {
+    IS_INSTANT.set(retries == Retries::Instant);
+    RETRIES.replace(retries)
+}
+
 /// While the guard lives, the retries of its thread are instant or switched off. Made by [`instant`]
 /// and [`off`].
 #[derive(Debug)]
@@ -66,7 +72,7 @@ pub struct Guard {
 impl Guard {
     fn new(retries: Retries) -> Self {
         Guard {
-            before: RETRIES.replace(retries),
+            before: set(retries),
             not_send: PhantomData,
         }
     }
@@ -74,7 +80,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        RETRIES.set(self.before);
+        set(self.before);
     }
 }
 
@@ -102,16 +108,6 @@ pub fn instant() -> Guard {
 /// [`StopReason::SwitchedOff`] instead of a retry.
 pub fn off() -> Guard {
     Guard::new(Retries::Off)
-}
-
-/// Leaves out a wait in a queue, while retries are instant: whether the time counts as passed.
-#[cfg(feature = "rate")]
-pub(crate) fn leaves_out(wait: Duration) -> bool {
-    let is_instant = RETRIES.get() == Retries::Instant;
-    if is_instant {
-        leave_out(wait);
-    }
-    is_instant
 }
 
 /// Adjusts a decision to wait.

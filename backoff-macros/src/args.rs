@@ -5,12 +5,11 @@ pub(crate) mod block;
 pub(crate) mod given;
 pub(crate) mod keys;
 mod names;
+pub(crate) mod numbers;
 pub(crate) mod on;
-#[cfg(test)]
-mod pages;
 mod read;
 pub(crate) mod split;
-mod table;
+pub(crate) mod table;
 pub(crate) mod this;
 mod value;
 

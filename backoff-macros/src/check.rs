@@ -2,7 +2,6 @@
 
 mod codes;
 mod counts;
-pub(crate) mod numbers;
 pub(crate) mod signature;
 
 use std::time::Duration;

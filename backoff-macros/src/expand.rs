@@ -8,6 +8,7 @@ mod looped;
 mod policy;
 mod unique;
 mod values;
+mod written;
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -22,7 +23,6 @@ use crate::check::Repeated;
 use crate::groups::{inside, is_comma, is_word, last_name, length_of_type, with};
 use crate::hygiene::{at, mixed};
 use crate::place::Scope;
-use crate::seen::Owned;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
 use crate::shape::{self, Shape, is_hole};
@@ -30,6 +30,7 @@ use copies::Copies;
 use library::import;
 use looped::looped;
 use unique::Unique;
+use written::Written;
 
 /// The function with its body in a loop; the rest of the function stays unchanged. If there are errors,
 /// the function reports them and its body is not repeated.
@@ -190,24 +191,6 @@ fn refused(import: &TokenStream, args: &Args, errors: &TokenStream, is_named: bo
     mixed!(#name let __refused = { #errors };)
 }
 
-/// The values that are known before the body.
-struct Written<'a> {
-    import: TokenStream,
-    args: &'a Args,
-    scope: Scope,
-    is_async: bool,
-    judged_at: Span,
-    /// The name of the operation, if no key gives another.
-    operation: TokenStream,
-    copies: Copies,
-    unique: Unique,
-    owned: Owned,
-    /// The name of the attempt is also the name of an argument, which is refused.
-    hides: bool,
-    /// The mistakes in the arguments or the function.
-    errors: Option<TokenStream>,
-}
-
 impl Written<'_> {
     /// The body is the tokens between the braces at `braces_at`.
     fn statements(&self, body: TokenStream, returns: TokenStream, braces_at: Span) -> TokenStream {
@@ -299,4 +282,6 @@ pub(crate) fn without_impl(ty: TokenStream) -> TokenStream {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod pages;
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ mod expand;
 mod fault;
 mod groups;
 mod hints;
+mod hygiene;
+mod patterns;
 mod place;
 mod rewrite;
 mod seen;

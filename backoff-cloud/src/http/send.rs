@@ -9,7 +9,7 @@ use super::{
     reply::Reply,
 };
 use backoff_core::{
-    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying, without_conflicts},
+    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
     Policy, Report, Retrying, Verdict,
     call::{By, ByCodes, CallInfo, Failed, Failing, Judge, Measures, Memory, Operation, Run, When},
 };
@@ -549,7 +549,7 @@ fn prepared(policy: Policy, rule: Rule, source: Source) -> (Policy, Copies, &'st
         // The error's text contains no secrets of the URL.
         Err(error) => return (policy, Copies::Refused(error.to_string()), OTHER),
     };
-    let policy = without_conflicts(rule.policy(policy, &request));
+    let policy = rule.policy(policy, &request).without_conflicts();
     let is_once = policy.schedule().next().is_none();
     let method = name_of(request.method());
     (policy, Copies::of(request, build, is_once), method)

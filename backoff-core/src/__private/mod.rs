@@ -43,7 +43,7 @@ pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Kept, Shared, SharedPin, SharedSelf};
 #[cfg(feature = "http-1")]
 pub use single::may_send_twice;
-pub use single::{is_idempotent_policy, retrying, without_conflicts};
+pub use single::{is_idempotent_policy, retrying};
 pub use spans::*;
 pub use step::*;
 pub use stop::*;

@@ -13,6 +13,7 @@ pub mod schedule;
 use crate::rate::Rate;
 use crate::{
     budget::Budget,
+    codes,
     delay::{Delay, growth::Growth, jitter::Spread},
     facts::{
         codes::Codes,
@@ -145,6 +146,20 @@ pub(crate) const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
 
 /// The longest hint for a policy without `max_retry_after` and deadline: 5 minutes.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
+
+impl Policy {
+    /// The policy for one request that is sent again as it is: without conflicts, if it retries them, and without
+    /// conflicts in its codes. A policy that retries conflicts is for a whole read-modify-write: the same request would
+    /// fail for ever. The codes of any other policy are the caller's choice, and stay.
+    #[doc(hidden)]
+    pub const fn without_conflicts(mut self) -> Self {
+        if self.conflicts {
+            self.conflicts = false;
+            self.codes = self.codes.without(codes![409, 412]);
+        }
+        self
+    }
+}
 
 /// An iterator over the policy's waits. It ends after the policy's last attempt.
 impl Delay for Policy {
@@ -483,5 +498,23 @@ mod tests {
         for part in "base: 1s,max_backoff: 64s,Full,deadline: Some(1s),429".split(',') {
             assert!(shown.contains(part), "{part} in {shown}");
         }
+    }
+
+    #[test]
+    fn only_a_policy_that_retries_conflicts_loses_them() {
+        const BUSY: Policy = Policy::exponential().on(codes![429, 503]);
+        for conflicts in [
+            codes![412],
+            codes![409],
+            codes![Codes::ABORTED],
+            codes![Codes::FAILED_PRECONDITION],
+            codes![409, 412],
+        ] {
+            let by_codes = BUSY.also_on(conflicts);
+            assert_eq!(by_codes.without_conflicts(), by_codes);
+            let anew = by_codes.retry_conflicts(true);
+            assert_eq!(anew.without_conflicts(), BUSY);
+        }
+        assert_eq!(BUSY.without_conflicts(), BUSY);
     }
 }

@@ -173,7 +173,7 @@ impl<S> Queued<S> {
                 Continue(wait) => wait,
             };
             #[cfg(feature = "testing")]
-            if crate::testing::leaves_out(wait) {
+            if crate::runtime::leaves_out(wait) {
                 continue;
             }
             let ends = now.saturating_add(wait);
@@ -221,7 +221,7 @@ pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
             Continue(wait) => wait.min(LOOKS),
         };
         #[cfg(feature = "testing")]
-        if crate::testing::leaves_out(wait) {
+        if crate::runtime::leaves_out(wait) {
             now = shared_now(runtime);
             continue;
         }

@@ -33,13 +33,14 @@ mod logs;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod maybe_applied;
 #[cfg(all(
+    feature = "combine",
     feature = "macros",
     feature = "metrics",
     feature = "testing",
     feature = "tokio"
 ))]
 mod metrics;
-#[cfg(all(feature = "std", feature = "testing"))]
+#[cfg(all(feature = "combine", feature = "testing"))]
 mod pace;
 mod peers;
 #[cfg(all(feature = "tokio", feature = "macros"))]

@@ -1,5 +1,5 @@
 //! Files do not use each other in a circle: if a file uses another file, the other does not use the first,
-//! directly or through more files.
+//! directly or through more files. The same holds for the folders of a crate.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -58,38 +58,58 @@ fn paths(tree: &str) -> Vec<String> {
     found.iter().map(|path| format!("{prefix}{path}")).collect()
 }
 
-/// The modules that a file uses, by its `use` lines.
-fn used(own: &[String], text: &str, rooms: &Rooms) -> BTreeSet<Vec<String>> {
-    let lines = text.split(';').filter_map(|statement| {
+/// The modules that a file uses, by its `use` lines. A path may begin with a module of the file. Beside them, the
+/// modules of the file that it only shows to others: `pub use limits::Limits`.
+fn used(own: &[String], text: &str, rooms: &Rooms) -> [BTreeSet<Vec<String>>; 2] {
+    let statements = text.split(';').filter_map(|statement| {
         let line = statement.trim_start().rsplit("\n\n").next()?;
-        let line = line
-            .lines()
-            .filter(|line| !line.starts_with(['#', '/']))
-            .collect::<String>();
-        Some(line.strip_prefix("use ")?.to_owned())
+        let lines = line.lines().filter(|line| !line.starts_with(['#', '/']));
+        let line = lines.collect::<String>();
+        let (before, tree) = line.split_once("use ")?;
+        let is_use = before.is_empty() || before.starts_with("pub");
+        is_use.then(|| (!before.is_empty(), tree.to_owned()))
     });
-    let mut used = BTreeSet::new();
-    for path in lines.flat_map(|tree| paths(&tree)) {
-        let parts: Vec<_> = path
-            .split("::")
-            .map(|part| part.trim().to_owned())
-            .collect();
-        let up = parts.iter().take_while(|part| *part == "super").count();
-        let mut module = match parts[0].as_str() {
-            "crate" => parts[1..].to_vec(),
-            "self" => [own, &parts[1..]].concat(),
-            "super" => [&own[..own.len() - up], &parts[up..]].concat(),
-            _ => continue,
-        };
-        while !rooms.contains_key(&module) {
-            module.pop();
-        }
-        // The crate's root only lists its modules.
-        if !module.is_empty() && module != own {
-            used.insert(module);
+    let mut used = [BTreeSet::new(), BTreeSet::new()];
+    for (is_public, tree) in statements {
+        for path in paths(&tree) {
+            let parts: Vec<_> = path
+                .split("::")
+                .map(|part| part.trim().to_owned())
+                .collect();
+            let up = parts.iter().take_while(|part| *part == "super").count();
+            let child = [own, &parts[..1]].concat();
+            let is_child = rooms.contains_key(&child);
+            let mut module = match parts[0].as_str() {
+                "crate" => parts[1..].to_vec(),
+                "self" => [own, &parts[1..]].concat(),
+                "super" => [&own[..own.len() - up], &parts[up..]].concat(),
+                _ if is_child => child,
+                _ => continue,
+            };
+            while !rooms.contains_key(&module) {
+                module.pop();
+            }
+            // The crate's root only lists its modules.
+            if !module.is_empty() && module != own {
+                used[usize::from(is_public && is_child)].insert(module);
+            }
         }
     }
     used
+}
+
+/// The same for the folders of the crate, and for the files beside them.
+fn folders(
+    uses: &BTreeMap<Vec<String>, BTreeSet<Vec<String>>>,
+) -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
+    let mut found = BTreeMap::<_, BTreeSet<_>>::new();
+    for (own, used) in uses {
+        let own = own[..1].to_vec();
+        let others = used.iter().map(|it| it[..1].to_vec());
+        let others: BTreeSet<_> = others.filter(|it| *it != own).collect();
+        found.entry(own).or_default().extend(others);
+    }
+    found
 }
 
 /// A way from this file back to it.
@@ -126,16 +146,17 @@ fn no_rooms_stand_in_a_circle() {
         assert!(found.len() > 20, "{name} is read");
         let uses: BTreeMap<_, _> = found
             .iter()
-            .map(|(own, text)| (own.clone(), used(own, text, &found)))
+            .filter(|(own, _)| !own.is_empty())
+            .map(|(own, text)| (own.clone(), used(own, text, &found)[0].clone()))
             .collect();
-        let circles: BTreeSet<_> = found
-            .keys()
-            .filter_map(|room| circle(room, &uses))
-            .collect();
-        assert!(
-            circles.is_empty(),
-            "{name}: rooms stand in circles: {circles:#?}"
-        );
+        for uses in [folders(&uses), uses] {
+            let rooms = uses.keys();
+            let circles: BTreeSet<_> = rooms.filter_map(|room| circle(room, &uses)).collect();
+            assert!(
+                circles.is_empty(),
+                "{name}: rooms stand in circles: {circles:#?}"
+            );
+        }
     }
 }
 
@@ -149,6 +170,10 @@ fn the_paths_of_a_use_are_found() {
         .map(|it| (room(it), String::new()))
         .into();
     let text = "//! Doc; text.\n\nuse super::c::D;\n#[cfg(x)]\nuse crate::{\n    a,\n    b::E,\n};\n\nfn f() {}";
-    let of = used(&room("b::x"), text, &rooms);
+    let [of, shown] = used(&room("b::x"), text, &rooms);
     assert_eq!(of, ["a", "b", "b::c"].map(room).into());
+    assert!(shown.is_empty());
+    let text = "use c::D;\npub use c::E;\npub(crate) use a::F;";
+    let [of, shown] = used(&room("b"), text, &rooms);
+    assert_eq!((of, shown), ([room("b::c")].into(), [room("b::c")].into()));
 }

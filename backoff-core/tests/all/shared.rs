@@ -9,7 +9,6 @@ use crate::common::time::Blocked;
 use backoff_core::{Budget, Fault, Jitter, NotOpened, Policy, Reconnect, TimedOut};
 use callers::{SECOND, draw, others_end, step};
 use std::rc::Rc;
-use tokio::time::sleep;
 
 #[derive(Debug, Fault)]
 enum Failure {
@@ -110,10 +109,11 @@ fn a_budget() {
 }
 
 /// The reads and writes belong to the resource, so that no caller makes one panic or hang.
+#[cfg(feature = "combine")]
 #[test]
 fn combined_changes() {
     for seed in 0..SEEDS {
-        let takes = || sleep(SECOND / 50);
+        let takes = || tokio::time::sleep(SECOND / 50);
         let combined = POLICY.combine(
             move |_: u8| async move {
                 takes().await;

@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp, parse_quote_spanned};
 
 use super::given::{Names, Time};
-use crate::check::numbers::{number, signed};
+use super::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
 use crate::groups::{camel, dense, last_name};

@@ -11,41 +11,41 @@ use super::on::On;
 use super::read::{factor, jitter, judge, level, name, path, policy, time, without_mut, written};
 
 /// The description of a key.
-pub(super) struct Key {
-    pub(super) name: &'static str,
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
     /// How to write the key, for messages.
-    pub(super) usage: &'static str,
+    pub(crate) usage: &'static str,
     pub(super) form: Form,
     /// The type of the value, for the message to a user who writes a literal instead.
-    pub(super) no_literal: Option<&'static str>,
+    pub(crate) no_literal: Option<&'static str>,
     /// The name of the function that reads the value.
     reader: &'static str,
     /// Stores a value of the key's form in `Args`.
     pub(super) put: fn(&mut Args, Given<Value>) -> syn::Result<()>,
     #[cfg(test)]
-    pub(super) page: Page,
+    pub(crate) page: Page,
 }
 
 impl Key {
     /// Whether the key is followed by names or types in parentheses.
-    pub(super) fn takes_parentheses(&self) -> bool {
+    pub(crate) fn takes_parentheses(&self) -> bool {
         matches!(self.form, Form::Names | Form::Types)
     }
 
     /// Whether the key takes only a duration.
-    pub(super) fn takes_time(&self) -> bool {
+    pub(crate) fn takes_time(&self) -> bool {
         self.reader == "time"
     }
 }
 
 /// The row of `retry.md`.
 #[cfg(test)]
-pub(super) struct Page {
-    pub(super) group: &'static str,
-    pub(super) takes: &'static str,
-    pub(super) without: &'static str,
+pub(crate) struct Page {
+    pub(crate) group: &'static str,
+    pub(crate) takes: &'static str,
+    pub(crate) without: &'static str,
     /// Set if the example shows more than the usage.
-    pub(super) example: Option<&'static str>,
+    pub(crate) example: Option<&'static str>,
 }
 
 macro_rules! first {
@@ -85,7 +85,7 @@ macro_rules! keys {
         }
 
         /// All keys.
-        pub(super) static KEYS: &[Key] = &[$($(
+        pub(crate) static KEYS: &[Key] = &[$($(
             Key {
                 name: first!($($name,)? stringify!($field)),
                 usage: $usage,

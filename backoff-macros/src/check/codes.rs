@@ -2,7 +2,7 @@
 
 use syn::{Expr, Lit, RangeLimits};
 
-use super::numbers::signed;
+use crate::args::numbers::signed;
 use crate::errors::{Errors, show};
 
 pub(super) fn check(items: &[Expr], errors: &mut Errors) {

@@ -2,10 +2,10 @@
 
 use syn::{Expr, Lit};
 
-use super::numbers::signed;
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::args::keys::usage;
+use crate::args::numbers::signed;
 use crate::errors::Errors;
 
 /// How many attempts `Policy::exponential()` makes.

@@ -4,9 +4,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
 
-use super::Written;
 use super::policy::policy;
 use super::values::Values;
+use super::written::Written;
 use crate::args::Args;
 use crate::args::given::Given;
 use crate::args::on::Pattern;

@@ -6,8 +6,8 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprBlock, ExprUnsafe};
 
-use super::Written;
 use super::lent;
+use super::written::Written;
 use crate::args::Args;
 use crate::args::given::{Given, Time};
 use crate::hygiene::{at, mixed};

@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Lit, Meta, Path, Token, Variant};
 
+use crate::args::numbers::signed;
 use crate::args::split::pieces;
-use crate::check::numbers::signed;
 use crate::errors::{Errors, did_you_mean, listed, show, show_type};
 use crate::groups::is_punct;
 

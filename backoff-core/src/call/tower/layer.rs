@@ -8,7 +8,6 @@ use super::{
     signal::{CutOn, Signals, StopOn},
 };
 use crate::{
-    __private::without_conflicts,
     call::{
         entry::Judged,
         retrying::{Awaited, Retrying},
@@ -66,7 +65,7 @@ impl RetryLayer {
 impl<J> RetryLayer<Cloned, LayerSettings<J>> {
     const fn judged(policy: Policy, judge: J) -> Self {
         RetryLayer {
-            policy: without_conflicts(policy),
+            policy: policy.without_conflicts(),
             operation: TOWER,
             idempotent: None,
             copies: Cloned,

@@ -10,7 +10,7 @@ mod keys;
 mod layer;
 mod trial;
 
-#[cfg(any(feature = "metrics", feature = "tracing"))]
+#[cfg(any(all(feature = "combine", feature = "metrics"), feature = "tracing"))]
 pub(crate) use self::trial::assert_is_name;
 pub(crate) use self::{
     came::{Came, Ended, Said},

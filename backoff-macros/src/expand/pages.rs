@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use expect_test::expect_file;
 
-use super::table::{KEYS, Key};
-use crate::expand::tests::{attribute, shown};
+use super::tests::{attribute, shown};
+use crate::args::table::{KEYS, Key};
 
 /// `file` with `written` between the two lines.
 fn with(file: &str, from: &str, written: &str, to: &str) -> String {
