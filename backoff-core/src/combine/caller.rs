@@ -2,12 +2,7 @@
 //! [`Caller`] that the task has.
 
 use super::error::CombineError;
-use crate::{
-    policy::Policy,
-    report::Updated,
-    state::Participant,
-    sync::{Mutex, MutexGuard},
-};
+use crate::{policy::Policy, report::Updated, state::Participant, sync::Mutex};
 use core::{
     any::Any,
     mem,
@@ -40,25 +35,24 @@ impl<V, W, E> Outcome<V, W, E> {
     }
 }
 
-/// Held by each caller who waits. The last one wakes the task, which has nothing to do without callers.
-#[derive(Default)]
-pub(super) struct Waiting(Mutex<Option<Waker>>);
+/// The waker of the task of a resource.
+#[derive(Clone, Default)]
+pub(super) struct TaskWaker(Arc<Mutex<Option<Waker>>>);
 
-impl Waiting {
-    pub(super) fn wakes(&self, task: &Waker) {
-        let task = Some(task.clone());
-        let _before = mem::replace(&mut *self.lock(), task);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+impl TaskWaker {
+    /// Returns the waker before.
+    pub(super) fn replace(&self, waker: Option<Waker>) -> Option<Waker> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::replace(&mut *kept, waker)
     }
 }
 
+/// Held by each caller who waits. The last one wakes the task, which has nothing to do without callers.
+pub(super) struct Waiting(pub(super) TaskWaker);
+
 impl Drop for Waiting {
     fn drop(&mut self) {
-        let task = self.lock().take();
-        task.into_iter().for_each(Waker::wake);
+        self.0.replace(None).into_iter().for_each(Waker::wake);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings that hold for all changes of a [`Combining`](super::Combining), and its resources.
 
 use super::{
-    caller::{Caller, Change, Entered, Waiting},
+    caller::{Caller, Change, Entered, TaskWaker, Waiting},
     error::CombineError,
 };
 use crate::{
@@ -92,6 +92,7 @@ pub(super) struct Resource<V, W, E> {
     /// Callers that no read has met, in the order in which they came.
     pub(super) waiting: Vec<Caller<V, W, E>>,
     pub(super) present: Weak<Waiting>,
+    pub(super) task: TaskWaker,
     pub(super) has_task: bool,
 }
 
@@ -137,6 +138,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
         let resource = resources.entry(key).or_insert_with(|| Resource {
             waiting: Vec::new(),
             present: Weak::new(),
+            task: TaskWaker::default(),
             has_task: false,
         });
         let count = resource.present.strong_count();
@@ -148,7 +150,9 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
         if resource.waiting.len() > 2 * count + 64 {
             _gone = resource.waiting.extract_if(.., has_left).collect();
         }
-        let present = resource.present.upgrade().unwrap_or_default();
+        let task = &resource.task;
+        let present = resource.present.upgrade();
+        let present = present.unwrap_or_else(|| Arc::new(Waiting(task.clone())));
         resource.present = Arc::downgrade(&present);
         let (receiver, caller) = Caller::new(change, recognises, limits);
         resource.waiting.push(caller);
@@ -167,9 +171,11 @@ impl<K: Clone + Eq + Hash, V, W, E, R> Shared<K, V, W, E, R> {
         }
     }
 
-    /// The mark that callers wait for the resource.
-    pub(super) fn present(&self, key: &K) -> Option<Arc<Waiting>> {
-        self.resources().get(key)?.present.upgrade()
+    /// Whether callers wait for the resource.
+    pub(super) fn has_callers(&self, key: &K) -> bool {
+        let resources = self.resources();
+        let resource = resources.get(key);
+        resource.is_some_and(|resource| resource.present.strong_count() > 0)
     }
 
     /// The callers who came since the last time.

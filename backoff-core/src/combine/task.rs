@@ -78,10 +78,13 @@ where
     R: Clock + Sleep + Random + Spawn + Send + Sync + 'static,
     R::Sleep: Send + 'static,
 {
-    match shared.resources().get_mut(key) {
-        Some(resource) if !resource.has_task => resource.has_task = true,
+    let waker = match shared.resources().get_mut(key) {
+        Some(resource) if !resource.has_task => {
+            resource.has_task = true;
+            resource.task.clone()
+        }
         _ => return,
-    }
+    };
     let mut running = Running {
         shared: Arc::clone(shared),
         key: key.clone(),
@@ -93,11 +96,11 @@ where
         let mut work = pin!(task.work());
         // A read or a write that hangs is dropped when the last caller has left.
         poll_fn(|cx| {
-            match running.shared.present(&running.key) {
-                Some(present) => present.wakes(cx.waker()),
-                None => return Poll::Ready(()),
+            drop(waker.replace(Some(cx.waker().clone())));
+            match running.shared.has_callers(&running.key) {
+                true => work.as_mut().poll(cx),
+                false => Poll::Ready(()),
             }
-            work.as_mut().poll(cx)
         })
         .await;
     }));
