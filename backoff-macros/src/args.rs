@@ -73,8 +73,8 @@ impl Args {
 
     /// The key that makes an error when the wait for a turn takes too long.
     pub(crate) fn queue_key(&self) -> Option<&Ident> {
-        let max_wait = self.max_wait.as_ref().map(|it| &it.key);
-        max_wait.or(self.rate.as_ref().map(|it| &it.key))
+        let max_queue_time = self.max_queue_time.as_ref().map(|it| &it.key);
+        max_queue_time.or(self.rate.as_ref().map(|it| &it.key))
     }
 
     /// Whether the policy's codes decide which errors are retried.

@@ -58,7 +58,7 @@
 //!   `timeout`. `attempt_timeout` begins with the attempt.
 //! - A retry whose turn would come after the deadline, as the rate is now, ends at once with its last error and
 //!   [`StopReason::Rate`](crate::StopReason::Rate). No call waits in the queue beyond its deadline: with the key
-//!   `rate`, and with `timeout` or `max_wait`, the call then ends with an error made from
+//!   `rate`, and with `timeout` or `max_queue_time`, the call then ends with an error made from
 //!   [`TimedOut`](crate::TimedOut). A call whose policy names the rate, and whose error cannot be made from `TimedOut`,
 //!   begins its attempt then, and the log warns.
 //! - A call that is dropped leaves the queue. A call that is kept and not polled, as in `buffered` or `select!`, holds up
@@ -72,7 +72,7 @@
 //! No rule that we tried changes this. So give every process that uses the quota a `Rate`, or none. The log warns when
 //! the service admits less than a tenth of the calls that it admitted before the first 429.
 //!
-//! # Servers: `max_wait`
+//! # Servers: `max_queue_time`
 //!
 //! A queue turns overload into waiting. A server whose callers leave after a few seconds says how long a call
 //! may wait in the queue. After that time the call ends with an error made from
@@ -90,7 +90,7 @@
 //!
 //! static GMAIL: Rate = Rate::new();
 //!
-//! #[retry(rate = GMAIL, max_wait = "2s")]
+//! #[retry(rate = GMAIL, max_queue_time = "2s")]
 //! async fn send(message: u64) -> Result<u64, TimedOut> {
 //!     Ok(message)
 //! }

@@ -110,10 +110,10 @@ pub fn enters<'a, C: Clock + Sleep>(
     context: &Context<'a>,
     runtime: &'a C,
     state: &'a mut CallState,
-    max_wait: Option<Duration>,
+    max_queue_time: Option<Duration>,
 ) -> Entering<'a, C> {
     let mut rules = context.rules();
-    rules.max_wait = max_wait;
+    rules.max_queue_time = max_queue_time;
     let rate = context.policy.shared_rate();
     let queued = rate.and_then(|rate| state.enters(rate, &rules, runtime));
     Entering {
@@ -160,7 +160,7 @@ pub fn pause_or_stop<'a, C, F>(
     runtime: &'a C,
     state: &'a mut CallState,
     wait: Duration,
-    max_wait: Option<Duration>,
+    max_queue_time: Option<Duration>,
     mut stop: Pin<&'a mut F>,
 ) -> impl Future<Output = Option<End>> + use<'a, C, F>
 where
@@ -175,7 +175,7 @@ where
         if !has_rate(context) {
             return None;
         }
-        let mut entering = enters(context, runtime, state, max_wait);
+        let mut entering = enters(context, runtime, state, max_queue_time);
         Some(match turn_or_signal(&mut entering, stop).await? {
             Left::Over(_) => End::Queued,
             Left::Stopped => End::Stopped,
@@ -190,14 +190,14 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
-    max_wait: Option<Duration>,
+    max_queue_time: Option<Duration>,
 ) -> Option<TimedOut> {
     let rate = context.policy.shared_rate()?;
     if state.retry.failures() > 0 {
         return None;
     }
     let mut rules = context.rules();
-    rules.max_wait = max_wait;
+    rules.max_queue_time = max_queue_time;
     match state.enters_blocking(rate, &rules, &|| false, runtime) {
         Err(Left::Over(late)) => Some(late),
         _ => None,

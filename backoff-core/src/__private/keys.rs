@@ -52,8 +52,8 @@ pub struct Keys {
     pub budget: (),
     /// The path of a `static` `Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
     pub rate: (),
-    /// A duration: the longest wait for a turn at the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_wait = "5s"`.
-    pub max_wait: (),
+    /// A duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_queue_time = "5s"`.
+    pub max_queue_time: (),
     /// Arguments; each attempt gets a copy of its own. Write `mut` before an argument that the body changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.
     pub clone: (),
     /// Arguments declared `mut`; the next attempt sees their changes. Without it: a `mut` argument is an error, unless it is in `clone(..)`. Example: `keep(seen)`.

@@ -177,7 +177,7 @@ pub fn pause<C, R, H>(
     runtime: &C,
     state: &mut CallState,
     wait: Duration,
-    max_wait: Option<Duration>,
+    max_queue_time: Option<Duration>,
     last: &R,
     value: Option<&dyn Fault>,
     settings: &mut H,
@@ -189,7 +189,7 @@ where
 {
     runtime.sleep_blocking(wait);
     let mut rules = context.rules();
-    rules.max_wait = max_wait.or(Some(Duration::MAX));
+    rules.max_queue_time = max_queue_time.or(Some(Duration::MAX));
     let end = match context.policy.shared_rate() {
         _ if state.retry.is_late(&rules, || runtime.now()) => End::Late,
         None => return false,

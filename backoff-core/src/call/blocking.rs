@@ -165,7 +165,7 @@ where
         };
         let mut rules = Self::rules_of(&guard.plan, settings);
         if is_retry {
-            rules.max_wait.get_or_insert(Duration::MAX);
+            rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
         guard.state.enters_blocking(rate, &rules, &stopped, runtime)

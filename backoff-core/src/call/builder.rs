@@ -2,7 +2,7 @@
 //! the operation, so that closures need no types.
 
 #[cfg(feature = "rate")]
-use super::settings::limits::MaxWait;
+use super::settings::limits::MaxQueueTime;
 #[cfg(feature = "tracing")]
 use super::settings::spans::Spans;
 use super::{
@@ -381,12 +381,12 @@ where
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     #[cfg(feature = "rate")]
-    pub fn rate(self, rate: &Rate) -> Retrying<With<'_, P>, O, (S, MaxWait), R, W>
+    pub fn rate(self, rate: &Rate) -> Retrying<With<'_, P>, O, (S, MaxQueueTime), R, W>
     where
         O::Error: From<TimedOut>,
         W: MakesAttempts,
     {
-        self.max_wait(Duration::MAX).planned(|plan| With {
+        self.max_queue_time(Duration::MAX).planned(|plan| With {
             rate: Some(rate),
             ..With::nothing(plan)
         })
@@ -409,17 +409,17 @@ where
     /// static RATE: Rate = Rate::new();
     /// const POLICY: Policy = Policy::exponential().rate(&RATE);
     /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
-    /// assert_eq!(POLICY.retry(get).max_wait(Duration::from_secs(2)).await, Ok(42));
+    /// assert_eq!(POLICY.retry(get).max_queue_time(Duration::from_secs(2)).await, Ok(42));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     #[cfg(feature = "rate")]
-    pub fn max_wait(self, wait: Duration) -> Retrying<P, O, (S, MaxWait), R, W>
+    pub fn max_queue_time(self, limit: Duration) -> Retrying<P, O, (S, MaxQueueTime), R, W>
     where
         O::Error: From<TimedOut>,
         W: MakesAttempts,
     {
-        self.set(MaxWait(wait))
+        self.set(MaxQueueTime(limit))
     }
 
     /// Repeats the operation until its value is the awaited one: a long-running operation is done, a new

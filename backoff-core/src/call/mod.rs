@@ -64,7 +64,7 @@ pub use self::{
     setting::{Setting, Surrounds},
     settings::{
         judges::{By, Judge},
-        limits::{AttemptTimeout, MaxWait, Timeout},
+        limits::{AttemptTimeout, MaxQueueTime, Timeout},
         others::{Delays, Notify},
         report::Measured,
         until::{ConsecutiveCount, Counts, Until},

@@ -49,7 +49,7 @@ impl Reply {
 
 impl CallState {
     /// An attempt is about to begin. Returns the call's place in the queue of this rate, if it has to wait: for
-    /// `max_wait`, and not beyond the deadline. Without `max_wait`, the attempt begins at the deadline.
+    /// `max_queue_time`, and not beyond the deadline. Without `max_queue_time`, the attempt begins at the deadline.
     #[cold]
     #[inline(never)]
     pub(crate) fn enters<R: Clock + Sleep>(
@@ -62,8 +62,13 @@ impl CallState {
             return None;
         }
         let limit = self.remaining(rules, runtime);
-        let limit = limit.min(rules.max_wait.unwrap_or(Duration::MAX));
-        let entered = Queued::enter(rate, shared_now(runtime), limit, rules.max_wait.is_some());
+        let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
+        let entered = Queued::enter(
+            rate,
+            shared_now(runtime),
+            limit,
+            rules.max_queue_time.is_some(),
+        );
         entered.map(|epoch| self.goes(Some(epoch), runtime)).err()
     }
 
@@ -97,9 +102,15 @@ impl CallState {
             return Ok(());
         }
         let limit = self.remaining(rules, runtime);
-        let limit = limit.min(rules.max_wait.unwrap_or(Duration::MAX));
+        let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
         let before = left_out();
-        let turn = wait_blocking(rate, runtime, limit, rules.max_wait.is_some(), stopped);
+        let turn = wait_blocking(
+            rate,
+            runtime,
+            limit,
+            rules.max_queue_time.is_some(),
+            stopped,
+        );
         self.retry.skip(left_out() - before);
         turn.map(|epoch| self.goes(epoch, runtime))
     }

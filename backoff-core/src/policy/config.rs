@@ -327,8 +327,8 @@ fn position(name: &str) -> Option<usize> {
 }
 
 /// Settings that only the code can have.
-const IN_CODE: &str = "attempt_timeout budget consecutive cut_on max_wait notify operation rate responses runtime \
-                       stop_on timeout until when";
+const IN_CODE: &str = "attempt_timeout budget consecutive cut_on max_queue_time notify operation rate responses \
+                       runtime stop_on timeout until when";
 
 /// What to write instead of a name that is not a rule.
 fn instead(word: &str, value: &Value) -> Option<String> {

@@ -65,7 +65,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   the deadline comes.
 /// - A call that can make an error from [`TimedOut`](crate::TimedOut) ends with this error when the deadline comes: a
 ///   call that names its rate itself, by [`.rate(..)`](crate::Retrying::rate) or by the key `rate`, and a call with
-///   `timeout`, `attempt_timeout` or `max_wait`.
+///   `timeout`, `attempt_timeout` or `max_queue_time`.
 /// - Any other call begins its attempt then, out of turn. So that calls with the same deadline do not begin all at once,
 ///   each of them begins at some time within the last second before its deadline, or within the last half of its time
 ///   if that is shorter. 1,000 calls with a deadline of 10 s

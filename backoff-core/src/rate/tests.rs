@@ -280,7 +280,7 @@ fn when_the_rate_ends_all_calls_go_in_their_order() {
 }
 
 #[test]
-fn the_longest_wait_ends_the_waiting() {
+fn the_longest_time_in_the_queue_ends_the_waiting() {
     let (rate, hand) = (closed(), Hand::default());
     let limit = Duration::from_millis(30);
     let mut calls = queue(&rate, &hand, limit, 2);

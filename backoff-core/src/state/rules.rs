@@ -25,8 +25,8 @@ pub struct Rules<'a> {
     pub(super) timeout: u64,
     /// The limit of one attempt, in nanoseconds.
     pub(crate) attempt_timeout: u64,
-    /// The longest wait for a turn at the rate; nothing if no error can be made when this time is over.
-    pub(crate) max_wait: Option<Duration>,
+    /// The longest wait in the queue of the rate; nothing if no error can be made when this time is over.
+    pub(crate) max_queue_time: Option<Duration>,
     /// The highest number of attempts; 0: the number of the policy.
     attempts: u32,
     /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the first.
@@ -54,7 +54,7 @@ impl<'a> Rules<'a> {
             paced: 0,
             timeout: NEVER,
             attempt_timeout: NEVER,
-            max_wait: None,
+            max_queue_time: None,
             attempts: 0,
             uncounted: 0,
             cuts: false,

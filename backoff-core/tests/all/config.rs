@@ -353,6 +353,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("init_backoff = '100ms'", "write `base`"),
     // The keys of the attribute that are no rules.
     ("timeout = '1m'", "write `.timeout(..)` on the call in the code, or the rule `deadline`"),
+    (
+        "max_wait = '5s'",
+        "write `max_backoff` for the longest backoff; the longest wait in the queue of a rate is a setting of a call: \
+         write `.max_queue_time(..)`",
+    ),
+    ("max_queue_time = '5s'", "write `.max_queue_time(..)` on the call"),
     ("attempt_timeout = '1s'", "write `.attempt_timeout(..)` on the call"),
     ("when = 'is_busy'", "write `.when(..)` on the call"),
     ("strategy = 'linear'", "remove it, because waits grow exponentially"),

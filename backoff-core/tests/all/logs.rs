@@ -102,7 +102,7 @@ fn what_is_kept_from_being_retried_is_a_warning_and_what_waits_has_an_end() {
         ),
         (
             "no turn in time",
-            closed.max_wait(HALF),
+            closed.max_queue_time(HALF),
             &[gives(200)],
             &[
                 TOO_LONG,

@@ -152,7 +152,7 @@ mod annotated {
         bucket.call(job).await
     }
 
-    #[retry(policy = RATED, timeout = "1h", max_wait = "1h")]
+    #[retry(policy = RATED, timeout = "1h", max_queue_time = "1h")]
     async fn with_limits(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
         bucket.call(job).await
     }

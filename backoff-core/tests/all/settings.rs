@@ -146,9 +146,9 @@ fn two_settings_in_any_order() {
     {
         let rate = || &*Box::leak(Box::new(backoff_core::Rate::new()));
         in_any_order! {
-            retry: [.max_wait(few)] [.timeout(many)];
-            retry: [.max_wait(few)] [.rate(rate())];
-            blocking: [.max_wait(few)] [.rate(rate())];
+            retry: [.max_queue_time(few)] [.timeout(many)];
+            retry: [.max_queue_time(few)] [.rate(rate())];
+            blocking: [.max_queue_time(few)] [.rate(rate())];
         }
     }
 }

@@ -81,13 +81,13 @@ fn what_ends_the_waiting() {
         ),
         row(
             "the longest wait, before the first attempt",
-            closed.max_wait(HALF),
+            closed.max_queue_time(HALF),
             &[gives(200)],
             "never; at 0.5 rate: error cut after 500ms",
         ),
         row(
             "the longest wait, before a retry",
-            quick.max_wait(SECOND + HALF / 5),
+            quick.max_queue_time(SECOND + HALF / 5),
             &[fails(TOO_FAST)],
             "1; at 2.11 rate: error cut after 1.1s, last 429",
         )

@@ -264,9 +264,9 @@ keys! {
                     allows (feature `rate`)",
             without: "the policy's rate",
         }
-        max_wait: Time = Expr(time) {
-            usage: r#"max_wait = "5s""#,
-            takes: "a duration: the longest wait for a turn at the rate; the error is `From<TimedOut>`",
+        max_queue_time: Time = Expr(time) {
+            usage: r#"max_queue_time = "5s""#,
+            takes: "a duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`",
             without: "none",
         }
     }

@@ -13,13 +13,13 @@ const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 
 /// The numbers of attempts and of values in a row, and whether there can be as many values.
 pub(super) fn check(args: &Args, errors: &mut Errors) {
-    if let Some(Given { key, .. }) = &args.max_wait
+    if let Some(Given { key, .. }) = &args.max_queue_time
         && args.rate.is_none()
         && args.policy.is_none()
     {
         errors.at(
             key,
-            "`max_wait` limits the wait for a turn at a rate: write `rate = RATE` too, or remove `max_wait`",
+            "`max_queue_time` limits the wait in the queue of a rate: write `rate = RATE` too, or remove `max_queue_time`",
         );
     }
     let mut counted = |given: &Option<Given<Expr>>| given.as_ref().and_then(|it| count(it, errors));

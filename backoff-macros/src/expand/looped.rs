@@ -234,10 +234,10 @@ impl Loop<'_> {
             }
         } else {
             // The place of the step, so that a mistake there is reported only once.
-            let max_wait = self.max_wait();
+            let max_queue_time = self.max_queue_time();
             let pause = quote_spanned! {judged_at=>
                 __backoff::pause(
-                    #with, &mut __guard.state, __wait, #max_wait, &__outcome, #value, &mut __judge
+                    #with, &mut __guard.state, __wait, #max_queue_time, &__outcome, #value, &mut __judge
                 )
             };
             // The judge may be used twice for one error: before the wait, and when the timer woke too late.
@@ -275,10 +275,10 @@ impl Loop<'_> {
             __backoff::Signal::of(#value).__backoff_signal()
         };
         let bind = mixed!(let mut __stop = __backoff::pin!(#made););
-        let (fault, max_wait) = (self.value(), self.max_wait());
+        let (fault, max_queue_time) = (self.value(), self.max_queue_time());
         let wait = mixed! {
             let __end = __backoff::pause_or_stop(
-                #with, &mut __guard.state, __wait, #max_wait, __stop.as_mut()
+                #with, &mut __guard.state, __wait, #max_queue_time, __stop.as_mut()
             ).await;
             if let __backoff::Option::Some(__end) = __end {
                 __backoff::ended(
@@ -297,8 +297,8 @@ impl Loop<'_> {
     }
 
     /// The longest wait for a turn; `None` if no error can be made when this time is over.
-    fn max_wait(&self) -> TokenStream {
-        match &self.values.max_wait {
+    fn max_queue_time(&self) -> TokenStream {
+        match &self.values.max_queue_time {
             Some(wait) => mixed!(__backoff::Option::Some(#wait)),
             None if self.args.rate.is_some() || self.args.cuts().is_some() => {
                 mixed!(__backoff::Option::Some(__backoff::Duration::MAX))
@@ -312,11 +312,11 @@ impl Loop<'_> {
         if !self.args.may_have_rate() {
             return None;
         }
-        let max_wait = self.max_wait();
+        let max_queue_time = self.max_queue_time();
         let (with, context) = (&self.with, &self.bound.context);
         if !self.written.is_async {
             let turn = mixed! {
-                __backoff::enters_blocking(#with, &mut __guard.state, #max_wait)
+                __backoff::enters_blocking(#with, &mut __guard.state, #max_queue_time)
             };
             return Some(match self.limited() {
                 Some(_) => mixed!(let __late = #turn;),
@@ -340,7 +340,7 @@ impl Loop<'_> {
         Some(mixed! {
             let __late = if __backoff::#is_asked {
                 let __entering =
-                    __backoff::enters(#with, &mut __guard.state, #max_wait);
+                    __backoff::enters(#with, &mut __guard.state, #max_queue_time);
                 #turn.await
             } else {
                 __backoff::Option::None

@@ -25,7 +25,7 @@ pub(super) struct Values {
     /// The time limit of one attempt, if attempts are cut.
     pub(super) limit: Option<TokenStream>,
     /// The longest wait for a turn at the rate, if it has a limit.
-    pub(super) max_wait: Option<TokenStream>,
+    pub(super) max_queue_time: Option<TokenStream>,
     /// The name of the operation in logs and metrics.
     pub(super) operation: TokenStream,
     /// The place of a context with these limits and this name.
@@ -81,8 +81,9 @@ impl Values {
             Some(limit) => kept_time("__attempt_timeout", limit),
             None => quote_spanned!(at(key.span())=> __backoff::Duration::MAX),
         });
-        let max_wait = args.max_wait.as_ref();
-        let max_wait = max_wait.map(|Given { value, .. }| kept_time("__max_wait", value));
+        let max_queue_time = args.max_queue_time.as_ref();
+        let max_queue_time =
+            max_queue_time.map(|Given { value, .. }| kept_time("__max_queue_time", value));
         let limits = match limit {
             Some(_) => mixed!(__backoff::Option::Some(__backoff::Limits(#timeout))),
             None => timeout,
@@ -121,7 +122,7 @@ impl Values {
             runtime,
             limits,
             limit,
-            max_wait,
+            max_queue_time,
             operation,
             place,
             when,

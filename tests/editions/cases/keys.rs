@@ -90,7 +90,7 @@ fn policies_and_budgets() {
         [policy = POOR] => 1;
         [policy = POOR, budget = PLENTY] => 3;
         [base = "1ms", rate = OFF] => 3;
-        [policy = POOR, rate = OFF, budget = PLENTY, max_wait = "1m"] => 3;
+        [policy = POOR, rate = OFF, budget = PLENTY, max_queue_time = "1m"] => 3;
         [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", operation = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;

@@ -4,7 +4,7 @@ mod keys {
     mod consecutive;
     mod error_keeps_names;
     mod key_unfinished;
-    mod max_wait;
+    mod max_queue_time;
     mod signals;
     mod together;
     mod unknown;

@@ -19,13 +19,13 @@ pub struct AttemptTimeout(pub(crate) Duration);
 #[derive(Clone, Copy, Debug)]
 pub struct Timeout(pub(crate) Duration);
 
-/// Made by [`Retrying::max_wait`](crate::Retrying::max_wait).
+/// Made by [`Retrying::max_queue_time`](crate::Retrying::max_queue_time).
 #[derive(Clone, Copy, Debug)]
-pub struct MaxWait(pub(crate) Duration);
+pub struct MaxQueueTime(pub(crate) Duration);
 
 surrounds_nothing!(AttemptTimeout, Limit<Sleep>);
 surrounds_nothing!(Timeout, Limit<Sleep>);
-surrounds_nothing!(MaxWait);
+surrounds_nothing!(MaxQueueTime);
 
 /// A setting whose limit cuts attempts.
 macro_rules! cuts {
@@ -52,7 +52,7 @@ cuts!(AttemptTimeout, |self, rules| {
 cuts!(Timeout, |self, rules| rules.limit(self.0));
 
 #[diagnostic::do_not_recommend]
-impl<T, E: From<TimedOut>> Setting<T, E> for MaxWait {
+impl<T, E: From<TimedOut>> Setting<T, E> for MaxQueueTime {
     #[inline]
     fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
         wait_for_turn(rules, self.0);
@@ -66,6 +66,6 @@ impl<T, E: From<TimedOut>> Setting<T, E> for MaxWait {
 /// The call waits no longer than this for its turn. Of two limits the shorter one holds.
 #[inline]
 fn wait_for_turn(rules: &mut Rules<'_>, limit: Duration) {
-    let before = rules.max_wait.unwrap_or(Duration::MAX);
-    rules.max_wait = Some(before.min(limit));
+    let before = rules.max_queue_time.unwrap_or(Duration::MAX);
+    rules.max_queue_time = Some(before.min(limit));
 }

@@ -42,6 +42,7 @@ ui::refused! {
     #[retry(initial_delay = 100, max_delay = 1000, multiplier = 2)]
     #[retry(min_delay = "100ms", max_interval = "10s")]
     #[retry(max_elapsed_time = 900_000, base_secs = 1)]
+    #[retry(rate = RATE, max_wait = "5s")]
     #[retry(fixed = "1s", delay_ms = 200)]
     #[retry(exponential, wait = 2)]
     #[retry(timeout_ms = 1e3, delay = true)]

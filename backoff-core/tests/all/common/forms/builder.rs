@@ -51,16 +51,16 @@ macro_rules! signals {
     };
 }
 
-macro_rules! max_wait {
+macro_rules! max_queue_time {
     ($trial:ident, $loop:ident, $call:expr, $end:ident) => {{
         #[cfg(not(feature = "rate"))]
         {
             signals!($trial, $loop, $call, $end)
         }
         #[cfg(feature = "rate")]
-        match $trial.setting.max_wait {
+        match $trial.setting.max_queue_time {
             None => signals!($trial, $loop, $call, $end),
-            Some(limit) => signals!($trial, $loop, $call.max_wait(limit), $end),
+            Some(limit) => signals!($trial, $loop, $call.max_queue_time(limit), $end),
         }
     }};
 }
@@ -68,7 +68,7 @@ macro_rules! max_wait {
 macro_rules! limits {
     ($trial:ident, Async, $call:expr, $end:ident) => {
         match ($trial.setting.timeout, $trial.setting.attempt_timeout) {
-            (None, None) => max_wait!($trial, Async, $call, $end),
+            (None, None) => max_queue_time!($trial, Async, $call, $end),
             (Some(whole), each) => {
                 let each = each.unwrap_or(Duration::MAX);
                 signals!(
@@ -82,7 +82,7 @@ macro_rules! limits {
         }
     };
     ($trial:ident, Blocking, $call:expr, $end:ident) => {
-        max_wait!($trial, Blocking, $call, $end)
+        max_queue_time!($trial, Blocking, $call, $end)
     };
 }
 

@@ -149,9 +149,9 @@ keys! {
         "when stop_on" => [when = judge(trial), stop_on = trial.signal()]
         "when cut_on" => [when = judge(trial), cut_on = trial.signal()]
         #[cfg(feature = "rate")]
-        "max_wait stop_on" => [max_wait = trial.max_wait(), stop_on = trial.signal(), responses = false]
+        "max_queue_time stop_on" => [max_queue_time = trial.max_queue_time(), stop_on = trial.signal(), responses = false]
         #[cfg(feature = "rate")]
-        "timeout max_wait" => [max_wait = trial.max_wait(), timeout = trial.timeout(), responses = false]
+        "timeout max_queue_time" => [max_queue_time = trial.max_queue_time(), timeout = trial.timeout(), responses = false]
         "cut_on until" => [until = is_done, cut_on = trial.signal(), responses = false]
         "attempt_timeout until" => [
             until = is_done, attempt_timeout = trial.attempt_timeout(), responses = false
@@ -167,6 +167,6 @@ keys! {
         "until consecutive" => [until = is_done, consecutive = values(trial), responses = false]
         "responses" => [responses = true]
         #[cfg(feature = "rate")]
-        "max_wait" => [max_wait = trial.max_wait(), responses = false]
+        "max_queue_time" => [max_queue_time = trial.max_queue_time(), responses = false]
     }
 }

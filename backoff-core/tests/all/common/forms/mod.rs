@@ -116,7 +116,7 @@ pub(crate) struct Setting {
     #[cfg(feature = "rate")]
     pub(crate) rate: Option<Duration>,
     #[cfg(feature = "rate")]
-    pub(crate) max_wait: Option<Duration>,
+    pub(crate) max_queue_time: Option<Duration>,
     /// By how much the timers wake too late.
     pub(crate) late: Duration,
     /// The random number that is drawn.
@@ -142,7 +142,7 @@ pub(crate) const fn call(policy: Policy) -> Setting {
         #[cfg(feature = "rate")]
         rate: None,
         #[cfg(feature = "rate")]
-        max_wait: None,
+        max_queue_time: None,
         late: Duration::ZERO,
         random: 0,
         dropped: None,
@@ -182,7 +182,7 @@ setters! {
     #[cfg(feature = "rate")]
     rate(closed_for: Duration) { rate: Some(closed_for) }
     #[cfg(feature = "rate")]
-    max_wait(limit: Duration) { max_wait: Some(limit) }
+    max_queue_time(limit: Duration) { max_queue_time: Some(limit) }
     late(late: Duration) { late: late }
     drawing(random: u64) { random: random }
     dropped_at(at: Duration) { dropped: Some(at) }
@@ -229,10 +229,17 @@ impl Setting {
         let timeout = self.timeout.map(|_| "timeout");
         let attempt_timeout = self.attempt_timeout.map(|_| "attempt_timeout");
         #[cfg(feature = "rate")]
-        let max_wait = self.max_wait.map(|_| "max_wait");
+        let max_queue_time = self.max_queue_time.map(|_| "max_queue_time");
         #[cfg(not(feature = "rate"))]
-        let max_wait = None;
-        let keys = [judge, timeout, attempt_timeout, max_wait, signal, rule];
+        let max_queue_time = None;
+        let keys = [
+            judge,
+            timeout,
+            attempt_timeout,
+            max_queue_time,
+            signal,
+            rule,
+        ];
         keys.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
@@ -396,8 +403,8 @@ impl Form {
             ),
             #[cfg(feature = "rate")]
             (
-                self.kind == Layer && setting.max_wait.is_some(),
-                "a layer has no `max_wait`",
+                self.kind == Layer && setting.max_queue_time.is_some(),
+                "a layer has no `max_queue_time`",
             ),
         ];
         let reason = reasons.into_iter().find(|(cannot, _)| *cannot);

@@ -341,8 +341,10 @@ impl<'t> Trial<'t> {
     }
 
     #[cfg(feature = "rate")]
-    pub(super) fn max_wait(&self) -> Duration {
-        self.setting.max_wait.expect("it has a longest wait")
+    pub(super) fn max_queue_time(&self) -> Duration {
+        self.setting
+            .max_queue_time
+            .expect("it has a longest time in the queue")
     }
 
     pub(super) fn call_budget(&self) -> &'static Budget {

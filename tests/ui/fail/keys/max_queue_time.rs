@@ -1,7 +1,7 @@
 //! A limit for a wait that there is not.
 
 ui::refused! {
-    #[retry(max_wait = "5s")]
+    #[retry(max_queue_time = "5s")]
 }
 
 fn main() {}
