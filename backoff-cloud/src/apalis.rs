@@ -37,7 +37,7 @@
 //!
 //! `Retry-After`, codes, `idempotent`, `max_attempts`, the deadline, a [`Rate`](crate::Policy) and log events hold as in
 //! a call. The deadline counts from the first run that ended. No run makes its call after the deadline, also if all
-//! workers were down meanwhile. A budget pays for each retry, and a success gives back what a first success gives. No
+//! workers were down meanwhile. Each retry takes tokens of a budget, and a success gives back what a first success gives. No
 //! worker is held while the job waits, so [`Policy::max_retry_after`] may be hours. A run waits for the turn of its
 //! rate in the worker.
 //!

@@ -110,7 +110,7 @@ pub fn send(request: impl Into<Outgoing>) -> Sending {
 }
 
 /// The kind of an error by its `code` (or its `type`, where the code is missing): permanent, if a quota of money or
-/// of use is spent; `None` for any other code, so that the status decides. For [`Fault::kind`](crate::Fault::kind) of
+/// of use is used up; `None` for any other code, so that the status decides. For [`Fault::kind`](crate::Fault::kind) of
 /// your own error; `http::ApiError` (feature `http`) calls it by itself.
 ///
 /// ```

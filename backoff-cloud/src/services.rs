@@ -21,11 +21,11 @@ pub(crate) fn azure(code: &str) -> Option<FaultKind> {
     kind_in(&KINDS, code)
 }
 
-/// The codes of a quota of money or of use that is spent.
+/// The codes of a used-up quota of money or of use.
 pub(crate) fn openai(code: &str) -> Option<FaultKind> {
-    const SPENT: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
+    const USED_UP: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
         organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded";
-    kind_in(&[(FaultKind::Permanent, SPENT)], code)
+    kind_in(&[(FaultKind::Permanent, USED_UP)], code)
 }
 
 /// The codes of a signature that the service calls too old or too young, because a clock is wrong or because the request

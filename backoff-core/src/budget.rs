@@ -30,7 +30,7 @@ use core::{
 /// Tokens are kept in thousandths.
 const TOKEN: u32 = 1_000;
 
-/// A lock-free bucket of tokens that pay for retries. Declare one `static` for each service (and
+/// A lock-free bucket of tokens, of which each retry takes some. Declare one `static` for each service (and
 /// region), and name it in a policy with [`Policy::budget`](crate::Policy::budget).
 ///
 /// Conflicts between writers cost no tokens: a conflict shows that the service works.
@@ -210,7 +210,7 @@ impl Budget {
 
     /// Takes the tokens for a retry, if enough tokens are left. Returns whether it took them.
     #[inline]
-    pub(crate) fn pay(&self, kind: FaultKind) -> bool {
+    pub(crate) fn take(&self, kind: FaultKind) -> bool {
         match self.rules {
             Rules::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
             Rules::Costs { .. } | Rules::Share { .. } => {
@@ -220,7 +220,7 @@ impl Budget {
         }
     }
 
-    /// Returns the tokens that were paid for a retry of this kind, because the retry was not made. The
+    /// Returns the tokens that were taken for a retry of this kind, because the retry was not made. The
     /// function is inlined, so that the compiler sees that it does not unwind: each place that drops a
     /// call becomes cheaper.
     #[cold]
@@ -242,8 +242,8 @@ impl Budget {
         }
     }
 
-    /// Called after an operation succeeded. `last` is the kind of the last failure that a token was
-    /// paid for.
+    /// Called after an operation succeeded. `last` is the kind of the last failure for whose
+    /// retry tokens were taken.
     pub(crate) fn succeeded(&self, last: Option<FaultKind>) {
         // A full bucket is the common case and needs no write, so threads do not wait for each other.
         if self.tokens.load(Relaxed) >= self.capacity {
@@ -286,7 +286,7 @@ const fn thousandths(tokens: u32) -> u32 {
 const fn share(ratio: f64) -> u32 {
     assert!(
         ratio >= 0.001 && ratio <= 1_000.0,
-        "the refund of a success must be from 0.001 to 1000: write 0.1 for one retry in ten"
+        "the tokens that a success gives back must be from 0.001 to 1000: write 0.1 for one retry in ten"
     );
     // Truncated. But 0.29 is 290 thousandths, although `f64` stores a slightly smaller number.
     (ratio * TOKEN as f64 + 1e-6) as u32
@@ -326,13 +326,13 @@ mod tests {
     #[test]
     fn a_share_of_the_successes_may_be_retried() {
         let budget = Budget::ratio(0.2, 2);
-        let pay = || budget.pay(FaultKind::Transient);
-        assert_eq!([pay(), pay(), pay()], [true, true, false]);
+        let take = || budget.take(FaultKind::Transient);
+        assert_eq!([take(), take(), take()], [true, true, false]);
         for _ in 0..5 {
-            assert!(!pay());
+            assert!(!take());
             budget.succeeded(None);
         }
-        assert!(pay());
+        assert!(take());
         (0..1_000).for_each(|_| budget.succeeded(None));
         assert_eq!(budget.tokens(), 2.0);
     }
@@ -340,12 +340,12 @@ mod tests {
     #[test]
     fn no_token_is_lost_or_made_between_threads() {
         let budget = Budget::ratio(1.0, 1_000);
-        let paid: u32 = std::thread::scope(|scope| {
+        let taken: u32 = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
                         (0..500)
-                            .filter(|_| budget.pay(FaultKind::Transient))
+                            .filter(|_| budget.take(FaultKind::Transient))
                             .count()
                     })
                 })
@@ -355,7 +355,7 @@ mod tests {
                 .map(|thread| thread.join().unwrap() as u32)
                 .sum()
         });
-        assert_eq!((paid, budget.tokens()), (1_000, 0.0));
+        assert_eq!((taken, budget.tokens()), (1_000, 0.0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| (0..100).for_each(|_| budget.succeeded(None)));

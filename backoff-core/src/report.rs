@@ -121,7 +121,7 @@ impl fmt::Display for StopReason {
             StopReason::Attempts => "all attempts are used up",
             StopReason::Deadline => "the deadline leaves no time for another attempt",
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
-            StopReason::Budget => "the budget for retries is spent",
+            StopReason::Budget => "the budget for retries is used up",
             StopReason::Rate => "the turn of the call at the rate of the service comes too late",
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",

@@ -440,7 +440,7 @@ mod with_tokio {
     }
 
     /// Panics in place of tokio, whose message does not help in a program that only retries. This is a
-    /// separate function, so that a call without a wait pays nothing for it.
+    /// separate function, so that a call without a wait has no cost.
     #[cold]
     #[inline(never)]
     #[track_caller]

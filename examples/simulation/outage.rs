@@ -200,7 +200,7 @@ fn over_time(runs: &[Vec<Tally>], of: &dyn Fn(&[Tally]) -> f64) -> Vec<(f64, Mea
         .collect()
 }
 
-/// What becomes of those who pay nothing for a retry.
+/// What becomes of those whose retries cost nothing.
 fn headline(results: &Results, trouble: &str) -> String {
     let of = |measure| results.mean(&[trouble, "no budget"], measure);
     match (of("attempts per request"), of("never recovered, %")) {

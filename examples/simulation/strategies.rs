@@ -135,7 +135,7 @@ pub(crate) struct Contender {
 }
 
 impl Contender {
-    const fn paying(name: &'static str, budget: fn() -> Budget) -> Self {
+    const fn with_budget(name: &'static str, budget: fn() -> Budget) -> Self {
         Self {
             name,
             retries: true,
@@ -162,10 +162,10 @@ pub(crate) const OUTAGE: &[Contender] = &[
         retries: true,
         budget: None,
     },
-    Contender::paying("20 % of successes", || Budget::ratio(0.2, 100)),
-    Contender::paying("AWS, retry costs 5", || Budget::costs(500, 5, 5)),
-    Contender::paying("AWS, retry costs 14", Budget::aws),
-    Contender::paying("gRPC (10, 0.1)", || Budget::grpc(10, 0.1)),
+    Contender::with_budget("20 % of successes", || Budget::ratio(0.2, 100)),
+    Contender::with_budget("AWS, retry costs 5", || Budget::costs(500, 5, 5)),
+    Contender::with_budget("AWS, retry costs 14", Budget::aws),
+    Contender::with_budget("gRPC (10, 0.1)", || Budget::grpc(10, 0.1)),
     Contender {
         name: "no retry",
         retries: false,

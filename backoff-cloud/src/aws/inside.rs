@@ -59,7 +59,7 @@ use std::{
 /// - **The deadline** counts from the first attempt. It cuts the running attempt, unless the client's
 ///   `operation_attempt_timeout` is shorter. `operation_timeout` still ends the call. If `sleep_impl` wakes late,
 ///   the deadline is late by the same time.
-/// - **The policy's [`Budget`](crate::Budget)** pays, not the client's token bucket. If a call is dropped while it
+/// - **The policy's [`Budget`](crate::Budget)** has the tokens of retries, not the client's token bucket. If a call is dropped while it
 ///   waits, the budget gets back the tokens for this wait.
 /// - **A conflict is not retried**, whatever the policy says: the same write would conflict again. The read before
 ///   it must be repeated too, by [`Policy::update`] around the client.
@@ -112,7 +112,7 @@ pub struct Inside<R = Tokio> {
 struct Shared<R> {
     policy: Policy,
     runtime: R,
-    /// Replaces the client's quota, because the policy's budget pays for retries.
+    /// Replaces the client's quota, because retries take tokens of the policy's budget.
     unlimited: TokenBucket,
     /// Whether the interceptor has seen a call. A classifier alone would repeat everything.
     is_intercepting: AtomicBool,

@@ -234,7 +234,7 @@ impl BackoffPolicy for Adapted {
     }
 }
 
-/// Refuses no attempt: the budget has paid for the retry before the wait.
+/// Refuses no attempt: the retry has taken its tokens before the wait.
 impl RetryThrottler for Adapted {
     fn throttle_retry_attempt(&self) -> bool {
         false

@@ -144,7 +144,7 @@ fn as_far_as_gax_tells(ours: Told, first: &Told) -> Told {
 
 /// A row: the policy, the replies, and the levels of the events.
 #[test]
-fn what_gax_tells_is_told_and_paid_as_of_a_loop_of_ours() {
+fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
     let waits = PLAIN.deadline(30 * SECOND).max_attempts(9);
     let quiet = PLAIN.log_waits(LogLevel::Off);
     let decorrelated = PLAIN.jitter(Jitter::Decorrelated).max_backoff(SECOND);
@@ -185,8 +185,8 @@ fn what_gax_tells_is_told_and_paid_as_of_a_loop_of_ours() {
             let [there, here] = budgets.map(|budget| budget.tokens());
             assert_eq!(theirs.values("retry.budget.level"), [there.to_string()]);
             // AWS' budget gets back the cost of a retry only if the retry is known to have succeeded.
-            let is_refunded = budget().capacity() > 10.0 && matches!(replies, [_, .., Done]);
-            assert!(there == here || is_refunded, "{budgets:?} {replies:?}");
+            let is_given_back = budget().capacity() > 10.0 && matches!(replies, [_, .., Done]);
+            assert!(there == here || is_given_back, "{budgets:?} {replies:?}");
             assert_eq!(theirs.events, as_far_as_gax_tells(ours, &first).events);
         }
     }
@@ -247,7 +247,7 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     assert!(told.events[1].1.contains("reason=\"budget\""), "{told:?}");
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
     assert_eq!(told.values("retry.call.duration"), ["[2.0]"]);
-    // gax does not say which tokens paid for its wait.
+    // gax does not say which tokens its wait has taken.
     assert_eq!(BUDGET.tokens(), 10.0);
 }
 

@@ -105,7 +105,7 @@
 //!
 //! Ask first whether a budget is enough. A [`Budget`](crate::Budget) stops retries while most calls fail, and
 //! lets every first attempt through, so nothing has to probe whether the service is back. A breaker also stops
-//! first attempts, and so it makes an outage of some calls an outage of all. It pays where an attempt
+//! first attempts, and so it makes an outage of some calls an outage of all. It helps where an attempt
 //! is expensive: where each takes a thread and a timeout of half a minute.
 //!
 //! # A fallback

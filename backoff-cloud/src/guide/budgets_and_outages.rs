@@ -73,7 +73,7 @@
 //! for _request in 0..100 {
 //!     reasons.push(POLICY.retry(call).reported().await.unwrap_err().reason);
 //! }
-//! // 500 tokens pay for 35 retries.
+//! // 500 tokens allow 35 retries.
 //! assert_eq!(attempts.get(), 135);
 //! assert_eq!((reasons[0], reasons[99]), (StopReason::Attempts, StopReason::Budget));
 //! assert_eq!(STORAGE.tokens(), 10.0);
@@ -85,13 +85,13 @@
 //! - One `static` for each service, and for each region of the service, because they fail separately. Name
 //!   the budget in all policies for that service: `policy = storage::REQUEST.budget(&STORAGE)`, or
 //!   `budget = STORAGE` in the attribute. In the attribute it must be a `static`.
-//! - A budget that is made at run time, one for each host for example, pays for single calls:
+//! - A budget that is made at run time, one for each host for example, is for single calls:
 //!   `POLICY.retry(call).budget(&host.budget)`.
 //! - Processes share nothing. Each has its own bucket, as in the table above.
 //! - Two services with one budget stop each other's retries.
 //! - [`aws::STANDARD`](crate::aws::STANDARD) and the presets of [`dynamodb`](crate::dynamodb) have budgets.
 //!   The other presets have none, because their documentation names none: add yours.
-//! - A call that is dropped while it waits gives back what its wait has paid.
+//! - A call that is dropped while it waits gives back the tokens that its wait has taken.
 //!
 //! # After throttling
 //!

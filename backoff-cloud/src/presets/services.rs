@@ -42,7 +42,7 @@ fn check(policy: Policy, reply: Reply, waits: &[u64], end: StopReason) {
 #[test]
 fn openai_says_by_headers_and_codes_what_passes() {
     let rate_limited = r#"{"error": {"message": "Rate limit reached for gpt-5", "type": "tokens", "param": null, "code": "rate_limit_exceeded"}}"#;
-    let spent = r#"{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}"#;
+    let used_up = r#"{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}"#;
     let limit = r#"{"error": {"message": "..", "type": "insufficient_quota", "code": "project_spend_limit_exceeded"}}"#;
     let no_credit = r#"{"error": {"message": "..", "type": "insufficient_quota", "code": "credit_balance_exhausted"}}"#;
     let by_type = r#"{"error": {"message": "..", "type": "insufficient_quota", "param": null, "code": null}}"#;
@@ -117,7 +117,7 @@ fn openai_says_by_headers_and_codes_what_passes() {
             &[],
             RetryAfter,
         ),
-        ((429, "", spent), &[], Permanent),
+        ((429, "", used_up), &[], Permanent),
         ((429, "", limit), &[], Permanent),
         ((429, "", no_credit), &[], Permanent),
         ((429, "", by_type), &[], Permanent),

@@ -98,11 +98,11 @@ pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState
     state.start(runtime, timed);
 }
 
-/// No budget pays, and the policy is a constant, which the guard need not know.
+/// A policy without a budget. The policy is a constant, which the guard need not know.
 #[derive(Clone, Copy, Debug)]
-pub struct Unfunded;
+pub struct WithoutBudget;
 
-impl Deref for Unfunded {
+impl Deref for WithoutBudget {
     type Target = Policy;
 
     #[inline]

@@ -48,7 +48,7 @@ pub struct Keys {
     pub retry_conflicts: (),
     /// Whether the codes judge a value that is a `Fault` (a response, a status) like an error; the last response is returned unchanged. Without it: `true` in the attribute where codes or a policy are named, `false` in `retry_block!`. Example: `responses = false`.
     pub responses: (),
-    /// The path of a `static` `Budget` that pays for all retries of one service. Without it: the policy's budget. Example: `budget = BUDGET`.
+    /// The path of a `static` `Budget` whose tokens all retries of one service take. Without it: the policy's budget. Example: `budget = BUDGET`.
     pub budget: (),
     /// The path of a `static` `Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
     pub rate: (),

@@ -1,12 +1,12 @@
 //! A function whose context is a constant: its loop begins in one call, because each call in an annotated function
 //! takes compile time.
 
-use super::context::{Context, Unfunded, start};
+use super::context::{Context, WithoutBudget, start};
 use crate::{call::plan::Guard, policy::Policy, runtime::Clock};
 use core::ops::Deref;
 
 /// A context that is a constant, named by a closure: the closure takes no room in the future, and if
-/// the constant names no budget, the compiler removes the refund.
+/// the constant names no budget, the compiler removes the return of tokens.
 #[derive(Clone, Copy)]
 pub struct Known<F>(F);
 
@@ -29,8 +29,8 @@ impl<F: Fn() -> &'static Context<'static>> Deref for Known<F> {
 /// Before the first attempt of a function whose context is a constant without a budget.
 #[inline]
 #[cfg_attr(debug_assertions, track_caller)]
-pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Guard<Unfunded> {
-    let mut guard = Guard::new(Unfunded);
+pub fn begin<C: Clock>(context: &Context<'_>, runtime: &C, timed: bool) -> Guard<WithoutBudget> {
+    let mut guard = Guard::new(WithoutBudget);
     start(context, runtime, &mut guard.state, timed);
     guard
 }

@@ -177,7 +177,7 @@ where
         self.rebuilt(|p, o, s, _, w| (p, o, s, runtime, w))
     }
 
-    /// Pays for this call's retries from `budget` instead of from the policy's budget: for example from the
+    /// The retries of this call take tokens of `budget` instead of the policy's budget: for example of the
     /// budget of one host or one tenant. The budget can have any lifetime.
     ///
     /// ```
@@ -426,7 +426,7 @@ where
     /// resource is ready.
     ///
     /// A value that is not the awaited one counts as an attempt. The call waits after it as after a
-    /// failure, but pays nothing from the budget. Errors are retried as usual. Set the time for the whole
+    /// failure, but takes no token of the budget. Errors are retried as usual. Set the time for the whole
     /// call by [`deadline`](crate::Policy::deadline): without a deadline, five attempts are made. When
     /// attempts or time are used up, the error is made from [`NotYet`](crate::NotYet).
     ///
@@ -708,7 +708,7 @@ where
     ///
     /// - The current wait ends at once, and no further attempt begins. The call returns the operation's
     ///   last error, or the last response, with [`StopReason::Stopped`](crate::StopReason::Stopped) in the
-    ///   report and in the event `GaveUp`. A budget gets back the tokens that it paid for the wait.
+    ///   report and in the event `GaveUp`. A budget gets back the tokens that the wait has taken.
     /// - A running attempt is finished. To cut the attempt too, write [`cut_on`](Self::cut_on).
     /// - The first attempt is always made, even if `signal` is ready before it.
     ///

@@ -132,7 +132,7 @@ impl CallState {
         let _ = clock;
     }
 
-    /// No attempt follows the wait: the budget gets back the tokens that it paid for the wait.
+    /// No attempt follows the wait: the budget gets back the tokens that the wait has taken.
     #[inline]
     pub(super) fn cancelled(&mut self, budget: &Budget) {
         if self.retry.is_held() {
@@ -144,9 +144,9 @@ impl CallState {
 
     /// An operation succeeded: the budget gets its tokens back, without an event for a success.
     #[inline]
-    pub(crate) fn refund(&self, budget: Option<&Budget>) {
+    pub(crate) fn return_tokens(&self, budget: Option<&Budget>) {
         if let Some(budget) = budget {
-            self.retry.refund(budget);
+            self.retry.return_tokens(budget);
             #[cfg(feature = "metrics")]
             metrics::level(budget);
         }

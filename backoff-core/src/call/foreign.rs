@@ -147,7 +147,7 @@ impl ForeignCall {
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
-    /// it paid for the wait, and logs and metrics get the end.
+    /// the wait has taken, and logs and metrics get the end.
     pub fn given_up<E, C>(
         &mut self,
         policy: &Policy,
@@ -179,10 +179,10 @@ impl ForeignCall {
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the
     /// first attempt.
     pub fn one_succeeded(policy: &Policy) {
-        CallState::new().refund(policy.budget);
+        CallState::new().return_tokens(policy.budget);
     }
 
-    /// The call is dropped: the policy's budget gets back the tokens that it paid for a wait.
+    /// The call is dropped: the policy's budget gets back the tokens that a wait has taken.
     pub fn cancelled(&mut self, policy: &Policy) {
         if let Some(budget) = policy.budget {
             self.state.cancelled(budget);

@@ -297,7 +297,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 
     /// The call ends between two attempts, with the last error, or with the last value, which has this fault. The
-    /// budget gets back the tokens that it paid for a wait. The tokens go back before hooks are called, and not only
+    /// budget gets back the tokens that a wait has taken. The tokens go back before hooks are called, and not only
     /// when the call is dropped, because its future may be kept.
     #[cold]
     #[inline(never)]
@@ -331,7 +331,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if self.whose.counts(&self.state.retry) {
             self.replied(Reply::to(value));
         }
-        self.state.refund(self.whose.budget());
+        self.state.return_tokens(self.whose.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
         if S::MEASURES || is_heard || self.state.is_recorded() {
             self.tell_success(is_heard);

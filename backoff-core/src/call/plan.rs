@@ -23,7 +23,7 @@ pub trait Whose {
         true
     }
 
-    /// The budget that pays.
+    /// The budget whose tokens the retries take.
     #[inline]
     fn budget(&self) -> Option<&Budget> {
         self.policy().budget
@@ -49,7 +49,7 @@ pub trait Whose {
 
     /// The rules before the settings of the call change them.
     fn rules(&self) -> Rules<'_> {
-        Rules::paid_by(self.policy(), self.budget())
+        Rules::with_budget(self.policy(), self.budget())
     }
 }
 
@@ -172,7 +172,7 @@ impl<'b, P: Plan> Plan for With<'b, P> {
     }
 }
 
-/// The state of a call, and the plan that pays for its waits. If the guard is dropped during a wait,
+/// The state of a call, and the plan that has the budget of its waits. If the guard is dropped during a wait,
 /// because the call is dropped or a hook panics, the budget gets its tokens back.
 #[derive(Debug)]
 pub struct Guard<P: Whose> {

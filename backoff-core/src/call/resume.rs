@@ -227,7 +227,7 @@ impl<P: Plan, E, S: Surrounds, R, N> Retrying<P, Resumed<E>, S, R, ByCaller<N>> 
     ///
     /// The current wait ends at once, with the error that the caller passed in and the event `GaveUp` with
     /// the reason [`StopReason::Stopped`](crate::StopReason::Stopped). A budget gets back the tokens that
-    /// it paid for the wait. A running attempt belongs to the caller and is not ended.
+    /// the wait has taken. A running attempt belongs to the caller and is not ended.
     ///
     /// The signal lives from one wait to the next, so the caller pins it: by `pin!`, or by `Box::pin` if
     /// the loop is stored. During a wait the signal keeps the error, so the loop has one type of error, and
@@ -291,7 +291,7 @@ where
         if has_failed && !is_given_up {
             call.parts().succeeded(None);
         } else {
-            call.guard.state.refund(call.guard.plan.budget());
+            call.guard.state.return_tokens(call.guard.plan.budget());
         }
         call.guard.state = CallState::new();
     }

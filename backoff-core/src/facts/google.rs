@@ -122,12 +122,12 @@ mod tests {
         ] {
             assert_eq!(limit.and(quota).0, Some(kind), "{quota}");
         }
-        let spent = Reasons::default()
+        let used_up = Reasons::default()
             .and("quotaExceeded")
             .and("rateLimitExceeded");
-        assert_eq!(spent.kind(), Some(Permanent));
+        assert_eq!(used_up.kind(), Some(Permanent));
         let denied = Some(GrpcCode::PermissionDenied);
-        assert_eq!((spent.code(denied), limit.kind()), (denied, None));
+        assert_eq!((used_up.code(denied), limit.kind()), (denied, None));
         assert_eq!(limit.code(denied), Some(GrpcCode::ResourceExhausted));
         let unavailable = Some(GrpcCode::Unavailable);
         assert_eq!(limit.code(unavailable), unavailable);

@@ -491,7 +491,7 @@ impl Policy {
         self
     }
 
-    /// The tokens that pay for all retries of one service. Without tokens there is no retry, and the
+    /// The budget whose tokens all retries of one service take. Without tokens there is no retry, and the
     /// call ends with [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
     pub const fn budget(mut self, budget: &'static Budget) -> Self {
         self.budget = Some(budget);

@@ -48,7 +48,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// ```
 ///
 /// # What a call does
-/// - A call that waits in the queue makes no attempt and pays nothing from a budget. One attempt takes one
+/// - A call that waits in the queue makes no attempt and takes no token of a budget. One attempt takes one
 ///   place; a read-modify-write is one attempt.
 /// - After a 429 a call waits as long as the server asks, and then joins the end of the queue. While nobody else waits,
 ///   it also waits as the policy says, so that a lone call does not use its attempts up. After another failure a call

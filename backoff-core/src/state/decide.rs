@@ -110,7 +110,7 @@ impl RetryState {
             }
         }
         match budget {
-            Some(budget) if !self.pays(budget, kind) => Decision::Stop(StopReason::Budget),
+            Some(budget) if !self.takes_tokens(budget, kind) => Decision::Stop(StopReason::Budget),
             _ => decision,
         }
     }
@@ -178,17 +178,17 @@ impl RetryState {
     }
 
     #[inline(never)]
-    fn pays(&mut self, budget: &Budget, kind: FaultKind) -> bool {
-        let has_paid = budget.pay(kind);
-        if has_paid {
+    fn takes_tokens(&mut self, budget: &Budget, kind: FaultKind) -> bool {
+        let has_taken = budget.take(kind);
+        if has_taken {
             let throttled = match kind {
                 FaultKind::Throttled => flag::THROTTLED,
                 _ => 0,
             };
             let others = self.failures[2] & !flag::THROTTLED;
-            self.failures[2] = others | flag::PAID | flag::HELD | throttled;
+            self.failures[2] = others | flag::TAKEN | flag::HELD | throttled;
         }
-        has_paid
+        has_taken
     }
 }
 

@@ -75,11 +75,11 @@ pub struct RetryState {
 
 /// In the highest byte of the failures.
 mod flag {
-    /// A budget has paid for the wait or the attempt.
-    pub(super) const PAID: u8 = 0x10;
-    /// The budget has paid for a throttled attempt.
+    /// The wait or the attempt has taken tokens of a budget.
+    pub(super) const TAKEN: u8 = 0x10;
+    /// The tokens were taken after throttling.
     pub(super) const THROTTLED: u8 = 0x20;
-    /// No attempt has followed the payment yet.
+    /// No attempt has followed since the tokens were taken.
     pub(super) const HELD: u8 = 0x40;
     /// A rate counts the attempt that runs.
     pub(super) const IN_FLIGHT: u8 = 0x80;
@@ -339,31 +339,31 @@ impl RetryState {
     #[inline]
     pub fn succeeded(&self, policy: &Policy) {
         if let Some(budget) = policy.budget {
-            self.refund(budget);
+            self.return_tokens(budget);
         }
     }
 
     /// The operation succeeded: the budget gets its tokens back.
     #[inline(never)]
-    pub(crate) fn refund(&self, budget: &Budget) {
-        budget.succeeded(self.paid());
+    pub(crate) fn return_tokens(&self, budget: &Budget) {
+        budget.succeeded(self.taken_for());
     }
 
-    /// The kind of the last failure that a budget paid for.
+    /// The kind of the last failure for whose retry tokens were taken.
     #[inline]
-    fn paid(&self) -> Option<FaultKind> {
+    fn taken_for(&self) -> Option<FaultKind> {
         let kind = match self.has(flag::THROTTLED) {
             true => FaultKind::Throttled,
             false => FaultKind::Transient,
         };
-        self.has(flag::PAID).then_some(kind)
+        self.has(flag::TAKEN).then_some(kind)
     }
 
     /// Call this if no attempt follows the wait that [`failed`](Self::failed) asked for, because the
-    /// call was cancelled: the policy's budget gets its payment for that wait back.
+    /// call was cancelled: the policy's budget gets back the tokens of that wait.
     ///
     /// A loop of your own calls [`begins`](Self::begins) when the wait is over. From then on the
-    /// payment is spent, and `cancelled` does nothing. So a guard may call `cancelled` whenever the
+    /// tokens are used, and `cancelled` does nothing. So a guard may call `cancelled` whenever the
     /// guard is dropped.
     ///
     /// ```
@@ -390,7 +390,7 @@ impl RetryState {
         }
     }
 
-    /// Returns the payment for a wait that no attempt has followed. The function is inlined, so that
+    /// Returns the tokens of a wait that no attempt has followed. The function is inlined, so that
     /// the compiler sees that it does not unwind: dropping a call becomes cheaper.
     #[cold]
     #[inline]
@@ -399,12 +399,12 @@ impl RetryState {
             return;
         }
         self.begins();
-        if let Some(kind) = self.paid() {
+        if let Some(kind) = self.taken_for() {
             budget.give_back(kind);
         }
     }
 
-    /// Whether a budget has paid for a wait that no attempt has followed yet.
+    /// Whether a wait has taken tokens and no attempt has followed yet.
     #[inline]
     pub(crate) fn is_held(&self) -> bool {
         self.has(flag::HELD)
@@ -434,13 +434,13 @@ impl RetryState {
         is_in_flight.then_some(self.epoch)
     }
 
-    /// Call this when the attempt after the wait begins: the budget's payment for the wait is spent.
+    /// Call this when the attempt after the wait begins: the tokens that the wait has taken are used.
     #[inline]
     pub fn begins(&mut self) {
         self.failures[2] &= !flag::HELD;
     }
 
-    /// The running attempt has failed: the attempt counts, and has used what a budget paid for it.
+    /// The running attempt has failed: the attempt counts, and has used the tokens of its budget.
     pub(crate) fn ended(&mut self) {
         self.set_failures((self.failures() + 1).min(MOST_ATTEMPTS));
         self.begins();

@@ -63,9 +63,9 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The rules of the policy, and the budget that pays.
+    /// The rules of the policy, with this budget.
     #[inline(always)]
-    pub(crate) const fn paid_by(policy: &'a Policy, budget: Option<&'a Budget>) -> Self {
+    pub(crate) const fn with_budget(policy: &'a Policy, budget: Option<&'a Budget>) -> Self {
         Rules {
             budget,
             is_changed: budget.is_some(),

@@ -83,7 +83,7 @@ impl SavedRetry {
 
     /// An attempt has failed: counts the failure, and decides whether and when another attempt follows, as every call
     /// with this policy does. The earlier waits are not known; where the next wait depends on them (decorrelated
-    /// jitter), they are drawn again. A budget pays, and the payment is not given back.
+    /// jitter), they are drawn again. The retry takes tokens of a budget, which are not given back.
     pub fn failed<E: Fault>(
         &mut self,
         policy: &Policy,

@@ -97,7 +97,7 @@ fn a_hint_is_waited_for_within_the_limits() {
     let patient = PLAIN.max_retry_after(5 * SECOND);
     let slack = PLAIN.retry_after_slack(5 * SECOND);
     let slow = timed.base(6 * SECOND).spread_retry_after(true);
-    let [late, spent] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
+    let [late, used_up] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
     for (policy, hint, expected) in [
         // The longer one of hint and backoff.
         (PLAIN, 3_000, asked(3)),
@@ -110,7 +110,7 @@ fn a_hint_is_waited_for_within_the_limits() {
         (timed, 10_000, asked(10)),
         (patient, 6_000, refused),
         (patient, 5_000, asked(5)),
-        (PLAIN.max_attempts(1), 1_000, spent),
+        (PLAIN.max_attempts(1), 1_000, used_up),
         // A hint that is too long, and shorter than the own wait.
         (patient.base(60 * SECOND), 6_000, own(60)),
         // A thousand years are not believed.
@@ -197,7 +197,7 @@ fn an_algorithm_of_ones_own_sees_the_wait_before() {
 }
 
 #[test]
-fn a_conflict_is_not_paid_for_and_gives_nothing_back() {
+fn a_conflict_takes_no_tokens_and_gives_none_back() {
     static BUDGET: crate::Budget = crate::Budget::aws().starting_with(100);
     let policy = PLAIN.budget(&BUDGET);
     let conflict = Verdict::Retry {

@@ -1,4 +1,4 @@
-//! A budget pays for retries in every form of a call. A budget for one call pays instead of its policy's.
+//! Retries take tokens of a budget in every form of a call. A budget for one call replaces its policy's.
 use crate::common::{
     Scripted, at_once,
     error::TestError,
@@ -10,7 +10,7 @@ use std::future::ready;
 const TOO_FAST: TestError = TestError::status(429);
 const POLICY: Policy = PLAIN.max_attempts(8);
 
-/// Ten tokens pay for a retry, five for one after throttling.
+/// A retry costs ten tokens, a retry after throttling five.
 const fn costs(tokens: u32) -> Budget {
     Budget::costs(100, 10, 5).starting_with(tokens)
 }
@@ -19,13 +19,13 @@ const fn costs(tokens: u32) -> Budget {
 fn budgets() {
     check(&[
         row(
-            "it pays until it is spent",
+            "retries take tokens until too few are left",
             call(POLICY).budget(|| costs(25)),
             &[fails(BUSY)],
             "0 1 3; at 3 budget: error 503 [15 5 5 5]",
         ),
         row(
-            "it pays by the kind of the failure",
+            "a retry costs tokens by the kind of the failure",
             call(POLICY).budget(|| costs(16)),
             &[fails(BUSY), fails(TOO_FAST)],
             "0 1 3; at 3 budget: error 429 [6 1 1 1]",
@@ -93,7 +93,7 @@ fn budgets() {
 }
 
 #[test]
-fn the_one_named_last_pays_with_waits_of_its_own_too() {
+fn the_one_named_last_counts_with_waits_of_its_own_too() {
     static DRY: Budget = costs(0);
     let [first, last] = [50, 20].map(costs);
     let policy = POLICY.budget(&DRY);

@@ -41,25 +41,25 @@ fn a_dropped_call_drops_its_attempt_and_makes_no_other() {
 #[test]
 fn a_call_that_is_dropped_in_a_wait_gets_its_tokens_back() {
     let dropped = call(PLAIN).dropped_at(HALF);
-    let paid = dropped.budget(Budget::aws);
+    let limited = dropped.budget(Budget::aws);
     let busy = [fails(BUSY)];
     check(&[
-        row("a failure", paid, &busy, "0; dropped at 0.5 [486 500]"),
+        row("a failure", limited, &busy, "0; dropped at 0.5 [486 500]"),
         row(
             "a server that was called too often",
-            paid,
+            limited,
             &[fails(TestError::status(429))],
             "0; dropped at 0.5 [495 500]",
         ),
         row(
             "a response",
-            paid.responses(),
+            limited.responses(),
             &[gives(503)],
             "0; dropped at 0.5 [486 500]",
         ),
         row(
             "a limit",
-            paid.timeout(60 * SECOND),
+            limited.timeout(60 * SECOND),
             &busy,
             "0; dropped at 0.5 [486 500]",
         ),
@@ -77,7 +77,7 @@ fn a_call_that_is_dropped_in_a_wait_gets_its_tokens_back() {
             "0; dropped at 0.5 [9 9]",
         ),
         row(
-            "retries that were begun are paid",
+            "the tokens of retries that were begun are used",
             call(PLAIN).budget(Budget::aws).dropped_at(10 * SECOND),
             &[fails(BUSY), fails(BUSY), HANGS],
             "0 1 3; dropped at 10 [486 472 472]",
@@ -127,24 +127,27 @@ fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
 
 #[test]
 fn a_hook_that_panics_costs_no_token() {
-    let paid = call(PLAIN).budget(Budget::aws);
+    let limited = call(PLAIN).budget(Budget::aws);
     check(&[
         row(
             "when a wait begins",
-            paid.panicking_at(1),
+            limited.panicking_at(1),
             &[fails(BUSY)],
             "0; dropped at 0 [486 500]",
         ),
-        // The wait has paid, and the hook panics at the end that the signal makes of it.
+        // The wait has taken tokens, and the hook panics at the end that the signal makes of it.
         row(
             "when a wait is ended",
-            paid.stop_on(HALF).panicking_at(2),
+            limited.stop_on(HALF).panicking_at(2),
             &[fails(BUSY)],
             "0; dropped at 0.5 stopped [486 500 500]",
         ),
         row(
             "when the time is over",
-            paid.timeout(5 * SECOND).late(60 * SECOND).panicking_at(2),
+            limited
+                .timeout(5 * SECOND)
+                .late(60 * SECOND)
+                .panicking_at(2),
             &[fails(BUSY)],
             "0; dropped at 61 deadline [486 500 500]",
         ),
@@ -152,13 +155,13 @@ fn a_hook_that_panics_costs_no_token() {
 }
 
 static BUDGET: Budget = Budget::aws();
-const PAID: Policy = PLAIN.budget(&BUDGET);
+const WITH_BUDGET: Policy = PLAIN.budget(&BUDGET);
 static UNTOUCHED: Budget = Budget::aws();
 
 type Outcome = Result<(), TestError>;
 type Call<'c> = Pin<Box<dyn Future<Output = Outcome> + 'c>>;
 
-#[retry(policy = PAID, runtime = time.clone())]
+#[retry(policy = WITH_BUDGET, runtime = time.clone())]
 async fn constant(time: &Time) -> Outcome {
     Err(BUSY)
 }
@@ -168,12 +171,12 @@ async fn lent(policy: &Policy, time: &Time) -> Outcome {
     Err(BUSY)
 }
 
-#[retry(policy = PAID, timeout = "5s", runtime = time.clone())]
+#[retry(policy = WITH_BUDGET, timeout = "5s", runtime = time.clone())]
 async fn limited(time: &Time) -> Outcome {
     Err(BUSY)
 }
 
-#[retry(policy = PAID, runtime = time.clone(), notify = |_: &Event<'_, TestError>| panic!("the hook"))]
+#[retry(policy = WITH_BUDGET, runtime = time.clone(), notify = |_: &Event<'_, TestError>| panic!("the hook"))]
 fn panicking(time: &Time) -> Outcome {
     Err(BUSY)
 }
@@ -189,7 +192,7 @@ fn every_way_to_name_a_policy_or_a_budget_gives_the_tokens_back() {
     let delays = other.retry(busy).budget(&of_call).delays([SECOND]);
     let calls: [(&Budget, Call<'_>); 6] = [
         (&BUDGET, Box::pin(constant(time))),
-        (&BUDGET, Box::pin(lent(&PAID, time))),
+        (&BUDGET, Box::pin(lent(&WITH_BUDGET, time))),
         (&BUDGET, Box::pin(limited(time))),
         (&of_call, Box::pin(delays.runtime(runtime()))),
         (

@@ -184,7 +184,7 @@ fn a_hint_bypasses_the_total_limit() {
     let tick = Duration::from_nanos(1);
     // Without a deadline there is a limit for hints all the same: 5 minutes, or what the policy says. Nor does a
     // hint get past the attempts, or a budget without tokens.
-    use StopReason::{Attempts, Budget as Spent, RetryAfter};
+    use StopReason::{Attempts, Budget as NoTokens, RetryAfter};
     for (policy, hint, waits, reason) in [
         (minute, 61 * SECOND, 0, RetryAfter),
         (minute, 3_600 * SECOND, 0, RetryAfter),
@@ -199,7 +199,7 @@ fn a_hint_bypasses_the_total_limit() {
             RetryAfter,
         ),
         (PLAIN.max_attempts(1), SECOND, 0, Attempts),
-        (PLAIN.budget(&EMPTY), SECOND, 0, Spent),
+        (PLAIN.budget(&EMPTY), SECOND, 0, NoTokens),
     ] {
         let came = waits_after(policy, BUSY.after(hint), &Scripted::default());
         assert_eq!(came, (vec![hint; waits], reason), "{hint:?}: {policy:?}");

@@ -136,7 +136,7 @@ fn a_deadline_does_not_count_what_passes_before_the_first_failure() {
 fn progress_gives_a_budget_its_tokens_back() {
     static BUDGET: Budget = Budget::aws();
     let policy = POLICY.budget(&BUDGET);
-    // 500 tokens pay for 35 retries without progress.
+    // 500 tokens allow 35 retries without progress.
     let told = read(&policy, &[(1, FAILS); 100]);
     assert_eq!(told.begun.len(), 100);
     let mut expected = ["1", "after 2"].repeat(100);
@@ -316,7 +316,7 @@ mod stopped {
             (time.waits(), reasons),
             (vec![SECOND], vec![StopReason::Stopped])
         );
-        // The first retry was paid for, and its success gave a token back.
+        // The first retry took a token, and its success gave a token back.
         assert_eq!(BUDGET.tokens(), 500.0);
     }
 }

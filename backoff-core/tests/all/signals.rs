@@ -240,13 +240,13 @@ fn a_wait_that_is_ended_costs_the_budget_nothing() {
             "0; at 60 stopped: error cut after 5s [486 500 500]",
         ),
         row(
-            "a retry that is cut is paid",
+            "a retry that is cut costs tokens",
             cut.budget(Budget::aws),
             &[fails(BUSY), HANGS],
             "0 25; at 60 stopped: error stopped, last 503 [486 486 486]",
         ),
         row(
-            "two retries are paid, and the third wait is not",
+            "two retries cost tokens, and the third wait does not",
             cut.budget(Budget::aws),
             &[fails(BUSY)],
             "0 25 50; at 60 stopped: error 503 [486 472 458 472 472]",

@@ -254,7 +254,7 @@ keys! {
         budget: Expr = Expr(Ok), Static {
             usage: "budget = BUDGET",
             no_literal: "the path of a `static`",
-            takes: "the path of a `static` `Budget` that pays for all retries of one service",
+            takes: "the path of a `static` `Budget` whose tokens all retries of one service take",
             without: "the policy's budget",
         }
         rate: Expr = Expr(Ok), Static {

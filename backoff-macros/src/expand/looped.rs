@@ -55,8 +55,8 @@ struct Bound {
     begin: TokenStream,
     /// The expression that refers to the context.
     context: TokenStream,
-    /// Whether the context may name a budget.
-    may_pay: bool,
+    /// Whether the context may name a budget or a rate.
+    may_have_budget_or_rate: bool,
 }
 
 impl Bound {
@@ -83,18 +83,18 @@ impl Bound {
             item(ty, of(mixed!(&#policy)))
         };
         // Only a constant policy is known to name no budget and no rate.
-        let may_pay = args.may_have_rate() || args.budget.is_some();
+        let may_have_budget_or_rate = args.may_have_rate() || args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: mixed! {
                 #bind
                 let mut __guard = __backoff::begin_known(|| #made, #runtime, #timed);
             },
             context: mixed!(__backoff::known(&__guard)),
-            may_pay,
+            may_have_budget_or_rate,
         };
         let policy_place = written.scope.of_policy(args);
         match policy_place.max(values.place) {
-            Place::Item if may_pay => known(Some(context()), &named),
+            Place::Item if may_have_budget_or_rate => known(Some(context()), &named),
             Place::Item => {
                 let item = context();
                 Bound {
@@ -103,7 +103,7 @@ impl Bound {
                         let mut __guard = __backoff::begin(#named, #runtime, #timed);
                     },
                     context: named,
-                    may_pay,
+                    may_have_budget_or_rate,
                 }
             }
             // For places where an item is not allowed.
@@ -144,7 +144,7 @@ impl Bound {
                         __backoff::start(#context, #runtime, &mut __guard.state, #timed);
                     },
                     context,
-                    may_pay: true,
+                    may_have_budget_or_rate: true,
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Loop<'_> {
         });
         let bind_info = timed.then(|| mixed!(let mut __info = __backoff::call_info(#runtime);));
         // An attempt with a limit is not begun if the timer woke too late.
-        let begins = (self.limited().is_none() && self.bound.may_pay)
+        let begins = (self.limited().is_none() && self.bound.may_have_budget_or_rate)
             .then(|| mixed!(__backoff::begins(&mut __guard);));
         let span = self.span();
         let bind_span = span.as_ref().map(|(key_at, span)| {

@@ -102,7 +102,7 @@ pub(super) fn cases() -> Cases {
     both!(
         cases,
         retry,
-        "budget, paying",
+        "budget, taking tokens",
         rules::flaky_budget_attribute,
         rules::flaky_budget
     );

@@ -101,7 +101,7 @@ async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one()
 }
 
 #[tokio::test]
-async fn the_budget_pays_inside_and_the_clients_quota_does_not() {
+async fn the_retries_inside_take_tokens_of_the_budget_and_not_of_the_clients_quota() {
     static BUDGET: Budget = Budget::aws().starting_with(33);
     let policy = POLICY.max_attempts(9).budget(&BUDGET);
     let (_, server, client) = served(&[BUSY, BUSY, THROTTLED, BUSY], policy);
@@ -114,7 +114,7 @@ async fn the_budget_pays_inside_and_the_clients_quota_does_not() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_gets_back_what_was_paid_for_its_wait_and_not_for_an_attempt() {
+async fn a_call_that_is_dropped_gives_back_the_tokens_of_its_wait_and_not_of_an_attempt() {
     static BUDGET: Budget = Budget::aws();
     let a_minute = Reply(503, "retry-after: 60\r\n", "");
     for (row, first, seen, left) in [

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Nothing can be paid from it, and nothing has to be.
+/// No token can be taken of it, and none has to be.
 static EMPTY: Budget = Budget::costs(10, 5, 5).starting_with(0);
 
 fn nobody_asks(_: &Error) -> bool {

@@ -117,7 +117,7 @@ async fn what_the_service_says() {
         named(429, "RESOURCE_EXHAUSTED", &info.replace("DELAY", delay))
     };
     let down = Some(GrpcCode::Unavailable);
-    let spent = Some(GrpcCode::ResourceExhausted);
+    let used_up = Some(GrpcCode::ResourceExhausted);
     let ages = after(31_557_600_000, 0);
     for (said, status, code, kind, hint) in [
         (page, 502, None, Transient, None),
@@ -135,10 +135,10 @@ async fn what_the_service_says() {
             Throttled,
             Some(Duration::MAX),
         ),
-        (info("3.5s"), 429, spent, Throttled, after(3, 500)),
+        (info("3.5s"), 429, used_up, Throttled, after(3, 500)),
         // A thousand years are told as they are: the policy bounds what is waited.
-        (info("31557600000s"), 429, spent, Throttled, ages),
-        (info("-5s"), 429, spent, Throttled, None),
+        (info("31557600000s"), 429, used_up, Throttled, ages),
+        (info("-5s"), 429, used_up, Throttled, None),
     ] {
         let error = failure(said.clone(), End::Close).await;
         let says = (Fault::status(&error), error.grpc_code());

@@ -331,7 +331,7 @@ async fn a_budget_decides_before_the_wait() {
     let policy = POLICY.budget(&BUDGET);
     let client = client!(IAMPolicy, emulator.url(), with_policy(policy));
     read_by(&client).await.unwrap();
-    assert_eq!(BUDGET.tokens(), 14.0, "14 spent, 1 back");
+    assert_eq!(BUDGET.tokens(), 14.0, "14 taken, 1 back");
     emulator.script(Call::GetIamPolicy, [busy(), busy()]);
     let error = read_by(&client).await.unwrap_err();
     assert_eq!(error.http_status_code(), Some(503));

@@ -14,7 +14,7 @@ const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
 fn deadlines_and_attempts_are_each_callers() {
     let late = |ms| adds(1).out_of_time(false).until(ms);
     let fourth = adds(4).attempts(4).until(3_025);
-    let spent = |n| adds(n).attempts(n).given_up(UNAVAILABLE);
+    let ended = |n| adds(n).attempts(n).given_up(UNAVAILABLE);
     let stale = TestError::CONFLICT;
     let no_time = adds(1).deadline(500).fails(stale, Deadline, false);
     let too_many = adds(3).error(CombineError::Full);
@@ -30,7 +30,7 @@ fn deadlines_and_attempts_are_each_callers() {
             .ends([], 1, 0),
         slowly("each caller has its own attempts")
             .server(|| Server::failing([BUSY; 3], []))
-            .callers([spent(1).until(5), spent(2).until(1_010), fourth])
+            .callers([ended(1).until(5), ended(2).until(1_010), fourth])
             .ends([4], 4, 1),
         slowly("a caller without time for the wait gets its outcome at once")
             .server(|| Server::failing([], [STALE]))
@@ -94,7 +94,7 @@ fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
 fn waits_belong_to_the_resource() {
     let hurried = appends(1).deadline(5_000);
     let hurried = hurried.fails(LATER, RetryAfter, false).until(10);
-    let spent = adds(1).attempts(3).given_up(UNAVAILABLE);
+    let ended = adds(1).attempts(3).given_up(UNAVAILABLE);
     let late = |name, at| adds(name).at(at);
     run([
         story("waits grow with the failures of the resource and begin anew after a success")
@@ -106,7 +106,7 @@ fn waits_belong_to_the_resource() {
         story("a later caller has no earlier failures")
             .policy(DOUBLING)
             .server(|| Server::failing([BUSY; 4], []))
-            .callers([spent.until(3_015), late(2, 3_012)])
+            .callers([ended.until(3_015), late(2, 3_012)])
             .ends([2], 5, 1),
         slowly("callers who have the time obey a server's hint")
             .server(|| Server::failing([], [Fate::Fail(LATER)]))

@@ -6,7 +6,7 @@ use super::{
 };
 use backoff_core::{
     Budget, Jitter, Policy,
-    StopReason::{Attempts, Budget as Spent, Permanent},
+    StopReason::{Attempts, Budget as NoTokens, Permanent},
 };
 use std::time::Duration;
 
@@ -45,12 +45,17 @@ fn aws_standard_mode_2_1() {
             ]],
         ),
         (
-            "20 tokens pay for one retry",
+            "20 tokens allow one retry",
             AWS_2_1,
             20,
-            &[&[wait(500, 0.05, 6), stop(500, Spent, 6)]],
+            &[&[wait(500, 0.05, 6), stop(500, NoTokens, 6)]],
         ),
-        ("no tokens, no retry", AWS_2_1, 0, &[&[stop(500, Spent, 0)]]),
+        (
+            "no tokens, no retry",
+            AWS_2_1,
+            0,
+            &[&[stop(500, NoTokens, 0)]],
+        ),
         (
             "throttling",
             AWS_2_1,
@@ -160,13 +165,13 @@ fn aws_standard_mode_2_0() {
             "the quota is reached after a single retry",
             AWS_2_0,
             5,
-            &[&[wait(500, 1.0, 0), stop(502, Spent, 0)]],
+            &[&[wait(500, 1.0, 0), stop(502, NoTokens, 0)]],
         ),
         (
             "no retry when the quota is 0",
             AWS_2_0,
             0,
-            &[&[stop(500, Spent, 0)]],
+            &[&[stop(500, NoTokens, 0)]],
         ),
         (
             "exponential timing",
@@ -196,7 +201,7 @@ fn aws_standard_mode_2_0() {
             "the quota is exhausted",
             five,
             10,
-            &[&[wait(500, 1.0, 5), wait(502, 2.0, 0), stop(503, Spent, 0)]],
+            &[&[wait(500, 1.0, 5), wait(502, 2.0, 0), stop(503, NoTokens, 0)]],
         ),
         (
             "the quota recovers",

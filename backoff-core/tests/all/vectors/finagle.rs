@@ -4,7 +4,7 @@ use super::{
     LEAST,
     play::{done, play, stop, wait},
 };
-use backoff_core::{Budget, Jitter, Policy, StopReason::Budget as Spent};
+use backoff_core::{Budget, Jitter, Policy, StopReason::Budget as NoTokens};
 
 const POLICY: Policy = Policy::exponential().jitter(Jitter::None);
 
@@ -18,20 +18,20 @@ fn finagle_share_of_successes() {
         Budget::ratio(0.2, 2),
         LEAST,
         &[
-            &[wait(503, 1.0, 1), wait(503, 2.0, 0), stop(503, Spent, 0)],
+            &[wait(503, 1.0, 1), wait(503, 2.0, 0), stop(503, NoTokens, 0)],
             &[done(0.2)],
-            &[stop(503, Spent, 0.2)],
+            &[stop(503, NoTokens, 0.2)],
             &[done(0.4)],
             &[done(0.6)],
             &[done(0.8)],
             &[done(1)],
-            &[wait(503, 1.0, 0), stop(503, Spent, 0)],
+            &[wait(503, 1.0, 0), stop(503, NoTokens, 0)],
         ],
     );
 }
 
 /// tower keeps a share in whole percents as `1 / percent`, so that 0.75 counts as 1: after four successes it
-/// pays for four retries.
+/// allows four retries.
 #[test]
 fn a_share_of_successes_is_not_cut_to_a_whole_fraction() {
     play(
@@ -41,12 +41,12 @@ fn a_share_of_successes_is_not_cut_to_a_whole_fraction() {
         LEAST,
         &[
             &[done(0.75)],
-            &[stop(503, Spent, 0.75)],
+            &[stop(503, NoTokens, 0.75)],
             &[done(1.5)],
             &[done(2.25)],
             &[done(3)],
             &[wait(503, 1.0, 2), wait(503, 2.0, 1), wait(503, 4.0, 0)],
-            &[stop(503, Spent, 0)],
+            &[stop(503, NoTokens, 0)],
         ],
     );
 }

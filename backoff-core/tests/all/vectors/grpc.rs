@@ -6,7 +6,7 @@ use super::{
 };
 use backoff_core::{
     Budget, Jitter, Policy, RetryState,
-    StopReason::{Attempts, Budget as Spent, Permanent, StoppedByServer},
+    StopReason::{Attempts, Budget as NoTokens, Permanent, StoppedByServer},
 };
 use std::time::Duration;
 
@@ -66,10 +66,10 @@ fn grpc_throttling_refuses_at_exactly_half() {
         wait(503, 2.0, 8),
         wait(503, 4.0, 7),
         wait(503, 8.0, 6),
-        stop(503, Spent, 5),
+        stop(503, NoTokens, 5),
     ];
     // After a success there are 5.1, a failure makes it 4.1: still refused.
-    let still = [stop(503, Spent, 4.1)];
+    let still = [stop(503, NoTokens, 4.1)];
     let operations = [&five_fail[..], &[done(5.1)], &still];
     play(source, POLICY, Budget::grpc(10, 0.1), LEAST, &operations);
     let no = TestError::status(503).asking_to_stop();

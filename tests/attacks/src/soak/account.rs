@@ -58,9 +58,9 @@ impl Bank {
     }
 }
 
-/// What one call has paid.
+/// The tokens that one call has taken.
 #[derive(Default)]
-struct Paid {
+struct Taken {
     /// Whether an attempt was made since the last success. A change that is combined with others makes none here,
     /// because it uses no budget.
     is_open: bool,
@@ -74,14 +74,14 @@ struct Paid {
 #[derive(Clone)]
 pub(crate) struct Account {
     bank: Arc<Bank>,
-    paid: Arc<Mutex<Paid>>,
+    taken: Arc<Mutex<Taken>>,
 }
 
 impl Account {
     pub(crate) fn new(bank: &Arc<Bank>) -> Self {
         Account {
             bank: Arc::clone(bank),
-            paid: Arc::default(),
+            taken: Arc::default(),
         }
     }
 
@@ -101,27 +101,27 @@ impl Account {
             };
             assert!(cost <= model.tokens, "a retry was made on credit");
             model.tokens -= cost;
-            self.paid.lock().expect("nothing panics here").next = cost;
+            self.taken.lock().expect("nothing panics here").next = cost;
         }
     }
 
-    /// An attempt begins: the retry is made, and its cost is spent.
+    /// An attempt begins: the retry is made, and its tokens are used.
     pub(crate) fn begins(&self) {
-        let mut paid = self.paid.lock().expect("nothing panics here");
-        paid.is_open = true;
-        if paid.next > 0 {
-            paid.last = Some(std::mem::take(&mut paid.next));
+        let mut taken = self.taken.lock().expect("nothing panics here");
+        taken.is_open = true;
+        if taken.next > 0 {
+            taken.last = Some(std::mem::take(&mut taken.next));
         }
     }
 
     /// The call succeeded.
     pub(crate) fn succeeds(&self) {
         let mut model = self.bank.model.lock().expect("nothing panics here");
-        let mut paid = self.paid.lock().expect("nothing panics here");
-        if !std::mem::take(&mut paid.is_open) {
+        let mut taken = self.taken.lock().expect("nothing panics here");
+        if !std::mem::take(&mut taken.is_open) {
             return;
         }
-        let last = paid.last.take();
+        let last = taken.last.take();
         let back = match last {
             Some(cost) if model.returns_the_last_cost => cost,
             _ => model.success,
@@ -129,10 +129,10 @@ impl Account {
         model.tokens = (model.tokens + back).min(model.capacity);
     }
 
-    /// The call is over: what it paid for a retry that was not made comes back.
+    /// The call is over: the tokens of a retry that was not made come back.
     pub(crate) fn closes(&self) {
         let mut model = self.bank.model.lock().expect("nothing panics here");
-        let paid = std::mem::take(&mut self.paid.lock().expect("nothing panics here").next);
-        model.tokens = (model.tokens + paid).min(model.capacity);
+        let taken = std::mem::take(&mut self.taken.lock().expect("nothing panics here").next);
+        model.tokens = (model.tokens + taken).min(model.capacity);
     }
 }
