@@ -38,8 +38,8 @@ impl<'a> Context<'a> {
 
     /// The name of the operation, as hooks and logs say it.
     #[cfg(feature = "tracing")]
-    pub(super) fn spoken(&self) -> &'static str {
-        crate::event::told::spoken(self.operation)
+    pub(super) fn display_name(&self) -> &'static str {
+        crate::event::attempt_event::display_name(self.operation)
     }
 }
 

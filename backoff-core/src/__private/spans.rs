@@ -120,7 +120,7 @@ pub fn in_span<'s, A>(
 ) -> InSpan<'s, A> {
     let phase = Phase::New {
         span,
-        operation: context.spoken(),
+        operation: context.display_name(),
         failures: state.retry.failures(),
         attempt: Some(attempt),
     };
@@ -130,7 +130,8 @@ pub fn in_span<'s, A>(
 /// Begins a span. This thread is in the span until the returned value is dropped.
 #[cfg(feature = "tracing")]
 pub fn enter_span(span: &mut AttemptSpan, context: &Context<'_>, state: &CallState) -> EnteredSpan {
-    span.spans.begin(context.spoken(), state.retry.failures());
+    span.spans
+        .begin(context.display_name(), state.retry.failures());
     span.spans.span().entered()
 }
 

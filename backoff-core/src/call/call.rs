@@ -10,7 +10,7 @@ use super::{
     settings::until,
 };
 use crate::{
-    event::told::Started,
+    event::attempt_event::Started,
     facts::fault::Fault,
     policy::NEVER,
     runtime::{Clock, Random},
@@ -112,14 +112,14 @@ where
     #[inline]
     pub(super) fn begins(&mut self, rests: bool) {
         if S::MEASURES {
-            self.tell_beginning(rests);
+            self.emit_beginning(rests);
         }
     }
 
     /// A function of its own, so that the path of a success keeps the registers.
     #[cold]
     #[inline(never)]
-    fn tell_beginning(&mut self, rests: bool) {
+    fn emit_beginning(&mut self, rests: bool) {
         let Guard { plan, state } = &self.guard;
         let name = plan.operation().unwrap_or_else(|| self.operation.name());
         self.settings.begins(&Started {

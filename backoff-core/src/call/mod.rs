@@ -78,7 +78,7 @@ pub use self::{
 };
 #[doc(hidden)]
 pub use crate::{
-    event::told::{Started, Told},
+    event::attempt_event::{AttemptEvent, Started},
     judge::{Ruling, Stage},
     report::Measures,
     state::{Decision, Rules},

@@ -13,8 +13,8 @@ use super::{
 use crate::event::metrics;
 use crate::{
     event::{
+        attempt_event::{AttemptEvent, EndedBy, Step, with_source},
         log,
-        told::{EndedBy, Step, Told, with_source},
     },
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -193,7 +193,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if is_plain && retry.is_simple(policy, ruling) {
             let next = retry.simple_wait(policy, || self.runtime.random());
             let next = in_tests(next, retry);
-            self.tell_failure(failure, next, None, None);
+            self.emit_failure(failure, next, None, None);
             return next;
         }
         self.decided_fully(policy, failure, ruling)
@@ -237,7 +237,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         }
         // Without `cut`, an attempt may run on after the deadline.
         let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline()));
-        self.tell_failure(failure, next, deadline, rate);
+        self.emit_failure(failure, next, deadline, rate);
         next
     }
 
@@ -275,7 +275,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             _ => StopReason::Stopped,
         }));
         failure.ruling = None;
-        self.tell_failure(failure, next, None, None);
+        self.emit_failure(failure, next, None, None);
         next
     }
 
@@ -321,7 +321,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         };
         let write = self.memory.write_outcome();
         let next = write.concluded(Decision::Stop(reason));
-        self.tell_failure(failure, next, None, None);
+        self.emit_failure(failure, next, None, None);
     }
 
     /// An attempt succeeded, perhaps with a value that has this fault and is not retried. After retries, hooks and
@@ -334,27 +334,27 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.state.return_tokens(self.whose.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
         if S::MEASURES || is_heard || self.state.is_recorded() {
-            self.tell_success(is_heard);
+            self.emit_success(is_heard);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_success(&mut self, is_heard: bool) {
+    fn emit_success(&mut self, is_heard: bool) {
         let retry = &self.state.retry;
         let reads = S::TIMED || is_heard || self.state.is_recorded();
         let now = (reads && retry.is_timed()).then(|| self.runtime.now());
-        let told = Told {
+        let event = AttemptEvent {
             attempt: retry.failures().saturating_add(1),
             elapsed: now.map(|now| retry.elapsed(|| now)),
-            ..told(self.whose, &*self.memory, self.state, None, Step::Succeeded)
+            ..attempt_event(self.whose, &*self.memory, self.state, None, Step::Succeeded)
         };
         #[cfg(feature = "metrics")]
-        self.state.metrics.tell(&told, now.unwrap_or_default());
-        self.settings.ended(&told);
+        self.state.metrics.record(&event, now.unwrap_or_default());
+        self.settings.ended(&event);
         if is_heard {
-            log::log(&told);
-            self.settings.notify(&told, None);
+            log::log(&event);
+            self.settings.notify(&event, None);
         }
     }
 
@@ -376,15 +376,15 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let runtime = self.runtime;
         if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
             let step = Step::Rate(change, rate.label());
-            let told = told(self.whose, &*self.memory, self.state, None, step);
-            log::log(&told);
-            self.settings.notify(&told, None);
+            let event = attempt_event(self.whose, &*self.memory, self.state, None, step);
+            log::log(&event);
+            self.settings.notify(&event, None);
         }
     }
 
     /// An attempt, or the call, ended with a failure.
     #[inline(always)]
-    fn tell_failure(
+    fn emit_failure(
         &mut self,
         failure: Failure<'_, E>,
         next: Decision,
@@ -416,13 +416,13 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             }
             _ => next,
         };
-        let told = Told {
+        let event = AttemptEvent {
             elapsed,
             stage: failure.stage,
             ended_by: failure.ended_by,
             ruling: failure.ruling,
             late: late.filter(|late| !late.is_zero()),
-            ..told(
+            ..attempt_event(
                 self.whose,
                 &*self.memory,
                 self.state,
@@ -431,23 +431,23 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             )
         };
         #[cfg(feature = "metrics")]
-        self.state.metrics.tell(&told, now.unwrap_or_default());
-        self.settings.ended(&told);
+        self.state.metrics.record(&event, now.unwrap_or_default());
+        self.settings.ended(&event);
         if is_heard {
-            log::log(&told);
-            self.settings.notify(&told, failure.error);
+            log::log(&event);
+            self.settings.notify(&event, failure.error);
         }
     }
 }
 
-fn told<'t, E>(
+fn attempt_event<'t, E>(
     whose: &'t dyn Whose,
     memory: &'t dyn Memory<E>,
     state: &CallState,
     fault: Option<&'t dyn Fault>,
     step: Step,
-) -> Told<'t> {
-    Told {
+) -> AttemptEvent<'t> {
+    AttemptEvent {
         name: whose.operation().unwrap_or_else(|| memory.name()),
         host: memory.host(),
         policy: whose.policy(),

@@ -2,7 +2,7 @@
 
 use super::{operation::Failed, timer::Timer};
 use crate::{
-    event::told::{Started, Told},
+    event::attempt_event::{AttemptEvent, Started},
     facts::fault::{Fault, TimedOut},
     judge::{Ruling, Stage},
     policy::Policy,
@@ -114,14 +114,14 @@ pub trait Setting<T, E>: Surrounds {
 
     /// An attempt ended, or the call ended between two attempts. Called before the log and the hooks.
     #[inline]
-    fn ended(&mut self, told: &Told<'_>) {
-        let _ = told;
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
+        let _ = event;
     }
 
     /// Calls the hook.
     #[inline]
-    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
-        let _ = (told, error);
+    fn notify(&mut self, event: &AttemptEvent<'_>, error: Option<&E>) {
+        let _ = (event, error);
     }
 
     /// The call continues after this failure. Returns the failure if the setting does not keep it.
@@ -257,15 +257,15 @@ impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     }
 
     #[inline]
-    fn ended(&mut self, told: &Told<'_>) {
-        self.0.ended(told);
-        self.1.ended(told);
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
+        self.0.ended(event);
+        self.1.ended(event);
     }
 
     #[inline]
-    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
-        self.0.notify(told, error);
-        self.1.notify(told, error);
+    fn notify(&mut self, event: &AttemptEvent<'_>, error: Option<&E>) {
+        self.0.notify(event, error);
+        self.1.notify(event, error);
     }
 
     #[inline]

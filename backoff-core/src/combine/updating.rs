@@ -9,8 +9,8 @@ use super::{
 use crate::{
     call::signal::Once,
     event::{
+        attempt_event::{AttemptEvent, EndedBy, Step},
         log,
-        told::{self, EndedBy, Step},
     },
     facts::fault::Fault,
     judge::{Ruling, Stage},
@@ -191,14 +191,14 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
     }
 
     /// Logs the end of a call that failed alone: the end of a group is one event for all of its callers.
-    fn tell(&self, error: &CombineError<E>, attempt: u32)
+    fn log_end(&self, error: &CombineError<E>, attempt: u32)
     where
         E: Fault,
     {
         let settings = &self.shared.settings;
         let is_own = matches!(error, CombineError::Own { .. });
         let now = || settings.runtime.now();
-        log::log(&told::Told {
+        log::log(&AttemptEvent {
             name: settings.operation,
             host: None,
             policy: &settings.policy,
@@ -232,7 +232,7 @@ where
             match this.enter(change, cx) {
                 Ok(receiver) => this.receiver = Some(receiver),
                 Err(error) => {
-                    this.tell(&error, 0);
+                    this.log_end(&error, 0);
                     return Poll::Ready(Err(error));
                 }
             }
@@ -258,7 +258,7 @@ where
             Outcome::Done(Updated::Written(reply)) => Ok(Updated::Written(reply)),
             Outcome::Failed { error, is_logged } => {
                 if !is_logged {
-                    this.tell(&error, receiver.attempts());
+                    this.log_end(&error, receiver.attempts());
                 }
                 Err(error)
             }

@@ -1,6 +1,6 @@
 //! The event that a hook gets.
 
-use super::told::{Step, Told};
+use super::attempt_event::{AttemptEvent, Step};
 #[cfg(feature = "rate")]
 use crate::rate::RateChange;
 use crate::{
@@ -77,13 +77,13 @@ pub enum Event<'a, E> {
 
 impl<'a, E> Event<'a, E> {
     /// The event for a hook.
-    pub(crate) fn of(told: &Told<'a>, error: Option<&'a E>) -> Self {
-        let operation = told.operation();
-        let Told {
+    pub(crate) fn of(event: &AttemptEvent<'a>, error: Option<&'a E>) -> Self {
+        let operation = event.operation();
+        let AttemptEvent {
             attempt, elapsed, ..
-        } = *told;
-        let failure = Failure::new(error, told.fault);
-        match told.step {
+        } = *event;
+        let failure = Failure::new(error, event.fault);
+        match event.step {
             Step::Waits(wait) => Event::Waiting {
                 operation,
                 attempt,

@@ -1,6 +1,6 @@
 //! The log: one event of `tracing` for each step after an attempt.
 
-use super::told::{ErrorType, Step, Told};
+use super::attempt_event::{AttemptEvent, ErrorType, Step};
 use crate::{
     facts::fault::Fault, judge::Ruling, policy::log_level::LogLevel, report::StopReason,
     runtime::nanos, text::Loggable,
@@ -58,36 +58,36 @@ fn is_own_answer(reason: StopReason, attempts: u32, by_itself: bool) -> bool {
 /// Logs the step after an attempt.
 #[cold]
 #[inline(never)]
-pub(crate) fn log(told: &Told<'_>) {
-    let operation = told.operation();
-    let Told {
+pub(crate) fn log(event: &AttemptEvent<'_>) {
+    let operation = event.operation();
+    let AttemptEvent {
         host,
         attempt,
         type_name: error_type,
         late,
         ..
-    } = *told;
-    let elapsed = told.elapsed.map(seconds);
-    let answer = told.fault.and_then(Fault::service_message);
+    } = *event;
+    let elapsed = event.elapsed.map(seconds);
+    let answer = event.fault.and_then(Fault::service_message);
     let answer = answer.as_ref().map(|answer| answer as &dyn fmt::Display);
-    let message = answer.or_else(|| told.fault.and_then(Fault::message));
+    let message = answer.or_else(|| event.fault.and_then(Fault::message));
     let error = message.map(|message| tracing::field::display(Loggable(message)));
-    let code = told.fault.and_then(code);
+    let code = event.fault.and_then(code);
     let code = code
         .as_ref()
         .map(|code| tracing::field::display(Loggable(code)));
-    match told.step {
+    match event.step {
         Step::Waits(wait) => {
             // A value that is only not the awaited one yet is no failure: the policy's level counts only where it is
             // lower than `DEBUG`.
-            let is_poll = told.ruling.is_some_and(Ruling::is_pending);
-            let level = told.policy.log_waits;
+            let is_poll = event.ruling.is_some_and(Ruling::is_pending);
+            let level = event.policy.log_waits;
             let (level, text) = match (is_poll, level) {
                 (false, level) => (level, "attempt failed, waiting before the next"),
                 (true, LogLevel::Off | LogLevel::Trace) => (level, "not yet, asking again"),
                 (true, _) => (LogLevel::Debug, "not yet, asking again"),
             };
-            let unread = told.fault.and_then(Fault::unread_hint);
+            let unread = event.fault.and_then(Fault::unread_hint);
             let value = unread.map(|(_, value)| value[..value.len().min(40)].escape_ascii());
             event_at!(
                 level,
@@ -120,7 +120,7 @@ pub(crate) fn log(told: &Told<'_>) {
              its type, or judge it by `when_any` (in the attribute: `when`)",
         ),
         Step::GaveUp(reason) => {
-            let is_answer = is_own_answer(reason, attempt, told.is_by_itself());
+            let is_answer = is_own_answer(reason, attempt, event.is_by_itself());
             let text = match reason {
                 StopReason::MaybeApplied => {
                     "not repeated, because the attempt may have been applied"
@@ -146,7 +146,7 @@ pub(crate) fn log(told: &Told<'_>) {
                 true => LogLevel::Debug,
                 false => LogLevel::Warn,
             };
-            let asked = told.fault.and_then(Fault::retry_after);
+            let asked = event.fault.and_then(Fault::retry_after);
             let asked = asked.filter(|_| reason == StopReason::RetryAfter);
             event_at!(
                 level,

@@ -1,7 +1,7 @@
 //! The metrics of a call, with the feature `metrics`. Their names and labels are listed in
 //! [`telemetry`](crate::telemetry).
 
-use super::told::{ErrorType, Step, Told};
+use super::attempt_event::{AttemptEvent, ErrorType, Step};
 use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
 use core::{
     mem::size_of_val,
@@ -65,13 +65,13 @@ const UNKNOWN: u64 = u64::MAX;
 const OFF: u64 = u64::MAX - 1;
 
 /// The labels of all metrics of a call, and room for those of its end.
-fn labels(told: &Told<'_>) -> Vec<Label> {
+fn labels(event: &AttemptEvent<'_>) -> Vec<Label> {
     let mut labels = Vec::with_capacity(5);
     labels.push(Label::from_static_parts(
         "retry.operation",
-        told.operation(),
+        event.operation(),
     ));
-    if let Some(policy) = told.policy.name {
+    if let Some(policy) = event.policy.name {
         labels.push(Label::from_static_parts("retry.policy", policy));
     }
     labels
@@ -128,49 +128,54 @@ impl CallMetrics {
     }
 
     /// An attempt ended, or the call ended between two attempts.
-    pub(crate) fn tell(&mut self, told: &Told<'_>, now: Duration) {
+    pub(crate) fn record(&mut self, event: &AttemptEvent<'_>, now: Duration) {
         if !self.is_on() {
             return;
         }
-        let error_type = match told.step {
+        let error_type = match event.step {
             Step::Rate(..) => return,
             Step::Succeeded => None,
-            Step::Waits(_) | Step::GaveUp(_) => Some(told.error_type()),
+            Step::Waits(_) | Step::GaveUp(_) => Some(event.error_type()),
         };
-        if told.is_of_an_attempt() {
-            self.attempt(told, now, error_type);
+        if event.is_of_an_attempt() {
+            self.attempt(event, now, error_type);
         } else {
             self.ends_waiting(now);
         }
-        match told.step {
+        match event.step {
             // After this wait the next attempt begins.
             Step::Waits(wait) => {
                 let delay = nanos(wait.delay);
                 self.waited = self.waited.saturating_add(delay);
                 self.began = nanos(now).saturating_add(delay).min(OFF - 1);
             }
-            Step::GaveUp(reason) => self.call(told, Some(reason), error_type),
-            _ => self.call(told, None, error_type),
+            Step::GaveUp(reason) => self.call(event, Some(reason), error_type),
+            _ => self.call(event, None, error_type),
         }
     }
 
     /// An attempt ended. If its beginning is unknown, no duration is recorded.
-    fn attempt(self, told: &Told<'_>, now: Duration, error_type: Option<ErrorType>) {
+    fn attempt(self, event: &AttemptEvent<'_>, now: Duration, error_type: Option<ErrorType>) {
         if self.began == UNKNOWN {
             return;
         }
         telemetry::describe_once();
-        let mut labels = labels(told);
+        let mut labels = labels(event);
         labels.extend(error_type.map(of_type));
         let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));
         histogram!("retry.attempt.duration", labels).record(lasted);
     }
 
     /// The call ended.
-    fn call(self, told: &Told<'_>, reason: Option<StopReason>, error_type: Option<ErrorType>) {
+    fn call(
+        self,
+        event: &AttemptEvent<'_>,
+        reason: Option<StopReason>,
+        error_type: Option<ErrorType>,
+    ) {
         telemetry::describe_once();
-        let attempts = told.attempt;
-        let mut labels = labels(told);
+        let attempts = event.attempt;
+        let mut labels = labels(event);
         labels.push(Label::from_static_parts(
             "retry.outcome",
             outcome(reason, attempts),
@@ -186,7 +191,7 @@ impl CallMetrics {
             labels.push(Label::from_static_parts("retry.stop_reason", reason.name()));
         }
         labels.extend(error_type.map(of_type));
-        let elapsed = told.elapsed.unwrap_or_default();
+        let elapsed = event.elapsed.unwrap_or_default();
         histogram!(DURATION, labels).record(elapsed);
     }
 }

@@ -7,8 +7,8 @@ pub(crate) mod log;
 #[cfg(not(feature = "tracing"))]
 pub(crate) mod log {
     #[inline(always)]
-    pub(crate) fn log(_told: &super::told::Told<'_>) {}
+    pub(crate) fn log(_event: &super::attempt_event::AttemptEvent<'_>) {}
 }
+pub(crate) mod attempt_event;
 #[cfg(feature = "metrics")]
 pub(crate) mod metrics;
-pub(crate) mod told;

@@ -3,7 +3,7 @@
 use crate::{
     call::setting::{Setting, surrounds_nothing},
     delay::Delay,
-    event::{hook::Event, told::Told},
+    event::{attempt_event::AttemptEvent, hook::Event},
     opaque::named_in_debug,
     state::Rules,
 };
@@ -17,8 +17,8 @@ surrounds_nothing!(Delays<D>: D);
 
 impl<T, E, F: FnMut(&Event<'_, E>)> Setting<T, E> for Notify<F> {
     const LISTENS: bool = true;
-    fn notify(&mut self, told: &Told<'_>, error: Option<&E>) {
-        (self.0)(&Event::of(told, error));
+    fn notify(&mut self, event: &AttemptEvent<'_>, error: Option<&E>) {
+        (self.0)(&Event::of(event, error));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
         operation::Failed,
         setting::{Setting, surrounds_nothing},
     },
-    event::told::{Started, Step, Told},
+    event::attempt_event::{AttemptEvent, Started, Step},
     report::{Measures, Reporting, RetryError, StopReason},
     runtime::nanos,
 };
@@ -88,26 +88,26 @@ impl<T, E> Setting<T, E> for Measured<E> {
         self.rested(started.elapsed);
     }
 
-    fn ended(&mut self, told: &Told<'_>) {
-        let elapsed = told.elapsed.unwrap_or_default();
-        (self.attempts, self.elapsed, self.reason) = (told.attempt, elapsed, None);
-        match told.step {
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
+        let elapsed = event.elapsed.unwrap_or_default();
+        (self.attempts, self.elapsed, self.reason) = (event.attempt, elapsed, None);
+        match event.step {
             Step::Waits(_) => {
                 self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());
             }
             Step::GaveUp(reason) => self.reason = Some(reason),
             _ => return,
         }
-        if !told.is_of_an_attempt() {
+        if !event.is_of_an_attempt() {
             self.rested(elapsed);
         }
-        if !told.stage.is_cut() {
+        if !event.stage.is_cut() {
             self.last = None;
         }
-        if let Some(ruling) = told.ruling {
+        if let Some(ruling) = event.ruling {
             self.conflicts = self.conflicts.saturating_add(ruling.is_conflict().into());
-            self.hint = match (ruling.asked(), told.fault) {
-                (0, Some(fault)) if told.stage.is_judged() => fault.retry_after().map_or(0, nanos),
+            self.hint = match (ruling.asked(), event.fault) {
+                (0, Some(fault)) if event.stage.is_judged() => fault.retry_after().map_or(0, nanos),
                 (hint, _) => hint,
             };
         }
@@ -125,9 +125,9 @@ impl<T, E> Setting<T, E> for Measured<E> {
 /// The call remembers whether an attempt may have been applied.
 impl<T, E> Setting<T, E> for &mut CallInfo {
     const MEASURES: bool = true;
-    fn ended(&mut self, told: &Told<'_>) {
-        if let Some(ruling) = told.ruling {
-            self.remember(told.stage, ruling, told.fault);
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
+        if let Some(ruling) = event.ruling {
+            self.remember(event.stage, ruling, event.fault);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     call::setting::{Setting, Surrounds, surrounds_nothing},
-    event::told::{ErrorType, Started, Step, Told, spoken},
+    event::attempt_event::{AttemptEvent, ErrorType, Started, Step, display_name},
 };
 use core::{mem, pin::Pin};
 use tracing::{
@@ -28,11 +28,11 @@ fn of_attempt(operation: &'static str, failures: u32) -> Span {
 
 /// Records in the span of an attempt how the attempt failed.
 #[inline(never)]
-fn record(span: &Span, told: &Told<'_>) {
-    if span.is_disabled() || !told.is_of_an_attempt() {
+fn record(span: &Span, event: &AttemptEvent<'_>) {
+    if span.is_disabled() || !event.is_of_an_attempt() {
         return;
     }
-    match told.error_type() {
+    match event.error_type() {
         ErrorType::Name(name) => span.record("error.type", name),
         status @ ErrorType::Status(_) => span.record("error.type", field::display(status)),
     };
@@ -84,14 +84,14 @@ surrounds_nothing!(&mut Spans);
 impl<T, E> Setting<T, E> for Spans {
     const MEASURES: bool = true;
     fn begins(&mut self, started: &Started) {
-        self.begin(spoken(started.name), started.failures);
+        self.begin(display_name(started.name), started.failures);
     }
 
     /// Records the failure and gives up this handle. The span closes when the attempt is dropped, too.
-    fn ended(&mut self, told: &Told<'_>) {
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
         let span = mem::replace(&mut self.span, Span::none());
-        if let Step::Waits(_) | Step::GaveUp(_) = told.step {
-            record(&span, told);
+        if let Step::Waits(_) | Step::GaveUp(_) = event.step {
+            record(&span, event);
         }
     }
 }
@@ -99,7 +99,7 @@ impl<T, E> Setting<T, E> for Spans {
 /// The span of an annotated function's attempt.
 impl<T, E> Setting<T, E> for &mut Spans {
     const MEASURES: bool = true;
-    fn ended(&mut self, told: &Told<'_>) {
-        Setting::<T, E>::ended(*self, told);
+    fn ended(&mut self, event: &AttemptEvent<'_>) {
+        Setting::<T, E>::ended(*self, event);
     }
 }

@@ -18,7 +18,7 @@ use core::time::Duration;
     not(feature = "tracing"),
     allow(dead_code, reason = "only the log reads some fields")
 )]
-pub struct Told<'e> {
+pub struct AttemptEvent<'e> {
     /// The name of the operation, or the name of its type.
     pub(crate) name: &'static str,
     /// The host that the operation calls, for log events alone: a label of metrics must have few values.
@@ -103,10 +103,10 @@ pub(crate) fn with_source(decision: Decision, fault: Option<&dyn Fault>) -> Deci
     }
 }
 
-impl Told<'_> {
+impl AttemptEvent<'_> {
     /// The name of the operation, as hooks, logs and metrics say it.
     pub(crate) fn operation(&self) -> &'static str {
-        spoken(self.name)
+        display_name(self.name)
     }
 
     /// Whether an attempt ended. If not, the call ended between two attempts.
@@ -148,7 +148,7 @@ impl Told<'_> {
 
 /// The name of the operation in hooks, logs, spans and metrics: that of a closure is the path of the function that
 /// holds the closure. The type of a boxed closure says nothing about the operation, in several hundred characters.
-pub(crate) fn spoken(mut path: &'static str) -> &'static str {
+pub(crate) fn display_name(mut path: &'static str) -> &'static str {
     if path.starts_with("alloc::boxed::Box<dyn ") {
         return "boxed closure";
     }
@@ -205,8 +205,12 @@ mod tests {
 
     const POLICY: Policy = Policy::exponential();
 
-    fn told<'e>(ended_by: EndedBy, stage: Stage, fault: Option<&'e dyn Fault>) -> Told<'e> {
-        Told {
+    fn attempt_event<'e>(
+        ended_by: EndedBy,
+        stage: Stage,
+        fault: Option<&'e dyn Fault>,
+    ) -> AttemptEvent<'e> {
+        AttemptEvent {
             name: "get",
             host: None,
             policy: &POLICY,
@@ -228,9 +232,9 @@ mod tests {
         let both = TestError::status(409).and_grpc(GrpcCode::Aborted);
         let late = TestError::cut(core::time::Duration::ZERO);
         let stopped = crate::call::signal::Stopped::new();
-        let failed = |stage, fault| told(EndedBy::Attempt, stage, fault);
-        let stopped_at = |stage, fault| told(EndedBy::Signal, stage, fault);
-        let expired = |fault| told(EndedBy::Clock, Stage::Late, fault);
+        let failed = |stage, fault| attempt_event(EndedBy::Attempt, stage, fault);
+        let stopped_at = |stage, fault| attempt_event(EndedBy::Signal, stage, fault);
+        let expired = |fault| attempt_event(EndedBy::Clock, Stage::Late, fault);
         for (failure, name) in [
             // A gRPC code goes before a status.
             (failed(Stage::Whole, Some(&both)), "ABORTED"),
@@ -257,7 +261,7 @@ mod tests {
     fn a_number_that_is_no_status_of_http_is_no_label() {
         for (status, name) in [(99, "_OTHER"), (100, "100"), (599, "599"), (600, "_OTHER")] {
             let error = TestError::status(status);
-            let failed = told(EndedBy::Attempt, Stage::Whole, Some(&error));
+            let failed = attempt_event(EndedBy::Attempt, Stage::Whole, Some(&error));
             assert_eq!(failed.error_type().to_string(), name);
         }
     }
