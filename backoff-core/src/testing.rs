@@ -141,10 +141,10 @@ pub(crate) fn adjusted(next: Decision, retry: &mut RetryState) -> Decision {
 /// assert_eq!(time.elapsed(), Duration::from_secs(7));
 /// ```
 #[derive(Clone, Debug)]
-pub struct VirtualTime(Arc<Mutex<Told>>);
+pub struct VirtualTime(Arc<Mutex<VirtualState>>);
 
 #[derive(Debug)]
-struct Told {
+struct VirtualState {
     now: Duration,
     random: u64,
     waits: Vec<Duration>,
@@ -154,7 +154,7 @@ impl VirtualTime {
     /// A clock at zero. The random number is `u64::MAX`, so each wait is the longest possible wait.
     #[must_use]
     pub fn new() -> Self {
-        VirtualTime(Arc::new(Mutex::new(Told {
+        VirtualTime(Arc::new(Mutex::new(VirtualState {
             now: Duration::ZERO,
             random: u64::MAX,
             waits: Vec::new(),
@@ -165,41 +165,41 @@ impl VirtualTime {
     /// `u64::MAX` the longest waits.
     #[must_use]
     pub fn drawing(self, random: u64) -> Self {
-        self.told().random = random;
+        self.state().random = random;
         self
     }
 
     /// Advances the clock.
     pub fn advance(&self, by: Duration) {
-        let mut told = self.told();
-        told.now = told.now.saturating_add(by);
+        let mut state = self.state();
+        state.now = state.now.saturating_add(by);
     }
 
     /// The time that has passed.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.told().now
+        self.state().now
     }
 
     /// The waits so far, in their order.
     #[must_use]
     pub fn waits(&self) -> Vec<Duration> {
-        self.told().waits.clone()
+        self.state().waits.clone()
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn state(&self) -> MutexGuard<'_, VirtualState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait(&self, wait: Duration) -> Duration {
-        let mut told = self.told();
-        told.waits.push(wait);
-        told.now.saturating_add(wait)
+        let mut state = self.state();
+        state.waits.push(wait);
+        state.now.saturating_add(wait)
     }
 
     fn reach(&self, end: Duration) {
-        let mut told = self.told();
-        told.now = told.now.max(end);
+        let mut state = self.state();
+        state.now = state.now.max(end);
     }
 }
 
@@ -243,7 +243,7 @@ impl BlockingSleep for VirtualTime {
 
 impl Random for VirtualTime {
     fn random(&self) -> u64 {
-        self.told().random
+        self.state().random
     }
 }
 

@@ -10,10 +10,10 @@ use std::{
 
 /// A clock, a timer for futures and for threads, and a random source. Clones share everything.
 #[derive(Clone, Default)]
-pub(crate) struct Time(Arc<Mutex<Told>>);
+pub(crate) struct Time(Arc<Mutex<TimeState>>);
 
 #[derive(Default)]
-struct Told {
+struct TimeState {
     /// Since the start.
     now: Duration,
     /// What the clock said at the start.
@@ -32,45 +32,45 @@ impl Time {
     /// With timers that wake too late by this.
     pub(crate) fn late(late: Duration) -> Self {
         let time = Self::default();
-        time.told().late = late;
+        time.state().late = late;
         time
     }
 
     /// The time until now came before the start.
     pub(crate) fn starts(&self) {
-        let mut told = self.told();
-        told.started = told.started.saturating_add(told.now);
-        told.now = Duration::ZERO;
+        let mut state = self.state();
+        state.started = state.started.saturating_add(state.now);
+        state.now = Duration::ZERO;
     }
 
     /// Draws this number again and again.
     pub(crate) fn drawing(self, random: u64) -> Self {
-        self.told().random = random;
+        self.state().random = random;
         self
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        self.told().now
+        self.state().now
     }
 
     pub(crate) fn waits(&self) -> Vec<Duration> {
-        self.told().waits.clone()
+        self.state().waits.clone()
     }
 
     /// A stop that is given at this time.
     pub(crate) fn stops_at(&self, at: Duration) -> Stop {
         let stop = Stop::new();
-        self.told().stops = Some((at, stop.clone()));
+        self.state().stops = Some((at, stop.clone()));
         self.pass(Duration::ZERO);
         stop
     }
 
     /// Lets time pass in the middle of something that does not wait.
     pub(crate) fn pass(&self, time: Duration) {
-        let mut told = self.told();
-        told.now = told.now.saturating_add(time);
-        if let Some((at, stop)) = &told.stops
-            && *at <= told.now
+        let mut state = self.state();
+        state.now = state.now.saturating_add(time);
+        if let Some((at, stop)) = &state.stops
+            && *at <= state.now
         {
             stop.stop();
         }
@@ -96,11 +96,11 @@ impl Time {
             if let Poll::Ready(output) = polled {
                 return Some(output);
             }
-            let mut told = self.told();
-            let now = told.now;
-            told.wakes.retain(|at| *at > now);
-            let next = told.wakes.iter().min().copied();
-            drop(told);
+            let mut state = self.state();
+            let now = state.now;
+            state.wakes.retain(|at| *at > now);
+            let next = state.wakes.iter().min().copied();
+            drop(state);
             match next {
                 Some(next) if next <= end => self.pass(next - now),
                 None if end == Duration::MAX => panic!("it waits for ever"),
@@ -118,15 +118,15 @@ impl Time {
         ended.expect("it ends before the end of time")
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn state(&self) -> MutexGuard<'_, TimeState> {
         self.0.lock().unwrap()
     }
 }
 
 impl Clock for Time {
     fn now(&self) -> Duration {
-        let told = self.told();
-        told.started.saturating_add(told.now)
+        let state = self.state();
+        state.started.saturating_add(state.now)
     }
 }
 
@@ -134,27 +134,27 @@ impl Sleep for Time {
     type Sleep = Moment;
 
     fn sleep(&self, wait: Duration) -> Moment {
-        let mut told = self.told();
-        told.waits.push(wait);
-        let late = told.late;
-        drop(told);
+        let mut state = self.state();
+        state.waits.push(wait);
+        let late = state.late;
+        drop(state);
         self.after(wait.saturating_add(late))
     }
 }
 
 impl BlockingSleep for Time {
     fn sleep_blocking(&self, wait: Duration) {
-        let mut told = self.told();
-        told.waits.push(wait);
-        let late = told.late;
-        drop(told);
+        let mut state = self.state();
+        state.waits.push(wait);
+        let late = state.late;
+        drop(state);
         self.pass(wait.saturating_add(late));
     }
 
     fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
         let (now, at) = {
-            let told = self.told();
-            (told.now, told.stops.as_ref().map(|(at, _)| *at))
+            let state = self.state();
+            (state.now, state.stops.as_ref().map(|(at, _)| *at))
         };
         let until = at.filter(|at| *at <= now.saturating_add(wait));
         let passes = until.map_or(wait, |at| at.saturating_sub(now));
@@ -163,7 +163,7 @@ impl BlockingSleep for Time {
             self.pass(passes);
         }
         match stop.is_stopped() {
-            true => self.told().waits.push(wait),
+            true => self.state().waits.push(wait),
             false => self.sleep_blocking(wait - until.map_or(Duration::ZERO, |_| passes)),
         }
         stop.is_stopped()
@@ -172,7 +172,7 @@ impl BlockingSleep for Time {
 
 impl Random for Time {
     fn random(&self) -> u64 {
-        self.told().random
+        self.state().random
     }
 }
 
@@ -183,11 +183,11 @@ impl Future for Moment {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let mut told = self.0.told();
-        if told.now >= self.1 {
+        let mut state = self.0.state();
+        if state.now >= self.1 {
             return Poll::Ready(());
         }
-        told.wakes.push(self.1);
+        state.wakes.push(self.1);
         Poll::Pending
     }
 }
