@@ -1,7 +1,7 @@
 //! The policy of an annotated function, its limits and its name.
 
 use crate::{
-    call::{call_state::CallState, operation::Memory, parts::Parts, plan::Whose},
+    call::{call_state::CallState, operation::Memory, parts::Parts, plan::CallPlan},
     policy::{NEVER, Policy},
     runtime::Clock,
     state::{RetryState, Rules},
@@ -43,7 +43,7 @@ impl<'a> Context<'a> {
     }
 }
 
-impl Whose for Context<'_> {
+impl CallPlan for Context<'_> {
     #[inline]
     fn policy(&self) -> &Policy {
         self.policy

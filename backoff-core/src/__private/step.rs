@@ -10,7 +10,7 @@ use crate::{
         call_info::CallInfo,
         call_state::CallState,
         parts::End,
-        plan::{Guard, Whose},
+        plan::{CallPlan, Guard},
         setting::Setting,
         settings::until::ConsecutiveCount,
     },
@@ -23,7 +23,7 @@ use core::time::Duration;
 
 /// The attempt after the wait begins, or the call asks its rate first.
 #[inline]
-pub fn begins<P: Whose>(guard: &mut Guard<P>) {
+pub fn begins<P: CallPlan>(guard: &mut Guard<P>) {
     if guard.plan.budget().is_some() && guard.plan.rate().is_none() {
         guard.state.retry.begins();
     }

@@ -5,7 +5,7 @@ use super::{
     call_state::CallState,
     operation::{Failed, Memory, Operation, Run},
     parts::{End, Parts},
-    plan::{Guard, Plan, Whose},
+    plan::{CallPlan, Guard, Plan},
     setting::Setting,
     settings::until,
 };
@@ -201,7 +201,7 @@ where
 /// operation.
 #[cold]
 #[inline(never)]
-fn after_failure<P: Whose, T, E, S: Setting<T, E>, R: Clock + Random>(
+fn after_failure<P: CallPlan, T, E, S: Setting<T, E>, R: Clock + Random>(
     plan: &P,
     memory: &mut dyn Memory<E>,
     state: &mut CallState,

@@ -5,7 +5,7 @@
 use super::{
     call_state::CallState,
     operation::{Failing, Memory},
-    plan::Whose,
+    plan::CallPlan,
     setting::Setting,
     write_outcome::WriteOutcome,
 };
@@ -28,7 +28,7 @@ use core::{marker::PhantomData, time::Duration};
 
 /// The parts of a call that take part in the work after an attempt. The outcome of the call is a `Result<T, E>`.
 pub(crate) struct Parts<'c, T, E, S, R> {
-    whose: &'c dyn Whose,
+    plan: &'c dyn CallPlan,
     memory: &'c mut dyn Memory<E>,
     state: &'c mut CallState,
     settings: &'c mut S,
@@ -88,14 +88,14 @@ const LONGEST_PAUSE: u64 = 300_000_000_000;
 impl<'c, T, E, S, R> Parts<'c, T, E, S, R> {
     #[inline(always)]
     pub(crate) fn new(
-        whose: &'c dyn Whose,
+        plan: &'c dyn CallPlan,
         memory: &'c mut dyn Memory<E>,
         state: &'c mut CallState,
         settings: &'c mut S,
         runtime: &'c R,
     ) -> Self {
         Parts {
-            whose,
+            plan,
             memory,
             state,
             settings,
@@ -113,7 +113,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     where
         R: Random,
     {
-        let policy = self.whose.policy();
+        let policy = self.plan.policy();
         // The judged stages come first: they are the most frequent ones.
         let ruling = match stage.is_judged() {
             true => self.settings.judge(policy, stage, error),
@@ -149,7 +149,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             ended_by: EndedBy::Attempt,
             ruling: Some(ruling),
         };
-        self.decided(self.whose.policy(), failure)
+        self.decided(self.plan.policy(), failure)
     }
 
     /// A value that has a fault: judges the value by the policy's codes, and decides as about an error. Returns the wait
@@ -160,7 +160,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     where
         R: Random,
     {
-        let policy = self.whose.policy();
+        let policy = self.plan.policy();
         let ruling = policy.rule(Stage::Whole, fault);
         if ruling.is_permanent() {
             self.succeeded(Some(fault));
@@ -186,7 +186,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.settings.failed(failure.stage);
         let ruling = failure.ruling.unwrap_or(Ruling::NOTHING_KNOWN);
         let is_plain = !self.state.retry.is_in_flight()
-            && self.whose.is_plain()
+            && self.plan.is_plain()
             && !self.memory.hears()
             && !self.settings.changes_rules(policy);
         let retry = &mut self.state.retry;
@@ -212,7 +212,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         R: Random,
     {
         let rate = match self.state.retry.is_in_flight() {
-            true => self.whose.rate(),
+            true => self.plan.rate(),
             false => None,
         };
         if rate.is_some() {
@@ -222,7 +222,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let write = self.remembered(policy, &failure, ruling);
         let ruling = write.corrected(failure.stage, ruling);
         failure.ruling = Some(ruling);
-        let mut rules = self.whose.rules();
+        let mut rules = self.plan.rules();
         self.settings.rules(&mut rules);
         self.memory.rules(&mut rules);
         if let Some(rate) = rate {
@@ -232,7 +232,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
         let next = write.concluded(in_tests(next, retry));
         #[cfg(feature = "metrics")]
-        if let Some(budget) = self.whose.budget() {
+        if let Some(budget) = self.plan.budget() {
             metrics::level(budget);
         }
         // Without `cut`, an attempt may run on after the deadline.
@@ -268,7 +268,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.settings.failed(stage);
         self.state.retry.ended();
         let ruling = failure.ruling.unwrap_or(Ruling::PERMANENT);
-        let write = self.remembered(self.whose.policy(), &failure, Ruling::PERMANENT);
+        let write = self.remembered(self.plan.policy(), &failure, Ruling::PERMANENT);
         let ruling = write.corrected(stage, ruling);
         let next = write.concluded(Decision::Stop(match ruling {
             Ruling::MAYBE_APPLIED => StopReason::MaybeApplied,
@@ -291,7 +291,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             fault,
             stage,
             ended_by: EndedBy::Attempt,
-            ruling: Some(stage.ruling(self.whose.policy())),
+            ruling: Some(stage.ruling(self.plan.policy())),
         };
         let _stop = self.cut(failure);
     }
@@ -302,7 +302,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[cold]
     #[inline(never)]
     pub(crate) fn ends(mut self, error: Option<&E>, value: Option<&dyn Fault>, end: End) {
-        if let Some(budget) = self.whose.budget() {
+        if let Some(budget) = self.plan.budget() {
             self.state.cancelled(budget);
         }
         let (ended_by, reason) = match end {
@@ -328,10 +328,10 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// logs are told.
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
-        if self.whose.counts(&self.state.retry) {
+        if self.plan.counts(&self.state.retry) {
             self.replied(Reply::to(value));
         }
-        self.state.return_tokens(self.whose.budget());
+        self.state.return_tokens(self.plan.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
         if S::MEASURES || is_heard || self.state.is_recorded() {
             self.emit_success(is_heard);
@@ -347,7 +347,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let event = AttemptEvent {
             attempt: retry.failures().saturating_add(1),
             elapsed: now.map(|now| retry.elapsed(|| now)),
-            ..attempt_event(self.whose, &*self.memory, self.state, None, Step::Succeeded)
+            ..attempt_event(self.plan, &*self.memory, self.state, None, Step::Succeeded)
         };
         #[cfg(feature = "metrics")]
         self.state.metrics.record(&event, now.unwrap_or_default());
@@ -363,11 +363,11 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[inline(never)]
     pub(crate) fn replied(&mut self, reply: Option<Reply>) {
         let epoch = self.state.retry.lands();
-        let (Some(rate), Some(epoch), Some(reply)) = (self.whose.rate(), epoch, reply) else {
+        let (Some(rate), Some(epoch), Some(reply)) = (self.plan.rate(), epoch, reply) else {
             return;
         };
         // A pause for which this call would not wait holds up nobody else.
-        let policy = self.whose.policy();
+        let policy = self.plan.policy();
         let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
         let reply = match reply {
             Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
@@ -376,7 +376,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let runtime = self.runtime;
         if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
             let step = Step::Rate(change, rate.label());
-            let event = attempt_event(self.whose, &*self.memory, self.state, None, step);
+            let event = attempt_event(self.plan, &*self.memory, self.state, None, step);
             log::log(&event);
             self.settings.notify(&event, None);
         }
@@ -423,7 +423,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             ruling: failure.ruling,
             late: late.filter(|late| !late.is_zero()),
             ..attempt_event(
-                self.whose,
+                self.plan,
                 &*self.memory,
                 self.state,
                 failure.fault,
@@ -441,16 +441,16 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
 }
 
 fn attempt_event<'t, E>(
-    whose: &'t dyn Whose,
+    plan: &'t dyn CallPlan,
     memory: &'t dyn Memory<E>,
     state: &CallState,
     fault: Option<&'t dyn Fault>,
     step: Step,
 ) -> AttemptEvent<'t> {
     AttemptEvent {
-        name: whose.operation().unwrap_or_else(|| memory.name()),
+        name: plan.operation().unwrap_or_else(|| memory.name()),
         host: memory.host(),
-        policy: whose.policy(),
+        policy: plan.policy(),
         attempt: state.retry.failures(),
         elapsed: None,
         fault,

@@ -11,9 +11,9 @@ use crate::{
 };
 use core::ops::Deref;
 
-/// Gives a call its policy, budget, rate and name. This trait is used as an object, so that most code
-/// after a failure is compiled once for all plans.
-pub trait Whose {
+/// The policy of a call, with the budget, the rate and the name. This trait is used as an object, so that most
+/// code after a failure is compiled once for all plans.
+pub trait CallPlan {
     /// The policy.
     fn policy(&self) -> &Policy;
 
@@ -55,7 +55,7 @@ pub trait Whose {
 
 /// Several calls together.
 #[cfg(feature = "combine")]
-impl Whose for Together {
+impl CallPlan for Together {
     fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -70,7 +70,7 @@ impl Whose for Together {
 }
 
 /// The plan of a call: `&Policy`, `Policy`, or one of them [`With`] something of the call's own.
-pub trait Plan: Whose + Clone {
+pub trait Plan: CallPlan + Clone {
     /// The same plan with a policy of its own.
     type Owned: Plan;
 
@@ -78,7 +78,7 @@ pub trait Plan: Whose + Clone {
     fn owned(&self) -> Self::Owned;
 }
 
-impl Whose for Policy {
+impl CallPlan for Policy {
     #[inline]
     fn policy(&self) -> &Policy {
         self
@@ -94,7 +94,7 @@ impl Plan for Policy {
 }
 
 /// A reference to a policy, or a policy that several calls share.
-impl<P: Deref<Target = Policy>> Whose for P {
+impl<P: Deref<Target = Policy>> CallPlan for P {
     #[inline]
     fn policy(&self) -> &Policy {
         self
@@ -132,7 +132,7 @@ impl<P> With<'_, P> {
     }
 }
 
-impl<P: Whose> Whose for With<'_, P> {
+impl<P: CallPlan> CallPlan for With<'_, P> {
     #[inline]
     fn policy(&self) -> &Policy {
         self.plan.policy()
@@ -175,14 +175,14 @@ impl<'b, P: Plan> Plan for With<'b, P> {
 /// The state of a call, and the plan that has the budget of its waits. If the guard is dropped during a wait,
 /// because the call is dropped or a hook panics, the budget gets its tokens back.
 #[derive(Debug)]
-pub struct Guard<P: Whose> {
+pub struct Guard<P: CallPlan> {
     /// The plan.
     pub plan: P,
     /// The state of the call.
     pub state: CallState,
 }
 
-impl<P: Whose> Guard<P> {
+impl<P: CallPlan> Guard<P> {
     /// A call that has not begun.
     #[inline]
     pub const fn new(plan: P) -> Self {
@@ -193,7 +193,7 @@ impl<P: Whose> Guard<P> {
     }
 }
 
-impl<P: Whose> Drop for Guard<P> {
+impl<P: CallPlan> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.state.retry.is_held()

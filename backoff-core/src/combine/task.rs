@@ -14,7 +14,7 @@ use crate::{
         cut_flag,
         operation::Named,
         parts::{End, Parts},
-        plan::{Guard, Whose},
+        plan::{CallPlan, Guard},
         settings::{
             judges::{By, ByCodes},
             values::Conflict,
@@ -365,10 +365,10 @@ where
     }
 
     /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the ruling.
-    fn parts<'c>(&'c mut self, whose: &'c dyn Whose) -> Parts<'c, (), E, By<ByCodes>, R> {
+    fn parts<'c>(&'c mut self, plan: &'c dyn CallPlan) -> Parts<'c, (), E, By<ByCodes>, R> {
         let (state, runtime) = (&mut self.guard.state, &*self.shared.settings.runtime);
         Parts::new(
-            whose,
+            plan,
             &mut self.operation,
             state,
             &mut self.settings,
