@@ -72,7 +72,7 @@ pub use self::{
     },
     signal::{Once, Signal, StoppedBy, Stops, Unstopped},
     timer::{Limit, Timer},
-    update::{Forgets, Knows, Running},
+    update::{NoWriteMemory, Running, WriteMemory},
     version::Versioned,
     write_outcome::WriteOutcome,
 };

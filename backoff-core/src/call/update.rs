@@ -72,7 +72,7 @@ impl<E> Changed<E> for Result<bool, E> {
 /// The three functions of a read-modify-write. Made by [`Policy::update`](crate::Policy::update) and
 /// [`Policy::blocking_update`](crate::Policy::blocking_update).
 #[derive(Clone, Copy)]
-pub struct Update<Read, Change, Write, M = Forgets> {
+pub struct Update<Read, Change, Write, M = NoWriteMemory> {
     read: Read,
     change: Change,
     write: Write,
@@ -82,7 +82,7 @@ pub struct Update<Read, Change, Write, M = Forgets> {
 
 /// The memory of an update: at the next read it knows about a write that may have been applied. Only a
 /// change that cannot recognise its own effect uses the memory.
-pub trait Knows<V, E> {
+pub trait WriteMemory<V, E> {
     /// Whether the memory is used.
     const KEEPS: bool = false;
 
@@ -114,11 +114,11 @@ pub trait Knows<V, E> {
     }
 }
 
-/// A memory without knowledge of earlier writes.
+/// An update that remembers no write.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Forgets;
+pub struct NoWriteMemory;
 
-impl<V, E> Knows<V, E> for Forgets {}
+impl<V, E> WriteMemory<V, E> for NoWriteMemory {}
 
 impl<Read, Change, Write> Update<Read, Change, Write> {
     pub(super) const fn new(read: Read, change: Change, write: Write) -> Self {
@@ -127,7 +127,7 @@ impl<Read, Change, Write> Update<Read, Change, Write> {
             change,
             write,
             writes: 0,
-            memory: Forgets,
+            memory: NoWriteMemory,
         }
     }
 
@@ -154,7 +154,7 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
     where
         Change: FnMut(&mut V) -> Changes,
         Changes: Changed<E>,
-        M: Knows<V, E>,
+        M: WriteMemory<V, E>,
     {
         if let Some(error) = self.memory.read(&value, Changes::RECOGNISES, now) {
             return Err(Err(Failed::at(Stage::InDoubt, error)));
@@ -175,7 +175,7 @@ type Changing<V, W, E> = Result<V, Ended<V, W, E>>;
 
 /// The stage of a write after such a change.
 #[inline]
-const fn writing<V, E, Changes: Changed<E>, M: Knows<V, E>>() -> Stage {
+const fn writing<V, E, Changes: Changed<E>, M: WriteMemory<V, E>>() -> Stage {
     if Changes::RECOGNISES || M::KEEPS {
         Stage::Write
     } else {
@@ -211,7 +211,7 @@ pin_project! {
 
 impl<Read, Change, Write, M, Changes, V, W, E> Memory<E> for Update<Read, Change, Write, M>
 where
-    M: Knows<V, E>,
+    M: WriteMemory<V, E>,
     Read: Closure<(), Value = V, Error = E>,
     Change: FnMut(&mut V) -> Changes,
     Changes: Changed<E>,
@@ -244,7 +244,7 @@ where
 
 impl<Read, Change, Write, M, Changes, V, W, E> Operation for Update<Read, Change, Write, M>
 where
-    M: Knows<V, E>,
+    M: WriteMemory<V, E>,
     Read: Closure<(), Value = V, Error = E>,
     Change: FnMut(&mut V) -> Changes,
     Changes: Changed<E>,

@@ -3,7 +3,7 @@
 
 use super::{
     operation::Failing,
-    update::{Knows, Update},
+    update::{Update, WriteMemory},
 };
 use crate::{
     delay::Pace,
@@ -112,7 +112,7 @@ impl<F, K, E> Versioned<F, K, E> {
     }
 }
 
-impl<F, K, E, V> Knows<V, E> for Versioned<F, K, E>
+impl<F, K, E, V> WriteMemory<V, E> for Versioned<F, K, E>
 where
     F: FnMut(&V) -> K,
     K: Version,
