@@ -245,7 +245,7 @@ fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
         let stmts = Block::parse_within.parse2(body.clone());
         stmts.is_ok_and(|stmts| stmts.len() < 2)
     };
-    if !goes_on_after_a_semicolon(&body) && is_one() {
+    if !continues_after_a_semicolon(&body) && is_one() {
         return body;
     }
     let mut braces = Group::new(Delimiter::Brace, body);
@@ -254,7 +254,7 @@ fn in_braces(body: TokenStream, braces_at: Span) -> TokenStream {
 }
 
 /// Whether there surely are two statements, without parsing them.
-fn goes_on_after_a_semicolon(body: &TokenStream) -> bool {
+fn continues_after_a_semicolon(body: &TokenStream) -> bool {
     let mut tokens = body.clone().into_iter();
     tokens.any(|token| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ';'))
         && tokens.next().is_some()

@@ -132,7 +132,7 @@ where
     match turn_or_signal(&mut entering, stop).await? {
         Left::Over(late) => Some(late),
         Left::Stopped => {
-            entering.state.goes(None, entering.runtime);
+            entering.state.begins_with_epoch(None, entering.runtime);
             None
         }
     }

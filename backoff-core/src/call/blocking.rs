@@ -70,19 +70,19 @@ where
         {
             return Err(error);
         }
-        let mut rests = call.guard.plan.rate().is_some();
+        let mut after_wait = call.guard.plan.rate().is_some();
         loop {
-            call.begins(rests);
+            call.begins(after_wait);
             let outcome = call.attempt_blocking();
             match call.after(outcome) {
                 After::Done(outcome) => return outcome,
                 After::Wait(wait, last) => {
-                    if let Some(outcome) = call.rests(stops, wait, last) {
+                    if let Some(outcome) = call.waits(stops, wait, last) {
                         return outcome;
                     }
                 }
             }
-            rests = true;
+            after_wait = true;
         }
     }
 }
@@ -103,7 +103,7 @@ where
             Ok(()) => None,
             // After the signal, the first attempt is made at once.
             Err(Left::Stopped) => {
-                self.guard.state.goes(None, &self.runtime);
+                self.guard.state.begins_with_epoch(None, &self.runtime);
                 None
             }
             Err(Left::Over(late)) => {
@@ -127,7 +127,7 @@ where
     /// because the timer wakes too late, the turn does not come in time, or the call is stopped.
     #[cold]
     #[inline(never)]
-    pub(super) fn rests(
+    pub(super) fn waits(
         &mut self,
         stops: &impl Stops,
         wait: Duration,

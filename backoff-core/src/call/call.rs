@@ -108,24 +108,24 @@ where
         self.guard.state.start(&self.runtime, timed);
     }
 
-    /// An attempt begins. `rests` says that a wait was before it.
+    /// An attempt begins. `after_wait` says that a wait was before it.
     #[inline]
-    pub(super) fn begins(&mut self, rests: bool) {
+    pub(super) fn begins(&mut self, after_wait: bool) {
         if S::MEASURES {
-            self.emit_beginning(rests);
+            self.emit_beginning(after_wait);
         }
     }
 
     /// A function of its own, so that the path of a success keeps the registers.
     #[cold]
     #[inline(never)]
-    fn emit_beginning(&mut self, rests: bool) {
+    fn emit_beginning(&mut self, after_wait: bool) {
         let Guard { plan, state } = &self.guard;
         let name = plan.operation().unwrap_or_else(|| self.operation.name());
         self.settings.begins(&Started {
             name,
             failures: state.retry.failures(),
-            elapsed: match rests && S::TIMED {
+            elapsed: match after_wait && S::TIMED {
                 true => state.retry.elapsed(|| self.runtime.now()),
                 false => Duration::ZERO,
             },

@@ -116,9 +116,9 @@ impl CallState {
     }
 
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
-    pub(super) fn rests(&mut self) {
+    pub(super) fn begins_wait(&mut self) {
         #[cfg(feature = "metrics")]
-        self.metrics.rests();
+        self.metrics.begins_wait();
     }
 
     /// The attempt after the wait begins.

@@ -362,7 +362,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[cold]
     #[inline(never)]
     pub(crate) fn replied(&mut self, reply: Option<Reply>) {
-        let epoch = self.state.retry.lands();
+        let epoch = self.state.retry.take_epoch();
         let (Some(rate), Some(epoch), Some(reply)) = (self.plan.rate(), epoch, reply) else {
             return;
         };

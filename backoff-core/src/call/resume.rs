@@ -363,7 +363,7 @@ where
         if call.guard.state.retry.failures() == 0 {
             // The beginning of this attempt is unknown: the time counts from now.
             call.starts();
-            call.guard.state.rests();
+            call.guard.state.begins_wait();
         }
         let next = call.parts().failed(error, Stage::Whole, false);
         call.operation.is_given_up = !next.is_wait();
@@ -374,7 +374,7 @@ where
     /// state to use when the wait is over.
     fn waits(&mut self) -> CallState {
         let waiting = self.call.guard.state;
-        self.call.guard.state.rests();
+        self.call.guard.state.begins_wait();
         waiting
     }
 
@@ -384,7 +384,7 @@ where
         // The tokens are given back before the hook is called, in the state that the guard drops.
         call.guard.state = waiting;
         let error = call.gives_up(error, end);
-        call.guard.state.rests();
+        call.guard.state.begins_wait();
         call.operation.is_given_up = true;
         error
     }

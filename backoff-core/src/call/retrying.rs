@@ -188,8 +188,8 @@ where
                 match call.enters() {
                     Some(queued) => waits_for_its_turn(phase.as_mut(), queued),
                     None => {
-                        let rests = call.guard.state.retry.failures() > 0;
-                        let attempt = call.begins_attempt(signal.as_mut(), rests);
+                        let after_wait = call.guard.state.retry.failures() > 0;
+                        let attempt = call.begins_attempt(signal.as_mut(), after_wait);
                         let timer = Default::default();
                         phase.set(Phase::Running { attempt, timer });
                     }
@@ -248,14 +248,14 @@ where
     S: Setting<O::Value, O::Error>,
     R: Clock + Random,
 {
-    /// Begins an attempt, after a wait if it `rests`. A failure that the call has kept for its signal goes to a report.
+    /// Begins an attempt, perhaps after a wait. A failure that the call has kept for its signal goes to a report.
     #[inline]
-    fn begins_attempt<G>(&mut self, signal: Pin<&mut G>, rests: bool) -> Attempt<O, S>
+    fn begins_attempt<G>(&mut self, signal: Pin<&mut G>, after_wait: bool) -> Attempt<O, S>
     where
         G: Signal<O::Value, O::Error>,
     {
         self.recalls(signal);
-        self.begins(rests);
+        self.begins(after_wait);
         self.attempt()
     }
 

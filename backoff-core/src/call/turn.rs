@@ -58,7 +58,7 @@ impl CallState {
         rules: &Rules<'_>,
         runtime: &R,
     ) -> Option<Queued<R::Sleep>> {
-        if self.goes_if_off(rate, runtime) {
+        if self.begins_if_off(rate, runtime) {
             return None;
         }
         let limit = self.remaining(rules, runtime);
@@ -69,7 +69,9 @@ impl CallState {
             limit,
             rules.max_queue_time.is_some(),
         );
-        entered.map(|epoch| self.goes(Some(epoch), runtime)).err()
+        entered
+            .map(|epoch| self.begins_with_epoch(Some(epoch), runtime))
+            .err()
     }
 
     /// Waits in the queue. Then the attempt begins, or the time of the call is over.
@@ -85,7 +87,10 @@ impl CallState {
         let turn = queued.poll(runtime, cx);
         self.retry.skip(left_out() - before);
         let turn = ready!(turn);
-        Poll::Ready(turn.map(|epoch| self.goes(epoch, runtime)).err())
+        Poll::Ready(
+            turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
+                .err(),
+        )
     }
 
     /// Waits on this thread until an attempt may begin, or until `stopped` says so.
@@ -98,7 +103,7 @@ impl CallState {
         stopped: &dyn Fn() -> bool,
         runtime: &R,
     ) -> Result<(), Left> {
-        if self.goes_if_off(rate, runtime) {
+        if self.begins_if_off(rate, runtime) {
             return Ok(());
         }
         let limit = self.remaining(rules, runtime);
@@ -112,22 +117,22 @@ impl CallState {
             stopped,
         );
         self.retry.skip(left_out() - before);
-        turn.map(|epoch| self.goes(epoch, runtime))
+        turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
     }
 
     /// Where no call is delayed, the attempt begins, and no clock is read for the rate.
-    fn goes_if_off<C: Clock>(&mut self, rate: &Rate, clock: &C) -> bool {
+    fn begins_if_off<C: Clock>(&mut self, rate: &Rate, clock: &C) -> bool {
         let epoch = rate.begins_if_off();
         if epoch.is_some() {
-            self.goes(epoch, clock);
+            self.begins_with_epoch(epoch, clock);
         }
         epoch.is_some()
     }
 
     /// The attempt begins. The rate counts the attempt if there is a number of the last refusal.
-    pub(crate) fn goes<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
+    pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
         self.begins(clock);
-        self.retry.goes(epoch);
+        self.retry.set_epoch(epoch);
     }
 }
 
@@ -211,7 +216,7 @@ where
     {
         if has_come {
             // After the signal, the first attempt is made at once.
-            self.guard.state.goes(None, &self.runtime);
+            self.guard.state.begins_with_epoch(None, &self.runtime);
             return Poll::Ready(None);
         }
         let late = ready!(self.guard.state.turn(queued, &self.runtime, cx));

@@ -57,8 +57,8 @@ impl<K: Eq + Hash, V, W, E, R> Drop for Running<K, V, W, E, R> {
         };
         resource.has_task = false;
         let waiting = &mut resource.waiting;
-        let goes = |caller: &mut Caller<V, W, E>| !self.has_begun || !caller.is_waiting();
-        _gone = waiting.extract_if(.., goes).collect();
+        let is_removed = |caller: &mut Caller<V, W, E>| !self.has_begun || !caller.is_waiting();
+        _gone = waiting.extract_if(.., is_removed).collect();
         let wakers: Vec<_> = waiting.iter().filter_map(Caller::waker).collect();
         if waiting.is_empty() {
             _removed = resources.remove_entry(&self.key);

@@ -106,7 +106,7 @@ impl CallMetrics {
     }
 
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
-    pub(crate) fn rests(&mut self) {
+    pub(crate) fn begins_wait(&mut self) {
         if self.is_on() {
             self.began = UNKNOWN;
         }

@@ -200,7 +200,7 @@ impl Rules {
     }
 
     /// A call takes the slot.
-    pub(super) fn goes(&mut self, is_queued: bool) {
+    pub(super) fn takes_slot(&mut self, is_queued: bool) {
         if !self.is_on() {
             return;
         }

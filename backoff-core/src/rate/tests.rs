@@ -87,7 +87,7 @@ impl Caller {
         self.queued.poll(hand, &mut Context::from_waker(&waker))
     }
 
-    fn goes(&mut self, hand: &Hand) -> bool {
+    fn gets_turn(&mut self, hand: &Hand) -> bool {
         matches!(self.poll(hand), Poll::Ready(Ok(Some(_))))
     }
 
@@ -145,9 +145,9 @@ fn calls_go_in_the_order_in_which_they_came() {
         hand.now.set(at(GAP * n));
         // A later call that asks first does not overtake.
         for later in calls.iter_mut().skip(1) {
-            assert!(!later.goes(&hand));
+            assert!(!later.gets_turn(&hand));
         }
-        assert!(calls.remove(0).goes(&hand));
+        assert!(calls.remove(0).gets_turn(&hand));
         // The next one is woken, because its turn comes before its timer.
         let woken: Vec<_> = calls.iter().map(Caller::woken).collect();
         assert!(
@@ -157,7 +157,7 @@ fn calls_go_in_the_order_in_which_they_came() {
                 .all(|(n, w)| *w == u32::from(n == 0))
         );
         if let Some(next) = calls.first_mut() {
-            assert!(!next.goes(&hand));
+            assert!(!next.gets_turn(&hand));
         }
         assert_eq!(rate.waiting(), calls.len());
     }
@@ -187,7 +187,7 @@ fn a_call_that_is_dropped_leaves_the_queue() {
     hand.now.set(at(GAP));
     // A newcomer does not overtake.
     assert!(enter(&rate, &hand).is_err());
-    assert!(calls[0].goes(&hand));
+    assert!(calls[0].gets_turn(&hand));
     drop(calls);
     assert_eq!(rate.waiting(), 0);
 }
@@ -198,23 +198,23 @@ fn a_slot_that_nobody_takes_goes_to_the_next_call_that_asks() {
     let (rate, hand) = (closed(), Hand::default());
     let mut calls = queue(&rate, &hand, Duration::MAX, 5);
     hand.now.set(at(GAP + LATENESS - 1));
-    assert!(!calls[4].goes(&hand) && !calls[3].goes(&hand));
+    assert!(!calls[4].gets_turn(&hand) && !calls[3].gets_turn(&hand));
     let mut now = GAP + LATENESS;
     // Whoever asks goes, and one call that did not ask is passed over.
     for call in [4, 3] {
         hand.now.set(at(now));
-        assert!(calls[call].goes(&hand), "{call}");
+        assert!(calls[call].gets_turn(&hand), "{call}");
         now += GAP;
     }
     // Those that were passed over ask again, and have their old places.
-    assert!(!calls[2].goes(&hand) && !calls[0].goes(&hand) && !calls[1].goes(&hand));
+    assert!(!calls[2].gets_turn(&hand) && !calls[0].gets_turn(&hand) && !calls[1].gets_turn(&hand));
     assert_eq!(rate.waiting(), 3);
     for call in [0, 1, 2] {
         hand.now.set(at(now - LATENESS));
         for later in &mut calls[call + 1..3] {
-            assert!(!later.goes(&hand), "before {call}");
+            assert!(!later.gets_turn(&hand), "before {call}");
         }
-        assert!(calls[call].goes(&hand), "{call}");
+        assert!(calls[call].gets_turn(&hand), "{call}");
         now += GAP;
     }
 }
@@ -274,7 +274,7 @@ fn when_the_rate_ends_all_calls_go_in_their_order() {
     assert_eq!((change, rate.per_second()), (Some(RateChange::Off), None));
     for call in &mut calls {
         assert_eq!(call.woken(), 1);
-        assert!(call.goes(&hand));
+        assert!(call.gets_turn(&hand));
     }
     assert_eq!(rate.waiting(), 0);
 }

@@ -48,7 +48,7 @@ impl Waiter {
         let shared = rate.shared();
         let joined = shared.change(Some(clock), |State { rules, line }| {
             if line.len() == 0 && rules.turn() <= rules.now {
-                rules.goes(false);
+                rules.takes_slot(false);
                 return Ok(rules.epoch);
             }
             rules.joins(line.len(), limit);
@@ -102,7 +102,7 @@ impl Waiter {
             let is_missed = !rules.is_on() || turn.saturating_add(LATENESS) <= now;
             if turn <= now && (before == 0 || is_missed) {
                 let passed = (before > 0 && rules.is_on()).then(|| line.passes());
-                rules.goes(true);
+                rules.takes_slot(true);
                 let left = line.leave(self.ticket);
                 return (Break(Ok(Some(rules.epoch))), [passed.flatten(), left]);
             }

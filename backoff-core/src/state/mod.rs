@@ -418,8 +418,8 @@ impl RetryState {
 
     /// An attempt begins. A rate counts the attempt if there is a number.
     #[inline]
-    pub(crate) fn goes(&mut self, epoch: Option<u8>) {
-        self.lands();
+    pub(crate) fn set_epoch(&mut self, epoch: Option<u8>) {
+        self.take_epoch();
         if let Some(epoch) = epoch {
             self.failures[2] |= flag::IN_FLIGHT;
             self.epoch = epoch;
@@ -428,7 +428,7 @@ impl RetryState {
 
     /// The attempt has ended. Returns its number, if a rate counts it.
     #[inline]
-    pub(crate) fn lands(&mut self) -> Option<u8> {
+    pub(crate) fn take_epoch(&mut self) -> Option<u8> {
         let is_in_flight = self.is_in_flight();
         self.failures[2] &= !flag::IN_FLIGHT;
         is_in_flight.then_some(self.epoch)

@@ -26,7 +26,7 @@ impl Calls {
     /// A call begins at this time, whether its turn has come or not. Returns its number.
     fn begin(&mut self, now: u64) -> u8 {
         self.rules.at(at(now));
-        self.rules.goes(true);
+        self.rules.takes_slot(true);
         self.rules.epoch
     }
 
@@ -414,7 +414,7 @@ proptest! {
                 Step::Passes(nanos) => now += nanos,
                 Step::Begins if rules.turn() <= rules.now => {
                     running.push(rules.epoch);
-                    rules.goes(true);
+                    rules.takes_slot(true);
                 }
                 Step::Ends(at, reply) if !running.is_empty() => {
                     let epoch = running.swap_remove(at.index(running.len()));
