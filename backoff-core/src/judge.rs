@@ -421,7 +421,12 @@ impl Policy {
     /// The verdict of the caller's function, completed by the error's own facts: the function replaces
     /// only the policy's codes.
     #[inline(never)]
-    pub(crate) fn said(&self, stage: Stage, verdict: Verdict, fault: Option<&dyn Fault>) -> Ruling {
+    pub(crate) fn rule_by_verdict(
+        &self,
+        stage: Stage,
+        verdict: Verdict,
+        fault: Option<&dyn Fault>,
+    ) -> Ruling {
         match (verdict, fault) {
             (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => {
                 Ruling::of(Ruled::StoppedByServer)
@@ -430,7 +435,7 @@ impl Policy {
                 let kind = match (kind, kind_of(fault)) {
                     (FaultKind::Transient, FaultKind::Permanent) => FaultKind::Transient,
                     (FaultKind::Transient, known) => known,
-                    (said, _) => said,
+                    (kind, _) => kind,
                 };
                 self.retried(stage, kind, retry_after.or(fault.retry_after()), fault)
             }
@@ -660,8 +665,8 @@ mod tests {
             (POLICY, with_own, hinted(429), throttled.after(own)),
             (POLICY, yes.after(zero), hinted(429), throttled.after(zero)),
         ] {
-            let said = policy.said(Stage::Whole, verdict, Some(&fault));
-            assert_eq!(Verdict::from(said), expected, "{fault:?}");
+            let ruling = policy.rule_by_verdict(Stage::Whole, verdict, Some(&fault));
+            assert_eq!(Verdict::from(ruling), expected, "{fault:?}");
         }
     }
 }

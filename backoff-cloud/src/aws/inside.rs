@@ -416,12 +416,16 @@ impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
         self.classify_retry_v2(context, &RetryAction::NoActionIndicated)
     }
 
-    fn classify_retry_v2(&self, context: &InterceptorContext, said: &RetryAction) -> RetryAction {
+    fn classify_retry_v2(
+        &self,
+        context: &InterceptorContext,
+        earlier: &RetryAction,
+    ) -> RetryAction {
         let is_intercepting = self.shared.is_intercepting.load(Ordering::Relaxed);
         if !is_intercepting || !context.is_failed() {
             return RetryAction::NoActionIndicated;
         }
-        let kind = match said {
+        let kind = match earlier {
             RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => *kind,
             _ => ErrorKind::ClientError,
         };

@@ -15,9 +15,9 @@ use std::{fmt, time::Duration};
 /// How many characters are kept of a body that is not a `google.rpc.Status`.
 const EXCERPT: usize = 200;
 
-/// The parts of a `google.rpc.Status`, or an excerpt of another body as the message.
+/// The facts in the body of an error: the parts of a `google.rpc.Status`, or an excerpt of another body as the message.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct BodyFacts {
     number: Option<i64>,
     name: Option<String>,
     message: String,
@@ -93,7 +93,7 @@ struct OnlyError {
     _error: IgnoredAny,
 }
 
-impl Said {
+impl BodyFacts {
     /// Reads the body of an error.
     pub(super) fn read(body: &[u8]) -> Self {
         Self::read_within(body, usize::MAX).0
@@ -119,22 +119,22 @@ impl Said {
             .or_else(|| service::in_xml(&text));
         let details: Option<Fields<'_>> = fields.details.and_then(|it| object(it.get()));
         let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
-        let mut said = Said {
+        let mut facts = BodyFacts {
             number: parsed(error.code),
             name: parsed(error.status),
             service_code,
             reasons,
             hint: seconds.filter(|it| *it > 0).map(Duration::from_secs),
-            ..Said::default()
+            ..BodyFacts::default()
         };
         if is_status && !is_cut {
-            said.message = parsed(error.message).unwrap_or_default();
-            said.details = Details(error.details.map(ToOwned::to_owned));
+            facts.message = parsed(error.message).unwrap_or_default();
+            facts.details = Details(error.details.map(ToOwned::to_owned));
         } else {
             let message = parsed(fields.message).filter(|_| !is_cut);
-            said.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
+            facts.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
         }
-        (said, is_cut)
+        (facts, is_cut)
     }
 
     /// The gRPC code by its name. If the HTTP status is a success, it says nothing about the error, so the
@@ -177,16 +177,16 @@ fn status_of(code: i64) -> Option<u16> {
 }
 
 /// The error in the body of a success, if the body contains only an error with a code. A body with another
-/// first field is not read further. For a body that is longer than `longest` see [`Said::read_within`].
-pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
+/// first field is not read further. For a body that is longer than `longest` see [`BodyFacts::read_within`].
+pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(BodyFacts, bool)> {
     serde_json::from_slice::<OnlyError>(without_mark(body)).ok()?;
-    let (said, is_cut) = Said::read_within(body, longest);
-    (said.number.is_some() || said.name.is_some()).then_some((said, is_cut))
+    let (facts, is_cut) = BodyFacts::read_within(body, longest);
+    (facts.number.is_some() || facts.name.is_some()).then_some((facts, is_cut))
 }
 
 /// The error in the body of a success if the body is an XML document whose root is `Error` and that has a `Code`, as
 /// S3 sends it.
-pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(Said, bool)> {
+pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(BodyFacts, bool)> {
     let text = without_mark(body).trim_ascii_start();
     let text = match text.strip_prefix(b"<?xml") {
         Some(rest) => rest[rest.iter().position(|byte| *byte == b'>')? + 1..].trim_ascii_start(),
@@ -194,8 +194,8 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(Said,
     };
     let after = text.strip_prefix(b"<Error")?.first()?;
     let is_root = *after == b'>' || after.is_ascii_whitespace();
-    let said = is_root.then(|| Said::read_within(body, longest))?;
-    said.0.service_code.is_some().then_some(said)
+    let facts = is_root.then(|| BodyFacts::read_within(body, longest))?;
+    facts.0.service_code.is_some().then_some(facts)
 }
 
 /// The beginning of a body as one line of text for people.
@@ -295,9 +295,9 @@ mod tests {
 
     /// Code, message and number of details.
     fn read(body: impl AsRef<[u8]>) -> (Option<GrpcCode>, String, usize) {
-        let said = Said::read(body.as_ref());
-        let code = said.grpc_code(409);
-        let (message, details) = said.into_parts();
+        let facts = BodyFacts::read(body.as_ref());
+        let code = facts.grpc_code(409);
+        let (message, details) = facts.into_parts();
         (code, message, details.values().len())
     }
 
@@ -333,7 +333,7 @@ mod tests {
             format!(r#"{{"error": {{"code": {deep}, {error}}}}}"#),
         ] {
             assert_eq!(read(&body), (ABORTED, "busy".to_owned(), 1));
-            let delay = Said::read(body.as_bytes()).retry_after();
+            let delay = BodyFacts::read(body.as_bytes()).retry_after();
             assert_eq!(delay, Some(Duration::from_secs(7)));
         }
     }
@@ -392,8 +392,8 @@ mod tests {
             (200, "1e99", None),
             (200, "\"14\"", None),
         ] {
-            let said = Said::read(format!(r#"{{"error": {{"code": {number}}}}}"#).as_bytes());
-            assert_eq!(said.grpc_code(status), code, "{status} {number}");
+            let facts = BodyFacts::read(format!(r#"{{"error": {{"code": {number}}}}}"#).as_bytes());
+            assert_eq!(facts.grpc_code(status), code, "{status} {number}");
         }
     }
 
@@ -419,13 +419,13 @@ mod tests {
             ("<Error><Code></Code></Error>", None),
             ("<Error><Code><b>Busy</b></Code></Error>", None),
         ] {
-            let found = Said::read(body.as_bytes()).service_code;
+            let found = BodyFacts::read(body.as_bytes()).service_code;
             assert_eq!(found.as_deref(), code, "{body}");
         }
     }
 
     fn error_in(body: &[u8]) -> Option<Option<u16>> {
-        error_of_success(body, usize::MAX).map(|(said, _)| said.status())
+        error_of_success(body, usize::MAX).map(|(facts, _)| facts.status())
     }
 
     #[test]
@@ -475,11 +475,11 @@ mod tests {
                 format!("\u{feff} [ {{ \"error\" : {{{error}}} }} ] "),
             ] {
                 for longest in [0, 8, 100, 1_000, 2_000] {
-                    let (said, is_cut) = error_of_success(body.as_bytes(), longest).unwrap();
-                    let codes = (said.status(), said.grpc_code(200));
+                    let (facts, is_cut) = error_of_success(body.as_bytes(), longest).unwrap();
+                    let codes = (facts.status(), facts.grpc_code(200));
                     assert_eq!(codes, (status, code), "{longest}: {body}");
                     assert_eq!(is_cut, longest < 2_000, "{longest}: {body}");
-                    assert!(!is_cut || said.details.0.is_none(), "{longest}: {body}");
+                    assert!(!is_cut || facts.details.0.is_none(), "{longest}: {body}");
                 }
             }
         }
@@ -498,9 +498,9 @@ mod tests {
             &spaced,
             "<Error xmlns=\"a\"><Code>SlowDown</Code></Error>",
         ] {
-            let (said, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
+            let (facts, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
             assert_eq!(
-                (said.service_code.as_deref(), is_cut),
+                (facts.service_code.as_deref(), is_cut),
                 (Some("SlowDown"), false)
             );
         }
@@ -522,8 +522,8 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_panics(body in prop::collection::vec(any::<u8>(), 0..100), longest in 0usize..100) {
-            let said = Said::read(&body);
-            let _ = (said.grpc_code(200), said.retry_after(), said.status(), excerpt(&body));
+            let facts = BodyFacts::read(&body);
+            let _ = (facts.grpc_code(200), facts.retry_after(), facts.status(), excerpt(&body));
             let _ = error_of_success(&body, longest);
         }
 
@@ -533,7 +533,7 @@ mod tests {
             end in 0usize..100,
         ) {
             let body = &body.as_bytes()[..end.min(body.len())];
-            let _ = (Said::read(body).retry_after(), error_of_success(body, 50).is_some());
+            let _ = (BodyFacts::read(body).retry_after(), error_of_success(body, 50).is_some());
         }
     }
 }

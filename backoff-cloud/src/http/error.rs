@@ -5,7 +5,7 @@ mod tests;
 mod text;
 
 use super::{
-    body::{Details, Said, excerpt, excerpt_of},
+    body::{BodyFacts, Details, excerpt, excerpt_of},
     headers, service,
 };
 use crate::{github, services::STALE_SIGNATURE};
@@ -152,26 +152,26 @@ impl ApiError {
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
         let read = body.len().min(ERROR_BODY);
         let cut = (read < body.len()).then_some(Cut::TooLong(read));
-        let said = Said::read(&body[..read]);
-        Self::reply(status, Head::of(status, headers, now), said, cut)
+        let facts = BodyFacts::read(&body[..read]);
+        Self::reply(status, Head::of(status, headers, now), facts, cut)
     }
 
-    pub(super) fn reply(status: u16, head: Head, mut said: Said, cut: Option<Cut>) -> Self {
-        let code = said.grpc_code(status);
-        let service_code = head.service_code.or_else(|| said.service_code.take());
+    pub(super) fn reply(status: u16, head: Head, mut facts: BodyFacts, cut: Option<Cut>) -> Self {
+        let code = facts.grpc_code(status);
+        let service_code = head.service_code.or_else(|| facts.service_code.take());
         let is_under_way =
             status == 409 && service_code.as_deref() == Some("idempotency_key_in_use");
-        let (own, info) = (head.retry_after.max(said.hint), said.retry_after());
+        let (own, info) = (head.retry_after.max(facts.hint), facts.retry_after());
         let hint_source = match info > own {
             true => HintSource::RetryInfo,
             false => HintSource::RetryAfter,
         };
         let retry_after = own.max(info);
         let reasons = match status {
-            ..500 => said.reasons,
+            ..500 => facts.reasons,
             _ => Reasons::default(),
         };
-        let (message, details) = said.into_parts();
+        let (message, details) = facts.into_parts();
         ApiError::of(Kind::Reply(Reply {
             status,
             headers: head.headers,
@@ -222,12 +222,12 @@ impl ApiError {
     pub(super) fn in_success(
         status: u16,
         headers: &HeaderMap,
-        (said, is_cut): (Said, bool),
+        (facts, is_cut): (BodyFacts, bool),
         read: usize,
     ) -> Self {
-        let status = said.status().unwrap_or(status);
+        let status = facts.status().unwrap_or(status);
         let head = Head::of(status, headers, SystemTime::now());
-        Self::reply(status, head, said, is_cut.then_some(Cut::TooLong(read)))
+        Self::reply(status, head, facts, is_cut.then_some(Cut::TooLong(read)))
     }
 
     /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text

@@ -1,7 +1,7 @@
 //! How much of a reply is read, and for how long.
 
 use super::{
-    body::Said,
+    body::BodyFacts,
     error::{ApiError, Cut, ERROR_BODY, Head},
     reply::Reply,
 };
@@ -236,8 +236,8 @@ impl Limits {
             None => Some(Cut::Stalled(self.error_body_time)),
             Some(cut) => cut,
         };
-        let said = Said::read(&body);
-        ApiError::reply(status.as_u16(), head, said, cut)
+        let facts = BodyFacts::read(&body);
+        ApiError::reply(status.as_u16(), head, facts, cut)
     }
 
     /// The error in the body of a success with this status. The body may have other fields too.
@@ -247,20 +247,20 @@ impl Limits {
         headers: &HeaderMap,
         body: &[u8],
     ) -> ApiError {
-        let said = Said::read_within(body, self.error_body);
-        ApiError::in_success(status, headers, said, self.error_body)
+        let facts = BodyFacts::read_within(body, self.error_body);
+        ApiError::in_success(status, headers, facts, self.error_body)
     }
 
     /// The whole body.
     async fn whole(self, response: &mut Response) -> Result<Vec<u8>, ApiError> {
         let limit = self.body;
-        let told = response.content_length().unwrap_or(0);
-        let told = usize::try_from(told).unwrap_or(usize::MAX);
-        if told > limit {
+        let announced = response.content_length().unwrap_or(0);
+        let announced = usize::try_from(announced).unwrap_or(usize::MAX);
+        if announced > limit {
             return Err(ApiError::too_long(limit));
         }
         // A server can claim any length, so memory is allocated as the bytes arrive.
-        let mut body = Vec::with_capacity(told.min(FIRST));
+        let mut body = Vec::with_capacity(announced.min(FIRST));
         loop {
             let reading = within(self.read_timeout, chunk(response)).await;
             let Some(chunk) = reading.ok_or_else(|| ApiError::stalled(self.read_timeout))?? else {

@@ -12,7 +12,7 @@ pub(super) enum Rule {
     /// The same, and the request has a key by which the server recognises it.
     ByKey,
     /// The caller has decided for this request.
-    Said(bool),
+    Set(bool),
     /// A function of the caller decides.
     By(fn(&Request) -> bool),
 }
@@ -21,7 +21,7 @@ impl Rule {
     /// The policy for this request.
     pub(super) fn policy(self, policy: Policy, request: &Built) -> Policy {
         let may_be_made_twice = match self {
-            Rule::Said(said) => said,
+            Rule::Set(may_be_made_twice) => may_be_made_twice,
             Rule::By(rule) => request.judged(rule),
             Rule::ByKey => true,
             Rule::ByRequest => may_send_twice(&policy, request.method(), request.headers()),
@@ -64,8 +64,8 @@ mod tests {
             "PROPFIND", "QUERY",
         ] {
             for policy in [plain_http::BY_METHOD, plain_http::IDEMPOTENT] {
-                let said = Rule::ByRequest.policy(policy, &request(method, "", &[]));
-                assert_eq!(said, plain_http::for_method(method), "{method}");
+                let decided = Rule::ByRequest.policy(policy, &request(method, "", &[]));
+                assert_eq!(decided, plain_http::for_method(method), "{method}");
             }
         }
     }
@@ -121,8 +121,8 @@ mod tests {
             (Rule::ByRequest, "PUT", none, true, false),
             (Rule::ByRequest, "DELETE", none, true, false),
             (Rule::ByRequest, "POST", key, true, false),
-            (Rule::Said(true), "POST", none, true, true),
-            (Rule::Said(false), "GET", none, false, false),
+            (Rule::Set(true), "POST", none, true, true),
+            (Rule::Set(false), "GET", none, false, false),
             (Rule::ByKey, "POST", none, true, true),
             (Rule::By(reads), "GET", none, true, true),
             (Rule::By(reads), "POST", none, false, false),

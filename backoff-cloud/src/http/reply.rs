@@ -93,9 +93,9 @@ impl Reply {
     /// # Errors
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        if let Some(said) = error_of_success(&self.body, self.error_body) {
+        if let Some(facts) = error_of_success(&self.body, self.error_body) {
             let (headers, read) = (&self.headers, self.error_body);
-            return Err(ApiError::in_success(self.status, headers, said, read));
+            return Err(ApiError::in_success(self.status, headers, facts, read));
         }
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
@@ -115,15 +115,15 @@ impl Reply {
     /// The reply, unless its body is an error in XML. The error has the status 503 if its code says throttling, or else
     /// 500, as in botocore.
     pub(super) fn without_xml_error(self) -> Result<Self, ApiError> {
-        let Some((said, is_cut)) = xml_error_of_success(&self.body, self.error_body) else {
+        let Some((facts, is_cut)) = xml_error_of_success(&self.body, self.error_body) else {
             return Ok(self);
         };
-        let status = match said.service_kind() {
+        let status = match facts.service_kind() {
             Some(FaultKind::Throttled) => 503,
             _ => 500,
         };
         let (headers, read) = (&self.headers, self.error_body);
-        Err(ApiError::in_success(status, headers, (said, is_cut), read))
+        Err(ApiError::in_success(status, headers, (facts, is_cut), read))
     }
 }
 

@@ -120,7 +120,7 @@ impl SendExt for Policy {
 ///
 /// | | may be made twice |
 /// |---|---|
-/// | [`.idempotent(..)`](Self::idempotent), [`.idempotent_if(..)`](Self::idempotent_if) | as said, whatever the policy says |
+/// | [`.idempotent(..)`](Self::idempotent), [`.idempotent_if(..)`](Self::idempotent_if) | as the setting says, whatever the policy says |
 /// | [`.idempotency_key()`](Self::idempotency_key) | yes, whatever the policy says |
 /// | a policy with [`idempotent(false)`](Policy::idempotent), but not [`idempotent_by_method`](Policy::idempotent_by_method) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
 /// | a method of [`plain_http::for_method`](crate::plain_http::for_method): `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
@@ -305,7 +305,7 @@ impl<T: 'static> Operation for Requests<T> {
             let id = id.expect("a UUID is visible ASCII");
             request.headers_mut().insert(IDEMPOTENCY_KEY, id);
         }
-        let knows_key = attempt.is_some_and(|attempt| attempt.maybe_applied());
+        let may_know_key = attempt.is_some_and(|attempt| attempt.maybe_applied());
         if cfg!(feature = "tracing") && self.copies.host().is_none() {
             self.host = request.url().host_str().map(Box::from);
         }
@@ -325,7 +325,7 @@ impl<T: 'static> Operation for Requests<T> {
                 match is_redirected {
                     true => error.redirected(),
                     // The server still works on an earlier attempt.
-                    false if knows_key && is_conflict => error.passing(),
+                    false if may_know_key && is_conflict => error.passing(),
                     false => error,
                 }
             })
@@ -381,10 +381,10 @@ impl<J> Sending<J> {
     ///     .await?;
     /// # Ok(()) }
     /// ```
-    pub fn when<F, Said>(self, judge: F) -> Sending<When<F>>
+    pub fn when<F, Answer>(self, judge: F) -> Sending<When<F>>
     where
-        F: Fn(&ApiError) -> Said,
-        Said: Into<Verdict>,
+        F: Fn(&ApiError) -> Answer,
+        Answer: Into<Verdict>,
     {
         Sending {
             policy: self.policy,
@@ -410,7 +410,7 @@ impl<J> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn idempotent(mut self, idempotent: bool) -> Self {
-        self.rule = Rule::Said(idempotent);
+        self.rule = Rule::Set(idempotent);
         self
     }
 

@@ -117,10 +117,10 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     /// Lets a function decide which failures are retried, instead of the policy's codes, as
     /// [`Policy::when`] does. The function decides about conflicts too. Nothing else changes: hints and the
     /// limits of the policy hold. [An example](super#an-account-that-was-just-made).
-    pub fn when<F, Said>(self, judge: F) -> Change<'a, S, When<F>>
+    pub fn when<F, Answer>(self, judge: F) -> Change<'a, S, When<F>>
     where
-        F: Fn(&Failure<S::Error>) -> Said,
-        Said: Into<Verdict>,
+        F: Fn(&Failure<S::Error>) -> Answer,
+        Answer: Into<Verdict>,
     {
         Change {
             store: self.store,

@@ -121,10 +121,10 @@ where
     /// [`Change::when`](super::Change::when) does. A failure that the function repeats is repeated for all changes
     /// of the group. Call this before the first change: the returned value does not combine with the old one.
     #[must_use]
-    pub fn when<F, Said>(self, judge: F) -> Self
+    pub fn when<F, Answer>(self, judge: F) -> Self
     where
-        F: Fn(&Failure<S::Error>) -> Said + Send + Sync + 'static,
-        Said: Into<Verdict>,
+        F: Fn(&Failure<S::Error>) -> Answer + Send + Sync + 'static,
+        Answer: Into<Verdict>,
     {
         let combining = self.combining.when(judge);
         Members { combining }

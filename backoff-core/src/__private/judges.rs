@@ -146,7 +146,7 @@ where
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         let verdict = (self.judge)(error).into();
-        policy.said(stage, verdict, (self.find)(error))
+        policy.rule_by_verdict(stage, verdict, (self.find)(error))
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
@@ -161,7 +161,7 @@ where
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
         match (self.0)(error) {
-            true => policy.said(stage, true.into(), Some(error)),
+            true => policy.rule_by_verdict(stage, true.into(), Some(error)),
             false => policy.rule(stage, error),
         }
     }

@@ -35,12 +35,12 @@ impl<'o, R> Outcomes<'o, R> {
     message = "the type of the error, `{Self}`, is known only outside of this block",
     label = "end the block with `Ok::<_, {Self}>(..)`"
 )]
-pub trait ToldInside: Fault {}
+pub trait KnownInside: Fault {}
 
 #[diagnostic::do_not_recommend]
-impl<E: Fault> ToldInside for E {}
+impl<E: Fault> KnownInside for E {}
 
-impl<R: Outcome<Error: ToldInside>> Outcomes<'_, R> {
+impl<R: Outcome<Error: KnownInside>> Outcomes<'_, R> {
     /// Finds the error.
     #[inline]
     pub fn __backoff_find(&self) -> Find<R::Error> {

@@ -90,8 +90,8 @@ where
     fn status(&self) -> Option<u16> {
         let status = self.raw_response()?.status();
         // The status of a cut reply does not say whether the request was applied.
-        let is_told = matches!(self, SdkError::ServiceError(_)) || !status.is_success();
-        is_told.then(|| status.as_u16())
+        let is_known = matches!(self, SdkError::ServiceError(_)) || !status.is_success();
+        is_known.then(|| status.as_u16())
     }
 
     fn retry_after(&self) -> Option<Duration> {

@@ -44,8 +44,8 @@ macro_rules! faults {
                     return Some(Delivery::NotSent);
                 }
                 if self.is_request() {
-                    let said = below.and_then(Fault::delivery);
-                    return said.or(Some(Delivery::MaybeSent));
+                    let delivery = below.and_then(Fault::delivery);
+                    return delivery.or(Some(Delivery::MaybeSent));
                 }
                 let on_its_way = self.is_timeout() || self.is_body() || is_cut(self);
                 on_its_way.then_some(Delivery::MaybeSent)

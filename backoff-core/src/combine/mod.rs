@@ -275,10 +275,10 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     #[must_use]
-    pub fn when<F, Said>(self, judge: F) -> Self
+    pub fn when<F, Answer>(self, judge: F) -> Self
     where
-        F: Fn(&E) -> Said + Send + Sync + 'static,
-        Said: Into<Verdict>,
+        F: Fn(&E) -> Answer + Send + Sync + 'static,
+        Answer: Into<Verdict>,
         E: Fault,
     {
         self.with(|settings| settings.judge = Arc::new(When(judge)))

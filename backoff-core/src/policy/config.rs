@@ -371,24 +371,24 @@ fn instead(word: &str, value: &Value) -> Option<String> {
         });
     };
     let (own, take) = RULES[rule];
-    let said = match with_unit.as_ref().unwrap_or(value) {
+    let read = match with_unit.as_ref().unwrap_or(value) {
         Value::Nothing => Ok(()),
         value => take(&mut PolicySettings::default(), value),
     };
-    Some(match (said, with_unit) {
+    Some(match (read, with_unit) {
         (Ok(()), Some(value)) => format!("write `{own}` as {value}"),
         (Ok(()), None) => format!("write `{own}`"),
-        (Err(said), _) => format!("the rule is `{own}`, and {said}"),
+        (Err(mistake), _) => format!("the rule is `{own}`, and {mistake}"),
     })
 }
 
 /// An error that names the rule, unless its text already does.
-fn about<E: de::Error>(name: &str, said: &dyn fmt::Display) -> E {
-    let said = said.to_string();
-    if said.starts_with(&format!("`{name}`")) {
-        E::custom(said)
+fn about<E: de::Error>(name: &str, mistake: &dyn fmt::Display) -> E {
+    let mistake = mistake.to_string();
+    if mistake.starts_with(&format!("`{name}`")) {
+        E::custom(mistake)
     } else {
-        E::custom(format_args!("`{name}`: {said}"))
+        E::custom(format_args!("`{name}`: {mistake}"))
     }
 }
 

@@ -67,12 +67,12 @@ pub(super) fn no_list(key: &str, value: &TokenStream) -> syn::Error {
 fn items(input: ParseStream<'_>) -> syn::Result<On> {
     let mut on = On::default();
     let mut errors = crate::errors::Errors::default();
-    let mut told = false;
+    let mut has_reported = false;
     while !input.is_empty() {
         if let Err(error) = item(input, &mut on) {
             // A list of types is one mistake.
             let is_of_type = error.to_string().starts_with(NO_TYPE);
-            if !(is_of_type && std::mem::replace(&mut told, is_of_type)) {
+            if !(is_of_type && std::mem::replace(&mut has_reported, is_of_type)) {
                 errors.push(error);
             }
             while !input.is_empty() && !input.peek(Token![,]) {

@@ -158,10 +158,10 @@ impl Says {
     fn of(arguments: Vec<TokenStream>, name: &Ident, fields: &Fields, errors: &mut Errors) -> Self {
         let mut says = Self::default();
         for argument in arguments {
-            let said = (|input: ParseStream<'_>| key_and_value(input, name, fields))
+            let read = (|input: ParseStream<'_>| key_and_value(input, name, fields))
                 .parse2(argument)
                 .and_then(|(key, value)| says.set(key, value));
-            if let Err(error) = said {
+            if let Err(error) = read {
                 errors.push(error);
             }
         }

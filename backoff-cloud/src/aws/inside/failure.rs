@@ -17,7 +17,7 @@ pub(super) const NAME: &str = "backoff";
 pub(super) struct Failure<'e> {
     error: &'e OrchestratorError<Error>,
     response: Option<&'e dyn Fault>,
-    said: RetryAction,
+    action: RetryAction,
 }
 
 impl<'e> Failure<'e> {
@@ -29,7 +29,7 @@ impl<'e> Failure<'e> {
         Some(Failure {
             error: context.output_or_error()?.err()?,
             response: context.response().map(|response| response as _),
-            said: classify(context.inner(), components),
+            action: classify(context.inner(), components),
         })
     }
 
@@ -51,12 +51,12 @@ impl Fault for Failure<'_> {
     fn status(&self) -> Option<u16> {
         let status = self.response?.status()?;
         // The success status of a reply that was cut does not show that the request was applied.
-        let is_told = !self.is_cut() || !(200..300).contains(&status);
-        is_told.then_some(status)
+        let is_known = !self.is_cut() || !(200..300).contains(&status);
+        is_known.then_some(status)
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        let asked = match &self.said {
+        let asked = match &self.action {
             RetryAction::RetryIndicated(RetryReason::RetryableError { retry_after, .. }) => {
                 *retry_after
             }
@@ -76,7 +76,7 @@ impl Fault for Failure<'_> {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        let of_the_client = match &self.said {
+        let of_the_client = match &self.action {
             RetryAction::RetryForbidden => Some(FaultKind::Permanent),
             RetryAction::RetryIndicated(RetryReason::RetryableError { kind, .. }) => match kind {
                 ErrorKind::ThrottlingError => Some(FaultKind::Throttled),
@@ -108,16 +108,16 @@ impl Fault for Failure<'_> {
 
 /// The verdict of the client's and the user's classifiers, which know the types of the errors.
 fn classify(context: &InterceptorContext, components: &RuntimeComponents) -> RetryAction {
-    let mut said = RetryAction::NoActionIndicated;
+    let mut action = RetryAction::NoActionIndicated;
     for classifier in components.retry_classifiers() {
         if classifier.name() == NAME {
             continue;
         }
-        match classifier.classify_retry_v2(context, &said) {
+        match classifier.classify_retry_v2(context, &action) {
             RetryAction::NoActionIndicated => {}
             RetryAction::RetryForbidden => return RetryAction::RetryForbidden,
-            other => said = other,
+            other => action = other,
         }
     }
-    said
+    action
 }

@@ -159,7 +159,7 @@ fn half_a_409_may_be_a_conflict() {
     let half = |status, body: &str| {
         let cut = Some(Cut::Stalled(Duration::from_secs(5)));
         let head = Head::of(status, &HeaderMap::new(), SystemTime::UNIX_EPOCH);
-        ApiError::reply(status, head, Said::read(body.as_bytes()), cut)
+        ApiError::reply(status, head, BodyFacts::read(body.as_bytes()), cut)
     };
     let unnamed = half(409, r#"{"error": {"co"#);
     let aborted = Some(GrpcCode::Aborted);

@@ -65,7 +65,7 @@ where
     V: Into<Verdict>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        policy.said(stage, (self.0)(error).into(), Some(error))
+        policy.rule_by_verdict(stage, (self.0)(error).into(), Some(error))
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
@@ -83,7 +83,7 @@ where
     V: Into<Verdict>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
-        policy.said(stage, (self.0)(error).into(), None)
+        policy.rule_by_verdict(stage, (self.0)(error).into(), None)
     }
 
     fn fault<'e>(&self, _error: &'e E) -> Option<&'e dyn Fault> {

@@ -446,8 +446,8 @@ where
         let clone = self.service.clone();
         let ready = core::mem::replace(&mut self.service, clone);
         let layer = &self.layer;
-        let said = request.said().or(layer.idempotent);
-        let may_repeat = said.unwrap_or_else(|| request.may_repeat(&layer.policy));
+        let own = request.idempotent().or(layer.idempotent);
+        let may_repeat = own.unwrap_or_else(|| request.may_repeat(&layer.policy));
         let plan = Arc::clone(&self.policies[usize::from(may_repeat)]);
         let sends = Sends::new(layer.operation, ready, request, layer.copies.clone());
         let (settings, runtime) = (layer.settings.clone(), layer.runtime.clone());

@@ -25,7 +25,7 @@ pub trait Outgoing {
 
     /// The sender's own setting whether this one request may be made twice, if the request has such a
     /// setting. It takes precedence over the layer and the policy.
-    fn said(&self) -> Option<bool> {
+    fn idempotent(&self) -> Option<bool> {
         None
     }
 }
@@ -50,9 +50,9 @@ impl<B> Outgoing for http::Request<B> {
         policy.may_send_twice(self.method(), self.headers())
     }
 
-    fn said(&self) -> Option<bool> {
-        let said = self.extensions().get::<Idempotent>();
-        said.map(|Idempotent(said)| *said)
+    fn idempotent(&self) -> Option<bool> {
+        let own = self.extensions().get::<Idempotent>();
+        own.map(|Idempotent(own)| *own)
     }
 }
 

@@ -125,9 +125,11 @@ pub(super) fn time(value: &Value) -> Result<Duration, String> {
 
 /// The first wait. A number may be meant as the growth: `object_store` calls the factor `base`.
 pub(super) fn first_wait(value: &Value) -> Result<Duration, String> {
-    time(value).map_err(|said| match value {
-        Value::Whole(_) | Value::Real(_) => format!("{said}; the growth of the waits is `factor`"),
-        _ => said,
+    time(value).map_err(|mistake| match value {
+        Value::Whole(_) | Value::Real(_) => {
+            format!("{mistake}; the growth of the waits is `factor`")
+        }
+        _ => mistake,
     })
 }
 
