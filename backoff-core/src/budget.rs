@@ -46,12 +46,12 @@ const TOKEN: u32 = 1_000;
 pub struct Budget {
     tokens: AtomicU32,
     capacity: u32,
-    rules: Rules,
+    algorithm: Algorithm,
     name: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Rules {
+enum Algorithm {
     /// The kind of the failure decides the cost of a retry. A success returns the cost of the last
     /// retry, or one token if there was no retry.
     Costs { transient: u32, throttled: u32 },
@@ -85,7 +85,7 @@ impl Budget {
         let throttled = thousandths(throttled);
         Self::full(
             thousandths(capacity),
-            Rules::Costs {
+            Algorithm::Costs {
                 transient,
                 throttled,
             },
@@ -110,7 +110,7 @@ impl Budget {
         );
         Self::full(
             thousandths(max_tokens),
-            Rules::Throttle {
+            Algorithm::Throttle {
                 success: share(token_ratio),
             },
         )
@@ -132,17 +132,17 @@ impl Budget {
         );
         Self::full(
             thousandths(reserve),
-            Rules::Share {
+            Algorithm::Share {
                 success: share(share_of_successes),
             },
         )
     }
 
-    const fn full(capacity: u32, rules: Rules) -> Self {
+    const fn full(capacity: u32, algorithm: Algorithm) -> Self {
         Budget {
             tokens: AtomicU32::new(capacity),
             capacity,
-            rules,
+            algorithm,
             name: None,
         }
     }
@@ -179,7 +179,7 @@ impl Budget {
         Budget {
             tokens: AtomicU32::new(tokens),
             capacity: self.capacity,
-            rules: self.rules,
+            algorithm: self.algorithm,
             name: self.name,
         }
     }
@@ -203,7 +203,7 @@ impl Budget {
     /// again.
     #[inline]
     pub(crate) fn failed(&self) {
-        if let Rules::Throttle { .. } = self.rules {
+        if let Algorithm::Throttle { .. } = self.algorithm {
             self.change(|tokens| Some(tokens.saturating_sub(TOKEN)));
         }
     }
@@ -211,9 +211,9 @@ impl Budget {
     /// Takes the tokens for a retry, if enough tokens are left. Returns whether it took them.
     #[inline]
     pub(crate) fn take(&self, kind: FaultKind) -> bool {
-        match self.rules {
-            Rules::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
-            Rules::Costs { .. } | Rules::Share { .. } => {
+        match self.algorithm {
+            Algorithm::Throttle { .. } => self.tokens.load(Relaxed) > self.capacity / 2,
+            Algorithm::Costs { .. } | Algorithm::Share { .. } => {
                 let cost = self.cost(kind);
                 self.change(|tokens| tokens.checked_sub(cost))
             }
@@ -234,11 +234,11 @@ impl Budget {
     /// The cost of a retry of this kind.
     #[inline]
     fn cost(&self, kind: FaultKind) -> u32 {
-        match self.rules {
-            Rules::Costs { throttled, .. } if kind == FaultKind::Throttled => throttled,
-            Rules::Costs { transient, .. } => transient,
-            Rules::Share { .. } => TOKEN,
-            Rules::Throttle { .. } => 0,
+        match self.algorithm {
+            Algorithm::Costs { throttled, .. } if kind == FaultKind::Throttled => throttled,
+            Algorithm::Costs { transient, .. } => transient,
+            Algorithm::Share { .. } => TOKEN,
+            Algorithm::Throttle { .. } => 0,
         }
     }
 
@@ -249,9 +249,9 @@ impl Budget {
         if self.tokens.load(Relaxed) >= self.capacity {
             return;
         }
-        let back = match self.rules {
-            Rules::Costs { .. } => last.map_or(TOKEN, |kind| self.cost(kind)),
-            Rules::Throttle { success } | Rules::Share { success } => success,
+        let back = match self.algorithm {
+            Algorithm::Costs { .. } => last.map_or(TOKEN, |kind| self.cost(kind)),
+            Algorithm::Throttle { success } | Algorithm::Share { success } => success,
         };
         self.change(|tokens| Some(tokens.saturating_add(back).min(self.capacity)));
     }
@@ -268,7 +268,7 @@ impl fmt::Debug for Budget {
             .field("name", &self.name)
             .field("tokens", &self.tokens())
             .field("capacity", &self.capacity())
-            .field("rules", &self.rules)
+            .field("algorithm", &self.algorithm)
             .finish()
     }
 }

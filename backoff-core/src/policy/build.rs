@@ -1,8 +1,8 @@
 //! The constructors and setters of a policy, and the wait that its rules give.
 
 use super::{
-    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, MOST_ATTEMPTS, MOST_DEADLINE, NEVER, NO_ATTEMPTS,
-    Policy, Way, log_level::LogLevel,
+    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, FastPath, MOST_ATTEMPTS, MOST_DEADLINE, NEVER,
+    NO_ATTEMPTS, Policy, log_level::LogLevel,
 };
 use crate::{
     budget::Budget,
@@ -45,7 +45,7 @@ impl Policy {
             codes: codes![429, 500, 502..=504],
             max_attempts: 0,
             attempts: DEFAULT_ATTEMPTS,
-            way: Way::Full,
+            fast_path: FastPath::Full,
             waits: true,
             simple_retries: DEFAULT_ATTEMPTS - 1,
             conflicts: false,
@@ -67,14 +67,14 @@ impl Policy {
         } else {
             self.attempts_in_time()
         };
-        self.way = match (self.growth, self.jitter) {
-            _ if self.throttled_base != NEVER => Way::Any,
-            (Growth::Exponential(2.0), Spread::Full) => Way::Full,
-            (Growth::Exponential(2.0), Spread::Additive(most)) => Way::Additive(most),
-            _ => Way::Any,
+        self.fast_path = match (self.growth, self.jitter) {
+            _ if self.throttled_base != NEVER => FastPath::None,
+            (Growth::Exponential(2.0), Spread::Full) => FastPath::Full,
+            (Growth::Exponential(2.0), Spread::Additive(most)) => FastPath::Additive(most),
+            _ => FastPath::None,
         };
         let limited = self.deadline != NEVER || self.budget.is_some();
-        self.simple_retries = if limited || matches!(self.way, Way::Any) {
+        self.simple_retries = if limited || matches!(self.fast_path, FastPath::None) {
             0
         } else {
             self.attempts - 1
@@ -629,7 +629,7 @@ impl Policy {
         previous: impl FnOnce() -> u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
-        if !matches!(self.way, Way::Any) {
+        if !matches!(self.fast_path, FastPath::None) {
             return self.simple_backoff(retry, random());
         }
         let previous = if self.remembers() { previous() } else { 0 };
@@ -648,11 +648,11 @@ impl Policy {
     #[inline]
     pub(crate) fn simple_backoff(&self, retry: u32, random: u64) -> u64 {
         let doubled = exponential::doubled(self.base, self.max_backoff, retry);
-        match self.way {
-            Way::Additive(most) => doubled
+        match self.fast_path {
+            FastPath::Additive(most) => doubled
                 .saturating_add(uniform(most, random))
                 .min(self.max_backoff),
-            Way::Full | Way::Any => uniform(doubled, random),
+            FastPath::Full | FastPath::None => uniform(doubled, random),
         }
     }
 

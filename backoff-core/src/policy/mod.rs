@@ -96,10 +96,10 @@ pub struct Policy {
     /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
     attempts: u32,
     /// Computed from `growth`, `jitter` and `throttled_base`.
-    way: Way,
+    fast_path: FastPath,
     /// Computed from all rules about waits: whether any wait can be longer than zero.
     waits: bool,
-    /// Computed from `attempts`, `way`, `deadline` and `budget`: the number of retries that need only
+    /// Computed from `attempts`, `fast_path`, `deadline` and `budget`: the number of retries that need only
     /// the number of the retry and a random number, and no other check.
     simple_retries: u32,
     pub(crate) conflicts: bool,
@@ -117,15 +117,15 @@ pub struct Policy {
     pub(crate) name: Option<&'static str>,
 }
 
-/// Which fast path computes the next wait. The setters keep this value, so that a retry reads one byte.
+/// The fast path that computes the next wait. The setters keep this value, so that a retry reads one byte.
 #[derive(Clone, Copy)]
-enum Way {
+enum FastPath {
     /// The factor is 2, the jitter is full, and there is one base.
     Full,
     /// The factor is 2, the jitter is additive, and there is one base.
     Additive(u64),
     /// All other policies.
-    Any,
+    None,
 }
 
 /// The highest number of attempts that is counted. A higher limit is reduced to this number.

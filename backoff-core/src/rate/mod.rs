@@ -1,8 +1,8 @@
 //! The rate that a service allows, found from its 429s and shared by all calls that meet the same limit.
 
 mod change;
+mod control;
 mod line;
-mod rules;
 #[cfg(feature = "metrics")]
 mod shown;
 mod waiter;
@@ -13,11 +13,12 @@ mod races;
 mod tests;
 
 pub use change::RateChange;
-pub(crate) use rules::Reply;
+pub(crate) use control::Reply;
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
 use crate::runtime::{left_out, nanos};
 use crate::sync::{Mutex, MutexGuard};
+use control::{RateControl, SETTLE};
 use core::{
     fmt,
     sync::atomic::{
@@ -27,7 +28,6 @@ use core::{
     time::Duration,
 };
 use line::Line;
-use rules::{Rules, SETTLE};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
@@ -111,7 +111,7 @@ struct Shared {
 }
 
 struct State {
-    rules: Rules,
+    control: RateControl,
     line: Line,
 }
 
@@ -124,19 +124,19 @@ impl Shared {
     /// Changes the state under the lock. If the first call in the queue may go sooner then, wakes it.
     fn change<T>(&self, clock: Option<Duration>, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
-        state.rules.calls += f64::from(self.admitted.swap(0, Relaxed));
+        state.control.calls += f64::from(self.admitted.swap(0, Relaxed));
         if let Some(clock) = clock {
-            state.rules.at(clock);
+            state.control.at(clock);
         }
         let value = change(&mut state);
-        let State { rules, line } = &mut *state;
-        rules.waits(line.len() > 0);
-        let woken = line.first(rules.turn());
-        let on = if rules.is_on() { ON } else { 0 };
-        let counts = if rules.only_counts() { COUNTS } else { 0 };
+        let State { control, line } = &mut *state;
+        control.waits(line.len() > 0);
+        let woken = line.first(control.turn());
+        let on = if control.is_on() { ON } else { 0 };
+        let counts = if control.only_counts() { COUNTS } else { 0 };
         self.flag
-            .store(on | counts | u32::from(rules.epoch), Release);
-        let warning = rules.warning.take();
+            .store(on | counts | u32::from(control.epoch), Release);
+        let warning = control.warning.take();
         drop(state);
         #[cfg(feature = "tracing")]
         if let Some(text) = warning {
@@ -237,7 +237,7 @@ impl Rate {
 
     /// The calls a second that go now, as of the last call or reply; `None` while no call is delayed.
     pub fn per_second(&self) -> Option<f64> {
-        self.shared.get()?.lock().rules.per_second()
+        self.shared.get()?.lock().control.per_second()
     }
 
     /// How many calls wait in the queue.
@@ -259,7 +259,7 @@ impl Rate {
                 flag: AtomicU32::new(0),
                 admitted: AtomicU32::new(0),
                 state: Mutex::new(State {
-                    rules: Rules::new(self.settle, self.pause),
+                    control: RateControl::new(self.settle, self.pause),
                     line: Line::default(),
                 }),
                 #[cfg(any(feature = "metrics", feature = "tracing"))]
@@ -274,7 +274,7 @@ impl Rate {
             Some(_) => wait,
             None => self.shared().change(
                 Some(clock.saturating_add(left_out())),
-                |State { rules, line }| rules.turn_behind(line.len(), wait),
+                |State { control, line }| control.turn_behind(line.len(), wait),
             ),
         }
     }
@@ -293,8 +293,8 @@ impl Rate {
         }
         let change = shared.change(Some(clock()), |state| {
             // Whoever has taken the lock last has counted this call already.
-            state.rules.calls -= f64::from(u8::from(is_counted));
-            state.rules.replied(reply, epoch)
+            state.control.calls -= f64::from(u8::from(is_counted));
+            state.control.replied(reply, epoch)
         });
         #[cfg(feature = "metrics")]
         shared.show_reply(reply, change.is_some());

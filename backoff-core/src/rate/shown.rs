@@ -30,7 +30,7 @@ impl Shared {
         let Some(name) = self.name else { return };
         telemetry::describe_once();
         let state = self.lock();
-        let rate = state.rules.per_second().unwrap_or(f64::INFINITY);
+        let rate = state.control.per_second().unwrap_or(f64::INFINITY);
         let waiting = state.line.len();
         drop(state);
         gauge!("retry.rate.limit", "retry.rate" => name).set(rate);

@@ -1,6 +1,6 @@
 //! Who goes, who is woken, and who holds a timer. The clock is moved by hand.
 
-use super::{rules::LATENESS, *};
+use super::{control::LATENESS, *};
 use crate::{
     TimedOut,
     runtime::{Clock, Sleep},
@@ -231,7 +231,7 @@ fn each_sixteenth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_ar
     }
     assert_eq!(reads.get(), 5);
     rate.replied(REFUSED, 0, || at(SECOND));
-    let rate = rate.shared().lock().rules.counted(0.0, 0.0);
+    let rate = rate.shared().lock().control.counted(0.0, 0.0);
     assert!((rate - 65.0).abs() < 1e-6, "{rate}");
 }
 
@@ -253,9 +253,9 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
         }
     }
     let calls = queue(&rate, &hand, Duration::MAX, 2);
-    let turn = || rate.shared().lock().rules.turn();
+    let turn = || rate.shared().lock().control.turn();
     let far = turn();
-    let epoch = rate.shared().lock().rules.epoch;
+    let epoch = rate.shared().lock().control.epoch;
     let change = rate.replied(Reply::Admitted, epoch, || hand.now());
     assert!(matches!(change, Some(RateChange::Opened { .. })));
     assert_eq!([0, 1].map(|n| calls[n].woken()), [1, 0]);
@@ -304,7 +304,7 @@ fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
     for tenth in 1..=20 {
         hand.now.set(Duration::from_millis(tenth * 100));
         // Refused again and again, so that no turn comes.
-        let epoch = rate.shared().lock().rules.epoch;
+        let epoch = rate.shared().lock().control.epoch;
         rate.replied(Reply::Refused { hint: 200 * SECOND }, epoch, || hand.now());
         let before = calls.len();
         calls.retain_mut(|call| {

@@ -2,8 +2,8 @@
 
 use super::{
     Rate, Shared, State,
+    control::{LATENESS, UNQUEUED},
     line::Ticket,
-    rules::{LATENESS, UNQUEUED},
 };
 use crate::{
     delay::draw::uniform,
@@ -46,12 +46,12 @@ impl Waiter {
     /// this time. Returns the number of the last refusal.
     fn enter(rate: &Rate, clock: Duration, limit: Duration, expires: bool) -> Result<u8, Self> {
         let shared = rate.shared();
-        let joined = shared.change(Some(clock), |State { rules, line }| {
-            if line.len() == 0 && rules.turn() <= rules.now {
-                rules.takes_slot(false);
-                return Ok(rules.epoch);
+        let joined = shared.change(Some(clock), |State { control, line }| {
+            if line.len() == 0 && control.turn() <= control.now {
+                control.takes_slot(false);
+                return Ok(control.epoch);
             }
-            rules.joins(line.len(), limit);
+            control.joins(line.len(), limit);
             Err(line.join())
         });
         let ticket = match joined {
@@ -92,21 +92,21 @@ impl Waiter {
             if self.expires {
                 return Break(Err(TimedOut::in_queue(self.limit)));
             }
-            let warns = |state: &mut State| state.rules.warns(UNQUEUED);
+            let warns = |state: &mut State| state.control.warns(UNQUEUED);
             self.shared.change(None, warns);
             return Break(Ok(None));
         }
         let waker = waker.clone();
-        let (asked, _dropped) = self.shared.change(Some(now), |State { rules, line }| {
-            let (before, turn, now) = (line.before(self.ticket), rules.turn(), rules.now);
-            let is_missed = !rules.is_on() || turn.saturating_add(LATENESS) <= now;
+        let (asked, _dropped) = self.shared.change(Some(now), |State { control, line }| {
+            let (before, turn, now) = (line.before(self.ticket), control.turn(), control.now);
+            let is_missed = !control.is_on() || turn.saturating_add(LATENESS) <= now;
             if turn <= now && (before == 0 || is_missed) {
-                let passed = (before > 0 && rules.is_on()).then(|| line.passes());
-                rules.takes_slot(true);
+                let passed = (before > 0 && control.is_on()).then(|| line.passes());
+                control.takes_slot(true);
                 let left = line.leave(self.ticket);
-                return (Break(Ok(Some(rules.epoch))), [passed.flatten(), left]);
+                return (Break(Ok(Some(control.epoch))), [passed.flatten(), left]);
             }
-            let at = rules.asks_at(before);
+            let at = control.asks_at(before);
             let wait = Duration::from_nanos(at.saturating_sub(now)).min(rest);
             (Continue(wait), [line.listens(self.ticket, waker, at), None])
         });

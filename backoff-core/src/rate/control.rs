@@ -60,9 +60,9 @@ pub(crate) enum Reply {
     Refused { hint: u64 },
 }
 
-/// How calls go now.
+/// Whether and how the rate delays calls now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Way {
+enum Mode {
     /// Each call goes at once.
     #[default]
     Off,
@@ -75,8 +75,8 @@ enum Way {
 /// The state of a rate. Times are nanoseconds of a clock that never goes back: see [`at`](Self::at), which comes
 /// before every other method.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rules {
-    way: Way,
+pub(super) struct RateControl {
+    mode: Mode,
     /// The rate is flat this number of seconds after a cut.
     flat_after: f64,
     /// The least value of `flat_after`.
@@ -100,7 +100,7 @@ pub(super) struct Rules {
     pub(super) now: u64,
     behind: u64,
     /// Of the last closing: when it began, at which rate, the seconds between two probes, how many calls were
-    /// refused in a row, the earliest end of a pause that a refusal named, and whether the way was off before.
+    /// refused in a row, the earliest end of a pause that a refusal named, and whether the mode was off before.
     closed: u64,
     rate: f64,
     gap: f64,
@@ -115,14 +115,14 @@ pub(super) struct Rules {
     pub(super) warning: Option<&'static str>,
 }
 
-impl Rules {
+impl RateControl {
     pub(super) fn new(settle: f64, pause: u64) -> Self {
-        Rules {
+        RateControl {
             flat_after: settle,
             settle,
             pause,
             named: u64::MAX,
-            ..Rules::default()
+            ..RateControl::default()
         }
     }
 
@@ -138,18 +138,18 @@ impl Rules {
     }
 
     pub(super) fn is_on(&self) -> bool {
-        self.way != Way::Off && self.now < self.until
+        self.mode != Mode::Off && self.now < self.until
     }
 
     /// Whether an admitted call adds to the count and changes nothing else.
     pub(super) fn only_counts(&self) -> bool {
-        self.way == Way::Off && self.calls > 0.0
+        self.mode == Mode::Off && self.calls > 0.0
     }
 
     /// The rate of the calls that go now, a second; nothing while off.
     pub(super) fn per_second(&self) -> Option<f64> {
-        let rate = match self.way {
-            Way::Closed => 1.0 / self.gap,
+        let rate = match self.mode {
+            Mode::Closed => 1.0 / self.gap,
             _ => self.open_rate(),
         };
         self.is_on().then_some(rate)
@@ -172,9 +172,9 @@ impl Rules {
         if !self.is_on() {
             return after;
         }
-        let rate = match self.way {
-            Way::Closed if self.admitted > 0.0 => self.rate.min(self.admitted),
-            Way::Closed => self.rate,
+        let rate = match self.mode {
+            Mode::Closed if self.admitted > 0.0 => self.rate.min(self.admitted),
+            Mode::Closed => self.rate,
             _ => self.open_rate(),
         };
         let first = Duration::from_nanos(self.next.saturating_sub(self.now)).max(after);
@@ -206,12 +206,12 @@ impl Rules {
         }
         // Time in which nobody wanted a slot does not count.
         let unused = self.now.saturating_sub(self.next);
-        if self.way == Way::Open && unused > LATENESS {
+        if self.mode == Mode::Open && unused > LATENESS {
             self.cut = (self.cut + unused).min(self.now);
             self.since = (self.since + unused).min(self.now);
         }
-        let step = match self.way {
-            Way::Closed => self.gap,
+        let step = match self.mode {
+            Mode::Closed => self.gap,
             _ => 1.0 / self.open_rate(),
         };
         let late = if is_queued { LATENESS } else { 0 };
@@ -242,16 +242,16 @@ impl Rules {
 
     /// An attempt that began after the cut `epoch` has ended.
     pub(super) fn replied(&mut self, reply: Reply, epoch: u8) -> Option<RateChange> {
-        let ends = self.way != Way::Off && !self.is_on();
+        let ends = self.mode != Mode::Off && !self.is_on();
         if ends {
-            *self = Rules {
+            *self = RateControl {
                 epoch: self.epoch,
                 now: self.now,
                 behind: self.behind,
-                ..Rules::new(self.settle, self.pause)
+                ..RateControl::new(self.settle, self.pause)
             };
         }
-        if self.way == Way::Off && (self.calls == 0.0 || self.now - self.since > SECOND) {
+        if self.mode == Mode::Off && (self.calls == 0.0 || self.now - self.since > SECOND) {
             (self.calls, self.since) = (0.0, self.now);
         }
         let change = match reply {
@@ -263,17 +263,17 @@ impl Rules {
         change.or(ends.then_some(RateChange::Off))
     }
 
-    fn cuts(&mut self, way: Way) {
-        self.way = way;
+    fn cuts(&mut self, mode: Mode) {
+        self.mode = mode;
         self.cut = self.now;
         self.epoch = self.epoch.wrapping_add(1);
     }
 
     fn refuses(&mut self, hint: u64) -> Option<RateChange> {
         let now = self.now;
-        let closes = self.way != Way::Closed;
+        let closes = self.mode != Mode::Closed;
         if closes {
-            self.is_first = self.way == Way::Off;
+            self.is_first = self.mode == Mode::Off;
             if self.is_first {
                 self.rate = self.counted(1.0, LEAST);
                 self.first_rate = self.rate;
@@ -288,7 +288,7 @@ impl Rules {
             let gap = PROBE * seconds(now - self.closed);
             self.gap = gap.max(self.gap).min(LONGEST_GAP);
         }
-        self.cuts(Way::Closed);
+        self.cuts(Mode::Closed);
         self.refusals = self.refusals.saturating_add(1);
         let named = if hint > 0 {
             now.saturating_add(hint)
@@ -316,11 +316,11 @@ impl Rules {
 
     fn admits(&mut self, epoch: u8) -> Option<RateChange> {
         self.calls += 1.0;
-        if self.way == Way::Off {
+        if self.mode == Mode::Off {
             return None;
         }
         self.flat_after = (self.flat_after / SLOWER.powf(UNDONE)).max(self.settle);
-        if self.way == Way::Open || epoch != self.epoch {
+        if self.mode == Mode::Open || epoch != self.epoch {
             self.looks_for_others();
             return None;
         }
@@ -339,7 +339,7 @@ impl Rules {
         if !is_few {
             (self.calls, self.since) = (0.0, self.now);
         }
-        self.cuts(Way::Open);
+        self.cuts(Mode::Open);
         let first = self
             .now
             .saturating_add(from_seconds(1.0 / self.open_rate()));

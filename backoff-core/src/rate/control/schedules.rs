@@ -13,26 +13,26 @@ pub(super) const fn at(nanos: u64) -> Duration {
 }
 
 struct Calls {
-    rules: Rules,
+    control: RateControl,
 }
 
 impl Calls {
     fn new() -> Self {
         Calls {
-            rules: Rules::new(SETTLE, 0),
+            control: RateControl::new(SETTLE, 0),
         }
     }
 
     /// A call begins at this time, whether its turn has come or not. Returns its number.
     fn begin(&mut self, now: u64) -> u8 {
-        self.rules.at(at(now));
-        self.rules.takes_slot(true);
-        self.rules.epoch
+        self.control.at(at(now));
+        self.control.takes_slot(true);
+        self.control.epoch
     }
 
     fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
-        self.rules.at(at(now));
-        self.rules.replied(reply, epoch)
+        self.control.at(at(now));
+        self.control.replied(reply, epoch)
     }
 
     /// A call whose reply comes at once.
@@ -43,11 +43,11 @@ impl Calls {
 
     /// When the next call may go.
     fn turn(&self) -> u64 {
-        self.rules.turn()
+        self.control.turn()
     }
 
     fn per_second(&self) -> f64 {
-        self.rules.per_second().expect("the rate is on")
+        self.control.per_second().expect("the rate is on")
     }
 
     /// Ten calls in a second, and a refusal: 10 a second.
@@ -57,7 +57,7 @@ impl Calls {
             assert_eq!(calls.call(n * 100 * MS, Reply::Admitted), None);
         }
         assert_eq!(calls.turn(), 0);
-        assert_eq!(calls.rules.per_second(), None);
+        assert_eq!(calls.control.per_second(), None);
         // 11 calls in 1 s since the first reply.
         assert_eq!(calls.call(SECOND, REFUSED), Some(RateChange::Closed));
         calls
@@ -83,7 +83,10 @@ fn the_first_refusal_closes_at_the_rate_that_was_counted() {
     // 85 % of 11 a second: one call in 106.95 ms.
     near(calls.per_second(), 9.35);
     assert_eq!(calls.turn(), SECOND + 106_951_871);
-    assert_eq!(calls.rules.turn_behind(0, Duration::ZERO), at(106_951_871));
+    assert_eq!(
+        calls.control.turn_behind(0, Duration::ZERO),
+        at(106_951_871)
+    );
 }
 
 #[test]
@@ -157,8 +160,8 @@ fn a_rate_does_not_end_before_those_return_who_wait_for_their_hints() {
             Some(RateChange::Closed)
         );
         // Those who were refused with it come back together.
-        calls.rules.at(at(hint + 2 * MS));
-        assert!(calls.rules.is_on(), "{seconds}");
+        calls.control.at(at(hint + 2 * MS));
+        assert!(calls.control.is_on(), "{seconds}");
         let probe = calls.begin(hint + 2 * MS);
         let change = calls.end(hint + 30 * MS, Reply::Admitted, probe);
         assert!(
@@ -171,7 +174,7 @@ fn a_rate_does_not_end_before_those_return_who_wait_for_their_hints() {
 #[test]
 fn a_pause_after_a_refusal_lasts_as_long_as_the_hint_or_as_its_own_time() {
     let mut calls = Calls::new();
-    calls.rules = Rules::new(SETTLE, 60 * SECOND);
+    calls.control = RateControl::new(SETTLE, 60 * SECOND);
     for (hint, pause) in [(0, 60), (20 * SECOND, 20), (0, 60), (90 * SECOND, 90)] {
         let now = calls.turn();
         calls.call(now, Reply::Refused { hint });
@@ -208,9 +211,9 @@ fn a_probe_opens_at_the_rate_that_was_counted() {
 #[test]
 fn the_rate_is_flat_after_the_time_to_settle_and_then_grows() {
     let mut calls = Calls::open();
-    let (cut, admitted) = (calls.rules.cut, calls.rules.admitted);
+    let (cut, admitted) = (calls.control.cut, calls.control.admitted);
     for (settles, share) in [(0.0, 0.85), (1.0, 1.0), (2.0, 1.15), (5.0, 10.6)] {
-        calls.rules.at(at(cut + (settles * SETTLE * 1e9) as u64));
+        calls.control.at(at(cut + (settles * SETTLE * 1e9) as u64));
         near(calls.per_second(), admitted * share);
     }
 }
@@ -218,33 +221,33 @@ fn the_rate_is_flat_after_the_time_to_settle_and_then_grows() {
 #[test]
 fn time_in_which_nobody_wanted_a_slot_does_not_count() {
     let mut calls = Calls::open();
-    let (now, cut, since) = (calls.turn(), calls.rules.cut, calls.rules.since);
+    let (now, cut, since) = (calls.turn(), calls.control.cut, calls.control.since);
     // A slot that is taken 20 ms late was wanted.
     calls.begin(now + 20 * MS);
-    assert_eq!((calls.rules.cut, calls.rules.since), (cut, since));
+    assert_eq!((calls.control.cut, calls.control.since), (cut, since));
     let now = calls.turn();
     calls.begin(now + 9 * SECOND);
-    assert_eq!(calls.rules.cut, cut + 9 * SECOND);
-    assert_eq!(calls.rules.since, since + 9 * SECOND);
+    assert_eq!(calls.control.cut, cut + 9 * SECOND);
+    assert_eq!(calls.control.since, since + 9 * SECOND);
     // Nothing moves beyond the present.
     let now = calls.turn();
     calls.begin(now + 40 * SECOND);
-    assert!(calls.rules.cut <= calls.rules.now && calls.rules.since <= calls.rules.now);
+    assert!(calls.control.cut <= calls.control.now && calls.control.since <= calls.control.now);
 }
 
 #[test]
 fn a_second_refusal_and_its_probe_find_the_rate_between() {
     let mut calls = Calls::open();
-    let opened = calls.rules.cut;
+    let opened = calls.control.cut;
     // 30 calls in 3 s, and a refusal at the rate of that time.
     for n in 1..=30 {
         calls.call(opened + n * 100 * MS, Reply::Admitted);
     }
     let refused = opened + 3 * SECOND;
-    calls.rules.at(at(refused));
+    calls.control.at(at(refused));
     let rate = calls.per_second();
     assert_eq!(calls.call(refused, REFUSED), Some(RateChange::Closed));
-    near(calls.rules.flat_after, SETTLE * SLOWER);
+    near(calls.control.flat_after, SETTLE * SLOWER);
     near(calls.per_second(), BETA * rate);
     let now = calls.turn();
     let opened = calls.call(now, Reply::Admitted);
@@ -256,7 +259,7 @@ fn a_second_refusal_and_its_probe_find_the_rate_between() {
     };
     near(found, per_second);
     // Each reply that is no refusal lets the rate settle faster again.
-    near(calls.rules.flat_after, SETTLE * SLOWER.powf(1.0 - UNDONE));
+    near(calls.control.flat_after, SETTLE * SLOWER.powf(1.0 - UNDONE));
 }
 
 #[test]
@@ -268,17 +271,17 @@ fn a_rate_settles_within_five_minutes() {
         let now = calls.turn();
         calls.call(now, Reply::Admitted);
     }
-    near(calls.rules.flat_after, SLOWEST / SLOWER.powf(UNDONE));
+    near(calls.control.flat_after, SLOWEST / SLOWER.powf(UNDONE));
 }
 
 #[test]
 fn a_rate_without_refusals_is_switched_off_after_a_minute() {
     let mut calls = Calls::closed();
     let quiet = calls.turn() + 60 * SECOND;
-    calls.rules.at(at(quiet - 1));
-    assert!(calls.rules.is_on());
-    calls.rules.at(at(quiet));
-    assert_eq!(calls.rules.per_second(), None);
+    calls.control.at(at(quiet - 1));
+    assert!(calls.control.is_on());
+    calls.control.at(at(quiet));
+    assert_eq!(calls.control.per_second(), None);
     // The next reply says so, once.
     assert_eq!(calls.call(quiet, Reply::Admitted), Some(RateChange::Off));
     assert_eq!(calls.call(quiet, Reply::Admitted), None);
@@ -289,17 +292,17 @@ fn the_gap_between_two_probes_is_not_quiet() {
     let mut calls = Calls::closed();
     for _ in 0..60 {
         let now = calls.turn();
-        calls.rules.at(at(now));
-        assert!(calls.rules.is_on());
+        calls.control.at(at(now));
+        assert!(calls.control.is_on());
         calls.call(now, REFUSED);
     }
-    assert_eq!(calls.turn() - calls.rules.now, 64 * SECOND);
+    assert_eq!(calls.turn() - calls.control.now, 64 * SECOND);
 }
 
 #[test]
 fn a_late_timer_does_not_move_the_next_turn() {
     let mut calls = Calls::open();
-    let (now, turn) = (calls.rules.now, calls.turn());
+    let (now, turn) = (calls.control.now, calls.turn());
     assert!(turn > now);
     calls.begin(turn + 5 * MS);
     let step = calls.turn() - turn;
@@ -316,29 +319,29 @@ fn a_late_timer_does_not_move_the_next_turn() {
 #[test]
 fn a_clock_that_goes_back_stands_until_it_runs_again() {
     let mut calls = Calls::closed();
-    let now = calls.rules.now;
+    let now = calls.control.now;
     // Ten seconds back: the time goes on evenly from there.
-    calls.rules.at(at(0));
-    assert_eq!(calls.rules.now, now);
-    calls.rules.at(at(50 * MS));
-    assert_eq!(calls.rules.now, now);
-    calls.rules.at(at(SECOND + MS));
-    assert_eq!(calls.rules.now, SECOND + MS);
+    calls.control.at(at(0));
+    assert_eq!(calls.control.now, now);
+    calls.control.at(at(50 * MS));
+    assert_eq!(calls.control.now, now);
+    calls.control.at(at(SECOND + MS));
+    assert_eq!(calls.control.now, SECOND + MS);
     let ahead = 20 * SECOND;
-    calls.rules.at(at(ahead));
-    calls.rules.at(at(SECOND));
-    calls.rules.at(at(3 * SECOND));
-    assert_eq!(calls.rules.now, ahead + 2 * SECOND);
+    calls.control.at(at(ahead));
+    calls.control.at(at(SECOND));
+    calls.control.at(at(3 * SECOND));
+    assert_eq!(calls.control.now, ahead + 2 * SECOND);
 }
 
 #[test]
 fn readings_of_two_threads_out_of_order_do_not_add_up() {
     let mut calls = Calls::new();
     for n in 1..1_000 {
-        calls.rules.at(at(n * MS + MS));
-        calls.rules.at(at(n * MS));
+        calls.control.at(at(n * MS + MS));
+        calls.control.at(at(n * MS));
     }
-    assert_eq!(calls.rules.now, SECOND);
+    assert_eq!(calls.control.now, SECOND);
 }
 
 #[test]
@@ -348,8 +351,8 @@ fn the_end_of_the_clock_breaks_nothing() {
         calls.call(now, Reply::Refused { hint: u64::MAX });
         calls.call(now, REFUSED);
         calls.call(now, Reply::Admitted);
-        calls.rules.at(Duration::MAX);
-        calls.rules.at(Duration::ZERO);
+        calls.control.at(Duration::MAX);
+        calls.control.at(Duration::ZERO);
     }
 }
 
@@ -361,19 +364,19 @@ fn each_warning_is_given_once_a_closing_or_once() {
     for reply in replies.concat() {
         let now = calls.turn();
         calls.call(now, reply);
-        calls.rules.waits(true);
-        warned.extend(calls.rules.warning.take());
+        calls.control.waits(true);
+        warned.extend(calls.control.warning.take());
     }
     assert_eq!(warned, [BLOCKED, CROWDED, BLOCKED]);
 
     // A call that would wait for longer than it may.
     let mut calls = Calls::closed();
-    calls.rules.joins(20, Duration::from_secs(3));
-    assert_eq!(calls.rules.warning.take(), None);
-    calls.rules.joins(40, Duration::from_secs(3));
-    assert_eq!(calls.rules.warning.take(), Some(BLOCKED));
-    calls.rules.joins(40, Duration::from_secs(3));
-    assert_eq!(calls.rules.warning.take(), None);
+    calls.control.joins(20, Duration::from_secs(3));
+    assert_eq!(calls.control.warning.take(), None);
+    calls.control.joins(40, Duration::from_secs(3));
+    assert_eq!(calls.control.warning.take(), Some(BLOCKED));
+    calls.control.joins(40, Duration::from_secs(3));
+    assert_eq!(calls.control.warning.take(), None);
 }
 
 /// One step of many calls.
@@ -407,27 +410,27 @@ proptest! {
     /// gap between two probes, and the rate never stops.
     #[test]
     fn the_next_call_goes_within_76_seconds(steps in steps()) {
-        let mut rules = Rules::new(SETTLE, 0);
+        let mut control = RateControl::new(SETTLE, 0);
         let (mut now, mut running) = (0, Vec::new());
         for step in steps {
             match step {
                 Step::Passes(nanos) => now += nanos,
-                Step::Begins if rules.turn() <= rules.now => {
-                    running.push(rules.epoch);
-                    rules.takes_slot(true);
+                Step::Begins if control.turn() <= control.now => {
+                    running.push(control.epoch);
+                    control.takes_slot(true);
                 }
                 Step::Ends(at, reply) if !running.is_empty() => {
                     let epoch = running.swap_remove(at.index(running.len()));
                     if let Some(reply) = reply {
-                        rules.replied(reply, epoch);
+                        control.replied(reply, epoch);
                     }
                 }
                 Step::Begins | Step::Ends(..) => {}
             }
-            rules.at(at(now));
-            prop_assert!(rules.turn().saturating_sub(now) <= 76 * SECOND, "{rules:?}");
+            control.at(at(now));
+            prop_assert!(control.turn().saturating_sub(now) <= 76 * SECOND, "{control:?}");
             let least = 0.999 * BETA / LONGEST_GAP;
-            prop_assert!(rules.per_second().is_none_or(|rate| rate >= least && rate.is_finite()));
+            prop_assert!(control.per_second().is_none_or(|rate| rate >= least && rate.is_finite()));
         }
     }
 }
