@@ -5,7 +5,7 @@ use super::{
     operation::Operation,
     parts::End,
     plan::Plan,
-    retrying::{Retrying, Way},
+    retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     signal::{Stops, Unstopped},
 };
@@ -23,7 +23,7 @@ use core::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OnThread<N>(pub(crate) N);
 
-impl<O, R, N> Way<O, R> for OnThread<N> {
+impl<O, R, N> Driver<O, R> for OnThread<N> {
     type Phase<S: Surrounds> = ();
 }
 
@@ -63,7 +63,7 @@ where
 
     #[inline]
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
-        let (call, stops) = (&mut self.call, &self.way.0);
+        let (call, stops) = (&mut self.call, &self.driver.0);
         call.starts();
         if call.guard.plan.rate().is_some()
             && let Some(error) = call.enters_first(stops)

@@ -11,7 +11,7 @@ use super::{
     operation::{Closure, Operation},
     plan::{Guard, Plan, With},
     report::Reported,
-    retrying::{Awaited, Retrying, Way},
+    retrying::{Awaited, Driver, Retrying},
     setting::Surrounds,
     settings::{
         limits::{AttemptTimeout, Timeout},
@@ -71,10 +71,10 @@ impl<P, O, S, R, W> Retrying<P, O, S, R, W>
 where
     P: Plan,
     S: Surrounds,
-    W: Way<O, R>,
+    W: Driver<O, R>,
 {
     #[inline]
-    pub(crate) fn new(plan: P, operation: O, settings: S, runtime: R, way: W) -> Self {
+    pub(crate) fn new(plan: P, operation: O, settings: S, runtime: R, driver: W) -> Self {
         Retrying {
             call: Call {
                 guard: Guard::new(plan),
@@ -83,7 +83,7 @@ where
                 runtime,
             },
             phase: Default::default(),
-            way,
+            driver,
         }
     }
 
@@ -100,7 +100,7 @@ where
 
     /// The same call before its first attempt, of other parts.
     #[inline]
-    fn rebuilt<Q: Plan, N, B: Surrounds, M, V: Way<N, M>>(
+    fn rebuilt<Q: Plan, N, B: Surrounds, M, V: Driver<N, M>>(
         self,
         change: impl FnOnce(P, O, S, R, W) -> (Q, N, B, M, V),
     ) -> Retrying<Q, N, B, M, V> {
@@ -111,9 +111,9 @@ where
             runtime,
         } = self.call;
         let plan = guard.plan.clone();
-        let (plan, operation, settings, runtime, way) =
-            change(plan, operation, settings, runtime, self.way);
-        Retrying::new(plan, operation, settings, runtime, way)
+        let (plan, operation, settings, runtime, driver) =
+            change(plan, operation, settings, runtime, self.driver);
+        Retrying::new(plan, operation, settings, runtime, driver)
     }
 
     /// The same call with another setting.
@@ -122,10 +122,13 @@ where
         self.rebuilt(|p, o, settings, r, w| (p, o, (settings, setting), r, w))
     }
 
-    /// The same call with another way to wait.
+    /// The same call with another driver, which waits in another way.
     #[inline]
-    pub(super) fn waiting<V: Way<O, R>>(self, way: impl FnOnce(W) -> V) -> Retrying<P, O, S, R, V> {
-        self.rebuilt(|p, o, s, r, w| (p, o, s, r, way(w)))
+    pub(super) fn waiting<V: Driver<O, R>>(
+        self,
+        driver: impl FnOnce(W) -> V,
+    ) -> Retrying<P, O, S, R, V> {
+        self.rebuilt(|p, o, s, r, w| (p, o, s, r, driver(w)))
     }
 
     #[inline]
@@ -172,7 +175,7 @@ where
     /// ```
     pub fn runtime<N>(self, runtime: N) -> Retrying<P, O, S, N, W>
     where
-        W: Way<O, N>,
+        W: Driver<O, N>,
     {
         self.rebuilt(|p, o, s, _, w| (p, o, s, runtime, w))
     }
@@ -281,7 +284,7 @@ where
     P: Plan,
     O: Operation,
     S: Surrounds,
-    W: Way<O, R>,
+    W: Driver<O, R>,
 {
     /// Cuts each attempt after `limit`, or when the deadline is over, whichever comes first.
     ///
@@ -830,7 +833,7 @@ impl<P, Read, Change, Write, S, R, W> Retrying<P, Update<Read, Change, Write>, S
 where
     P: Plan,
     S: Surrounds,
-    W: Way<Update<Read, Change, Write>, R>,
+    W: Driver<Update<Read, Change, Write>, R>,
 {
     /// Reads the version of a value. The version does two things: it sets the pace after a conflict, and it
     /// shows whether a write that may have been applied was applied.
@@ -914,7 +917,7 @@ where
         F: FnMut(&V) -> T,
         T: Version,
         E: Fault,
-        W: Way<VersionedUpdate<Read, Change, Write, F, T, E>, R>,
+        W: Driver<VersionedUpdate<Read, Change, Write, F, T, E>, R>,
     {
         self.rebuilt(|p, update, s, r, w| (p, update.with_memory(Versioned::new(version)), s, r, w))
     }

@@ -3,7 +3,7 @@
 use super::{
     blocking::OnThread,
     operation::{Awaits, Blocks, Plain, WithAttempt},
-    retrying::{Awaited, Retrying, Way},
+    retrying::{Awaited, Driver, Retrying},
     settings::judges::{By, ByCodes, Judge, When, WhenAny},
     signal::Unstopped,
     update::{Changed, Update},
@@ -407,12 +407,12 @@ impl<'p, J> Judged<'p, J> {
         self,
         operation: O,
         runtime: R,
-        way: W,
+        driver: W,
     ) -> Retrying<&'p Policy, O, By<J>, R, W>
     where
-        W: Way<O, R>,
+        W: Driver<O, R>,
     {
-        Retrying::new(self.policy, operation, By(self.judge), runtime, way)
+        Retrying::new(self.policy, operation, By(self.judge), runtime, driver)
     }
 
     /// As [`Policy::retry`].

@@ -60,7 +60,7 @@ pub use self::{
     },
     plan::Plan,
     resume::{ByCaller, Resumed},
-    retrying::{Awaited, Phase, Wait, Way},
+    retrying::{Awaited, Driver, Phase, Wait},
     setting::{Setting, Surrounds},
     settings::{
         judges::{By, Judge},

@@ -5,7 +5,7 @@ use super::{
     call::Call,
     operation::Operation,
     plan::Plan,
-    retrying::{Awaited, Retrying, Way},
+    retrying::{Awaited, Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::report::Measured,
     signal::{Signal, Stops},
@@ -30,7 +30,7 @@ pin_project! {
         P: Plan,
         O: Operation,
         S: Surrounds,
-        W: Way<O, R>,
+        W: Driver<O, R>,
     {
         #[pin]
         pub(super) retrying: Retrying<P, O, (S, Measured<O::Error>), R, W>,

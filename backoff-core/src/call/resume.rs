@@ -7,7 +7,7 @@ use super::{
     operation::{Failed, Memory, Operation, Run},
     parts::End,
     plan::Plan,
-    retrying::{Retrying, Way},
+    retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes, Judge},
     signal::{Signal, StoppedBy, Stops, Unstopped, unless_stopped},
@@ -32,7 +32,7 @@ use core::{
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByCaller<N>(N);
 
-impl<O, R, N> Way<O, R> for ByCaller<N> {
+impl<O, R, N> Driver<O, R> for ByCaller<N> {
     type Phase<S: Surrounds> = ();
 }
 
@@ -312,13 +312,13 @@ where
             return Err(error);
         };
         let waiting = self.waits();
-        let mut signal = Pin::new(&mut self.way.0);
+        let mut signal = Pin::new(&mut self.driver.0);
         // Only a signal keeps the error, so that the future need not keep it.
         signal.as_mut().keep(Err(Failed::whole(error)));
         let sleep = pin!(self.call.runtime.sleep(wait));
         let has_come = |cx: &mut Context<'_>| N::IS_ONE && signal.as_mut().has_come(cx);
         let is_stopped = unless_stopped(sleep, has_come).await;
-        if let Some(Err(failed)) = Pin::new(&mut self.way.0).take()
+        if let Some(Err(failed)) = Pin::new(&mut self.driver.0).take()
             && is_stopped
         {
             return Err(self.ended(waiting, failed.error, End::Stopped));
@@ -342,7 +342,7 @@ where
             return Err(error);
         };
         let waiting = self.waits();
-        if self.way.0.pause(&self.call.runtime, wait) {
+        if self.driver.0.pause(&self.call.runtime, wait) {
             return Err(self.ended(waiting, error, End::Stopped));
         }
         let call = &mut self.call;

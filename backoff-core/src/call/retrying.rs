@@ -24,9 +24,9 @@ use core::{
 };
 use pin_project_lite::pin_project;
 
-/// How a call waits: awaited, on its thread, or in the loop of the caller. The type also has the signal that ends the
-/// waits.
-pub trait Way<O, R> {
+/// The driver of a call: a future, the thread of the call, or the loop of the caller. The driver also has the signal
+/// that ends the waits.
+pub trait Driver<O, R> {
     /// What the call stores of its attempt.
     type Phase<S: Surrounds>: Default;
 }
@@ -44,7 +44,7 @@ pin_project! {
 type Attempt<O, S> = <S as Surrounds>::Attempt<<O as Operation>::Running>;
 
 #[diagnostic::do_not_recommend]
-impl<O: Operation, R: Sleep, G> Way<O, R> for Awaited<G> {
+impl<O: Operation, R: Sleep, G> Driver<O, R> for Awaited<G> {
     type Phase<S: Surrounds> = Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep>;
 }
 
@@ -154,13 +154,13 @@ pin_project! {
     where
         P: Plan,
         S: Surrounds,
-        W: Way<O, R>,
+        W: Driver<O, R>,
     {
         pub(crate) call: Call<P, O, S, R>,
         #[pin]
         pub(crate) phase: W::Phase<S>,
         #[pin]
-        pub(crate) way: W,
+        pub(crate) driver: W,
     }
 }
 
@@ -178,7 +178,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let (call, mut phase) = (this.call, this.phase);
-        let mut signal = this.way.project().signal;
+        let mut signal = this.driver.project().signal;
         // One phase after the other, and no `match`: so the compiler knows the phase after each step.
         let outcome = loop {
             if let PhaseProjection::New = phase.as_mut().project() {

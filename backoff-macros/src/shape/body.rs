@@ -21,14 +21,14 @@ pub(crate) fn around_body(
     at: Span,
     write: &mut dyn FnMut(Part) -> TokenStream,
 ) -> TokenStream {
-    let places: &[Place] = match shape {
+    let finders: &[Finder] = match shape {
         Shape::InRuntime => &[|before, group| in_let("body", before, group)],
         _ if is_resolver(&tokens) => &[|before, group| in_let("value", before, group)],
         _ => &[|before, group| in_let("__ret", before, group), instrument],
     };
-    let found = places
+    let found = finders
         .iter()
-        .find_map(|place| replace(tokens.clone(), *place, write));
+        .find_map(|finder| replace(tokens.clone(), *finder, write));
     found.unwrap_or_else(|| {
         write(Part {
             body: tokens,
@@ -39,7 +39,7 @@ pub(crate) fn around_body(
 }
 
 /// Whether a group after these tokens is the body, and the type of the body.
-type Place = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
+type Finder = fn(&[TokenTree], &Group) -> Option<Option<TokenStream>>;
 
 /// `let name = { body };`, where a type may follow the name, and `async` or `async move` the `=`.
 pub(super) fn in_let(
@@ -69,7 +69,7 @@ pub(super) fn in_let(
 /// The tokens with the written code at the place of the body, `None` without such a place.
 fn replace(
     tokens: TokenStream,
-    place: Place,
+    finder: Finder,
     write: &mut dyn FnMut(Part) -> TokenStream,
 ) -> Option<TokenStream> {
     let mut tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -77,13 +77,13 @@ fn replace(
         let TokenTree::Group(group) = &tokens[at] else {
             continue;
         };
-        let inside = match place(&tokens[..at], group) {
+        let inside = match finder(&tokens[..at], group) {
             Some(returns) => Some(write(Part {
                 body: group.stream(),
                 returns,
                 at: group.span(),
             })),
-            None => replace(group.stream(), place, write),
+            None => replace(group.stream(), finder, write),
         };
         if let Some(inside) = inside {
             tokens[at] = with(group, inside);
