@@ -116,7 +116,7 @@
 
 mod adapted;
 #[cfg(all(test, feature = "metrics", feature = "tracing"))]
-mod told;
+mod telemetry;
 
 pub use adapted::{Adapted, adapt};
 

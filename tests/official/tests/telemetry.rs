@@ -8,10 +8,10 @@ use backoff_cloud::{
 };
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::client;
-use recorded::{Told, told_while};
+use recorded::{Recorded, recorded_while};
 use tracing::Level;
 
-#[path = "../../../backoff-cloud/tests/common/told.rs"]
+#[path = "../../../backoff-cloud/tests/common/recorded.rs"]
 mod recorded;
 
 const POLICY: Policy = memorystore::REQUEST
@@ -32,7 +32,7 @@ async fn client_of(emulator: &Emulator, policy: gax::Adapted) -> SecretManagerSe
 fn each_failure_is_told_whose_policy_it_is() {
     let (emulator, runtime) = (Emulator::start().expect("an emulator"), runtime());
     let client = |policy: gax::Adapted| runtime.block_on(client_of(&emulator, policy));
-    let told = |client: &SecretManagerService, replies: &[u16], has_own: bool| -> Told {
+    let told = |client: &SecretManagerService, replies: &[u16], has_own: bool| -> Recorded {
         let replies = replies.iter().map(|status| Reply::status(*status));
         emulator.script(Call::GetIamPolicy, replies);
         let get = client.get_iam_policy().set_resource("projects/p/secrets/s");
@@ -40,7 +40,7 @@ fn each_failure_is_told_whose_policy_it_is() {
             true => get.with_policy(POLICY),
             false => get,
         };
-        told_while(|| drop(runtime.block_on(get.send())))
+        recorded_while(|| drop(runtime.block_on(get.send())))
     };
     let plain = client(POLICY.into());
     let named = client(gax::adapt(POLICY).operation("secrets"));

@@ -16,20 +16,20 @@ use tracing::{
 /// The levels and fields of events, and the metrics. They are compared without the names of the operations,
 /// which are kept separately.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Recorded {
     pub(crate) events: Vec<(Level, String)>,
     pub(crate) metrics: Vec<String>,
     /// The names of the operations, each once.
     pub(crate) operations: BTreeSet<String>,
 }
 
-impl PartialEq for Told {
+impl PartialEq for Recorded {
     fn eq(&self, other: &Self) -> bool {
         (&self.events, &self.metrics) == (&other.events, &other.metrics)
     }
 }
 
-impl Told {
+impl Recorded {
     #[must_use]
     pub(crate) fn levels(&self) -> Vec<Level> {
         self.events.iter().map(|(level, _)| *level).collect()
@@ -46,7 +46,7 @@ impl Told {
     }
 }
 
-impl Visit for Told {
+impl Visit for Recorded {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if let Some((_, line)) = self.events.last_mut() {
             *line += &format!(" {field}={value:?}");
@@ -64,7 +64,7 @@ impl Visit for Told {
 
 /// The subscriber of `tracing`.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Told>>);
+struct Log(Arc<Mutex<Recorded>>);
 
 impl Subscriber for Log {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -76,16 +76,18 @@ impl Subscriber for Log {
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
     fn event(&self, event: &Event<'_>) {
-        let mut told = self.0.lock().unwrap();
-        told.events.push((*event.metadata().level(), String::new()));
-        event.record(&mut *told);
+        let mut recorded = self.0.lock().unwrap();
+        recorded
+            .events
+            .push((*event.metadata().level(), String::new()));
+        event.record(&mut *recorded);
     }
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}
 }
 
 /// The events and metrics that `work` writes.
-pub(crate) fn told_while(work: impl FnOnce()) -> Told {
+pub(crate) fn recorded_while(work: impl FnOnce()) -> Recorded {
     let recorder = DebuggingRecorder::new();
     let seen = recorder.snapshotter();
     let log = Log::default();
@@ -94,12 +96,12 @@ pub(crate) fn told_while(work: impl FnOnce()) -> Told {
     static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
     OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(log.clone())));
     metrics::with_local_recorder(&recorder, || with_default(log.clone(), work));
-    let mut told = std::mem::take(&mut *log.0.lock().unwrap());
+    let mut recorded = std::mem::take(&mut *log.0.lock().unwrap());
     for (key, _, _, value) in seen.snapshot().into_vec() {
         let mut labels = Vec::new();
         for label in key.key().labels() {
             if label.key() == "retry.operation" {
-                told.operations.insert(label.value().to_owned());
+                recorded.operations.insert(label.value().to_owned());
             } else {
                 labels.push(format!("{}={}", label.key(), label.value()));
             }
@@ -110,9 +112,10 @@ pub(crate) fn told_while(work: impl FnOnce()) -> Told {
             DebugValue::Counter(_) => unreachable!("there are no counters"),
         };
         let name = key.key().name();
-        told.metrics
+        recorded
+            .metrics
             .push(format!("{name}{{{}}} {value}", labels.join(",")));
     }
-    told.metrics.sort();
-    told
+    recorded.metrics.sort();
+    recorded
 }

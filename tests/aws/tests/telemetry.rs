@@ -17,23 +17,23 @@ use aws_tests::{
 use backoff_cloud::{Budget, Policy, aws, codes};
 use backoff_core::testing::VirtualTime;
 use http_body_util::Full;
-use recorded::{Told, told_while};
+use recorded::{Recorded, recorded_while};
 use std::time::Duration;
 use tracing::Level;
 
-#[path = "../../../backoff-cloud/tests/common/told.rs"]
+#[path = "../../../backoff-cloud/tests/common/recorded.rs"]
 mod recorded;
 
 const POLICY: Policy = aws_tests::POLICY.name("accounts");
 
-fn told(work: impl Future) -> Told {
+fn telemetry_of(work: impl Future) -> Recorded {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().unwrap();
-    told_while(|| drop(runtime.block_on(work)))
+    recorded_while(|| drop(runtime.block_on(work)))
 }
 
-fn told_of(form: Form, url: &str, policy: Policy) -> Told {
-    told(form.put(url, policy, &VirtualTime::new()))
+fn telemetry_of_form(form: Form, url: &str, policy: Policy) -> Recorded {
+    telemetry_of(form.put(url, policy, &VirtualTime::new()))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
     for policy in [POLICY, impatient, POLICY.idempotent(false)] {
         for answers in scripts {
             let [ours, theirs] = [Form::Around, Form::Inside]
-                .map(|form| told_of(form, &Server::answering(answers).url(), policy));
+                .map(|form| telemetry_of_form(form, &Server::answering(answers).url(), policy));
             assert_eq!(theirs, ours, "{answers:?}");
             assert!(!theirs.metrics.is_empty());
         }
@@ -64,8 +64,8 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
 #[test]
 fn nobody_who_listens_is_told_of_too() {
     let url = nobody();
-    let told = told_of(Form::Inside, &url, POLICY);
-    assert_eq!(told, told_of(Form::Around, &url, POLICY));
+    let told = telemetry_of_form(Form::Inside, &url, POLICY);
+    assert_eq!(told, telemetry_of_form(Form::Around, &url, POLICY));
     assert_eq!(told.levels().last(), Some(&Level::WARN));
     assert_eq!(told.values("retry.call.retries"), ["[3.0]"]);
 }
@@ -74,8 +74,8 @@ fn nobody_who_listens_is_told_of_too() {
 fn what_fails_before_anything_is_sent_is_told_too() {
     let url = nobody();
     let client = once(config_of_nobody(&url));
-    let ours = told(async { POLICY.retry(|| put(&client)).await });
-    let theirs = told(put(&with(config_of_nobody(&url), aws::inside(POLICY))));
+    let ours = telemetry_of(async { POLICY.retry(|| put(&client)).await });
+    let theirs = telemetry_of(put(&with(config_of_nobody(&url), aws::inside(POLICY))));
     assert_eq!(theirs.levels(), [Level::DEBUG]);
     assert_eq!(theirs.levels(), ours.levels(), "{theirs:?} {ours:?}");
 }
@@ -83,13 +83,13 @@ fn what_fails_before_anything_is_sent_is_told_too() {
 #[test]
 fn the_operation_is_the_services() {
     let (_, _server, client) = served(&[BUSY], POLICY);
-    let told = told(put(&client));
+    let told = telemetry_of(put(&client));
     assert_eq!(Vec::from_iter(told.operations), ["DynamoDB.PutItem"]);
 }
 
 /// The call fails after one request: one wait is told, and the end for this reason.
 fn assert_given_up<T, E>(call: impl Future<Output = Result<T, E>>, server: &Server, reason: &str) {
-    let told = told(async { assert!(call.await.is_err(), "{reason}") });
+    let told = telemetry_of(async { assert!(call.await.is_err(), "{reason}") });
     assert_eq!(server.seen(), 1, "{reason}");
     assert_eq!(told.levels(), [Level::INFO, Level::WARN], "{told:?}");
     let end = &told.events[1].1;

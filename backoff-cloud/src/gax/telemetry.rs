@@ -13,7 +13,7 @@ use google_cloud_gax_1::{
     retry_result::RetryResult,
     retry_throttler::{RetryThrottler, SharedRetryThrottler},
 };
-use recorded::{Told, told_while};
+use recorded::{Recorded, recorded_while};
 use std::{
     cell::Cell,
     sync::{Arc, Mutex},
@@ -22,7 +22,7 @@ use std::{
 use tokio::time::{sleep, timeout};
 use tracing::Level;
 
-#[path = "../../tests/common/told.rs"]
+#[path = "../../tests/common/recorded.rs"]
 mod recorded;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -103,13 +103,13 @@ async fn ours(policy: Policy, replies: &[Reply]) -> Result<(), Error> {
 }
 
 /// What logs and metrics get while this runs, in virtual time.
-fn told(work: impl Future) -> Told {
+fn telemetry_of(work: impl Future) -> Recorded {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    told_while(|| drop(runtime.block_on(work)))
+    recorded_while(|| drop(runtime.block_on(work)))
 }
 
 const INFO: Level = Level::INFO;
@@ -122,7 +122,7 @@ fn is_success(line: &str) -> bool {
 
 /// The reports of our loop without those that gax's loop cannot make: successes, and metrics that need the time
 /// of a wait. `first` is a call with only the first attempt.
-fn as_far_as_gax_tells(ours: Told, first: &Told) -> Told {
+fn as_far_as_gax_tells(ours: Recorded, first: &Recorded) -> Recorded {
     let is_of_calls = |line: &String| {
         let (name, _) = line.split_once('{').unwrap();
         ["retry.call.duration", "retry.call.retries"].contains(&name) && !is_success(line)
@@ -135,10 +135,10 @@ fn as_far_as_gax_tells(ours: Told, first: &Told) -> Told {
     metrics.sort();
     let mut events = ours.events;
     events.retain(|(_, line)| !is_success(line));
-    Told {
+    Recorded {
         events,
         metrics,
-        ..Told::default()
+        ..Recorded::default()
     }
 }
 
@@ -166,10 +166,10 @@ fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
         (decorrelated, &[busy, busy, Done], &[INFO; 2]),
     ];
     for (policy, replies, levels) in scripts {
-        let theirs = told(call(&adapt(policy), replies));
+        let theirs = telemetry_of(call(&adapt(policy), replies));
         assert_eq!(theirs.levels(), levels, "{replies:?}");
-        let first = told(ours(policy.max_attempts(1), &replies[..1]));
-        let ours_tells = as_far_as_gax_tells(told(ours(policy, replies)), &first);
+        let first = telemetry_of(ours(policy.max_attempts(1), &replies[..1]));
+        let ours_tells = as_far_as_gax_tells(telemetry_of(ours(policy, replies)), &first);
         assert_eq!(theirs, ours_tells, "{replies:?}");
         for budget in [
             || Budget::ratio(0.5, 10).starting_with(5),
@@ -180,8 +180,8 @@ fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
         ] {
             let budgets = [(); 2].map(|()| &*Box::leak(Box::new(budget().name("b"))));
             let [there, here] = budgets.map(|budget| policy.budget(budget));
-            let theirs = told(call(&adapt(there), replies));
-            let ours = told(ours(here, replies));
+            let theirs = telemetry_of(call(&adapt(there), replies));
+            let ours = telemetry_of(ours(here, replies));
             let [there, here] = budgets.map(|budget| budget.tokens());
             assert_eq!(theirs.values("retry.budget.level"), [there.to_string()]);
             // AWS' budget gets back the cost of a retry only if the retry is known to have succeeded.
@@ -196,23 +196,23 @@ fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
 fn a_success_after_a_retry_gives_the_budget_what_one_at_once_gives() {
     static BUDGET: Budget = Budget::costs(100, 10, 5).starting_with(50);
     let adapted = adapt(PLAIN.budget(&BUDGET));
-    let left = |told: Told| (told.levels().len(), BUDGET.tokens());
-    let at_once = left(told(call(&adapted, &[Done])));
+    let left = |told: Recorded| (told.levels().len(), BUDGET.tokens());
+    let at_once = left(telemetry_of(call(&adapted, &[Done])));
     assert_eq!(at_once, (0, 51.0));
-    let retried = left(told(call(&adapted, &RETRIED)));
+    let retried = left(telemetry_of(call(&adapted, &RETRIED)));
     assert_eq!(retried, (1, 42.0));
     // Both calls in one task.
     let both = async { tokio::join!(call(&adapted, &RETRIED), call(&adapted, &[Done])) };
-    assert_eq!(left(told(both)), (1, 34.0));
+    assert_eq!(left(telemetry_of(both)), (1, 34.0));
     // For a call that is dropped while it waits, the budget gets nothing back.
     let dropped = async { timeout(SECOND * 3 / 2, call(&adapted, &RETRIED)).await };
-    assert_eq!(left(told(dropped)), (1, 24.0));
+    assert_eq!(left(telemetry_of(dropped)), (1, 24.0));
 }
 
 #[test]
 fn what_fails_is_told_whatever_else_the_task_does() {
     let adapted = adapt(PLAIN);
-    let told = told(async {
+    let told = telemetry_of(async {
         let fails = [Status(503); 3];
         let (a, b) = (call(&adapted, &fails), call(&adapted, &fails[..]));
         drop(tokio::join!(a, call(&adapted, &[Done]), b));
@@ -237,7 +237,7 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
     }
     static BUDGET: Budget = Budget::costs(20, 10, 5);
     let adapted = adapt(PLAIN.budget(&BUDGET));
-    let told = told(async {
+    let told = telemetry_of(async {
         let mut client = Client::of(&adapted);
         client.throttler = Arc::new(Mutex::new(Refuses));
         let error = client.call(&[Status(503)]).await.unwrap_err();
@@ -255,7 +255,7 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
 fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
     static BUDGET: Budget = Budget::costs(40, 10, 5);
     let adapted = adapt(PLAIN.max_attempts(9).budget(&BUDGET));
-    let told = told(async {
+    let told = telemetry_of(async {
         let mut limited = Client::of(&adapted);
         limited.retry = Arc::new(adapted.clone().with_attempt_limit(2));
         assert!(limited.call(&[Status(503); 2]).await.is_err());
@@ -289,7 +289,7 @@ fn a_subscriber_that_panics_does_not_break_the_client() {
     }
     let adapted = adapt(PLAIN);
     let throttler = Client::of(&adapted).throttler;
-    drop(told(async {
+    drop(telemetry_of(async {
         let _panics = tracing::subscriber::set_default(Panics);
         for _ in 0..2 {
             let mut client = Client::of(&adapted);
@@ -303,7 +303,8 @@ fn a_subscriber_that_panics_does_not_break_the_client() {
 
 #[test]
 fn the_operation_has_a_name() {
-    let names = |adapted: Adapted| Vec::from_iter(told(call(&adapted, &[Status(404)])).operations);
+    let names =
+        |adapted: Adapted| Vec::from_iter(telemetry_of(call(&adapted, &[Status(404)])).operations);
     assert_eq!(names(adapt(PLAIN)), ["google_cloud_gax"]);
     assert_eq!(names(adapt(PLAIN).named("a::Builder")), ["a::Builder"]);
     let named = adapt(PLAIN).operation("secrets");
