@@ -118,7 +118,7 @@ const PLAIN: &[Limit] = &[
         "allocations",
         "ours, iam::Members",
         "100 adds to 1,500",
-        10_400.0,
+        6_000.0,
     ), // reached: 10,293
 ];
 
