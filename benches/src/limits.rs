@@ -119,7 +119,7 @@ const PLAIN: &[Limit] = &[
         "ours, iam::Members",
         "100 adds to 1,500",
         6_000.0,
-    ), // reached: 10,293
+    ), // reached: 5,645
 ];
 
 /// With the feature `metrics` and no recorder: a success asks whether there is one.
