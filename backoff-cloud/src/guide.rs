@@ -47,7 +47,6 @@
 #![cfg_attr(
     not(all(
         feature = "apalis-1",
-        feature = "emulator",
         feature = "gax-1",
         feature = "http",
         feature = "metrics",

@@ -1,7 +1,6 @@
 //! Retry policies for Google Cloud, AWS, Azure, LLM APIs, GitHub, Kubernetes and databases: each is a constant with the waits, the
 //! retried errors and the end that the provider documents. The crate also sends HTTP requests with
-//! retries, changes IAM policies without losing anybody's change, and has an emulator of IAM and
-//! Memorystore for tests.
+//! retries, and changes IAM policies without losing anybody's change.
 //!
 //! - [`presets`] lists all policies with their numbers. The page of each module says where the numbers come
 //!   from, and which of them are our choice.
@@ -45,22 +44,14 @@
 //! With the feature `http`, a policy sends a request of reqwest. An HTTP status that is not a success is an
 //! error, and the policy decides whether the request is sent again.
 //!
-#![cfg_attr(all(feature = "http", feature = "emulator"), doc = "```")]
-#![cfg_attr(not(all(feature = "http", feature = "emulator")), doc = "```ignore")]
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //! use serde_json::Value;
 //!
 //! async fn instances(client: &reqwest::Client, url: &str) -> Result<Value, ApiError> {
 //!     plain_http::BY_METHOD.send(client.get(url)).json().await
 //! }
-//! # use backoff_cloud::emulator::Emulator;
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
-//! # let emulator = Emulator::start()?;
-//! # let url = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
-//! # assert!(instances(&reqwest::Client::new(), &url).await?.is_object());
-//! # Ok(()) }
 //! ```
 //!
 //! # A read-modify-write
@@ -68,18 +59,15 @@
 //! A write with an etag fails when another writer was faster. The read has to be repeated then, not the
 //! write alone. [`Policy::update`] does this for any resource, and [`iam::add`] for the members of a role:
 //!
-#![cfg_attr(all(feature = "http", feature = "emulator"), doc = "```")]
-#![cfg_attr(not(all(feature = "http", feature = "emulator")), doc = "```ignore")]
-//! use backoff_cloud::{emulator::Emulator, iam};
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! use backoff_cloud::iam;
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
-//! let emulator = Emulator::start()?;
-//! let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
+//! # async fn token() -> Result<String, backoff_cloud::http::ApiError> { Ok(String::new()) }
+//! # async fn f() -> Result<(), Box<dyn std::error::Error>> {
+//! let url = "https://cloudresourcemanager.googleapis.com/v3";
+//! let client = iam::Rest::new(reqwest::Client::new(), url).token(token);
 //! iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
-//! # let bindings = &emulator.policy("projects/p")["bindings"];
-//! # assert_eq!(bindings[0]["members"][0], "user:ann@example.com");
 //! # Ok(()) }
 //! ```
 //!
@@ -103,7 +91,6 @@
 //! | `aws-smithy-1` | `aws::inside`: a policy inside the clients of AWS' SDK for Rust; `Fault` for their errors | no | 1.94.1 |
 //! | `gax-1` | `gax`: a policy inside Google's own clients; `Fault` for their errors | no | 1.91 |
 //! | `google-cloud-iam-v1`, `google-cloud-iam-admin-v1`, `google-cloud-secretmanager-v1`, `google-cloud-resourcemanager-v3` | [`iam::add`] and [`iam::remove`] with Google's own clients. (The feature `http` has them for plain REST.) | no | 1.91 |
-//! | `emulator` | `emulator`: a local IAM and Memorystore that answers with conflicts, throttling and failures when a test asks for them | no | 1.90 |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aip194;
@@ -133,8 +120,6 @@ pub mod spanner;
 pub mod sqlite;
 pub mod storage;
 
-#[cfg(feature = "emulator")]
-pub mod emulator;
 #[cfg(feature = "gax-1")]
 pub mod gax;
 #[cfg(feature = "http")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::emulator::Emulator;
+use emulator::Emulator;
 use examples::stats::{Mean, ascending};
 use examples::table::table;
 use examples::terminal::say;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::emulator::{Emulator, Faults, Reply};
+use emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 

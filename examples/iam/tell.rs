@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backoff_cloud::emulator::Emulator;
+use emulator::Emulator;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 

@@ -17,8 +17,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use apalis::prelude::BoxDynError;
-use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use clap::Parser;
+use emulator::{Emulator, Faults, Reply};
 use examples::table::table;
 use examples::terminal::{ended, save, say};
 use indicatif::{ProgressBar, ProgressStyle};

@@ -10,10 +10,10 @@ mod tale;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use backoff_cloud::emulator::{Emulator, Faults, Reply};
 use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, codes, memorystore};
 use clap::{Parser, ValueEnum};
+use emulator::{Emulator, Faults, Reply};
 use examples::terminal::{ended, say};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -217,8 +217,8 @@ fn uuid(random: &mut SmallRng) -> String {
 mod tests {
     use super::*;
     use backoff_cloud::GrpcCode;
-    use backoff_cloud::emulator::Call;
     use clap::CommandFactory as _;
+    use emulator::Call;
 
     #[test]
     fn options_are_sound() {

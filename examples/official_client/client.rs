@@ -1,6 +1,6 @@
 //! Connects Google's client to the emulator.
 
-use backoff_cloud::emulator::Emulator;
+use emulator::Emulator;
 use google_cloud_auth::credentials::anonymous;
 use google_cloud_gax_1::{options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::builder::secret_manager_service::ClientBuilder;

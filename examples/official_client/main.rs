@@ -6,9 +6,9 @@ mod client;
 use std::error::Error as StdError;
 use std::time::Duration;
 
-use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::gax::WithPolicy as _;
 use backoff_cloud::{Policy, Updated, iam, retry};
+use emulator::{Call, Emulator, Reply};
 use examples::terminal::say;
 use google_cloud_gax_1 as gax;
 use google_cloud_iam_v1::model::{Binding, Policy as IamPolicy};

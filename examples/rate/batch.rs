@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use backoff_cloud::emulator::{Emulator, Reply};
+use emulator::{Emulator, Reply};
 use examples::panel::Bar;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;

@@ -1,5 +1,6 @@
 //! Writes a module for each Rust snippet of README.md and of the guide: the lines that a reader sees, without
-//! rustdoc's hidden lines. Statements outside of a function go into an `async fn main`.
+//! rustdoc's hidden lines. Statements outside of a function go into an `async fn main`. A snippet that uses the
+//! emulator has a test, which runs it.
 
 use std::{env, fs, path::Path};
 
@@ -24,6 +25,12 @@ const ELSEWHERE: &[&str] = &["redis.rs", "sqlx.rs", "tokio_postgres.rs"];
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
+
+/// The fence of a snippet that uses the emulator, which the published crate does not have. It runs here.
+const WITH_EMULATOR: &str = "rust,ignore";
+
+/// Runs a snippet.
+const TEST: &str = "#[tokio::test] async fn runs() { main().await.unwrap(); }";
 
 /// The text of a page, with the number of each line: a file of Markdown, or the `//!` lines of a module.
 fn text(path: &Path) -> Vec<(usize, String)> {
@@ -54,7 +61,7 @@ fn text(path: &Path) -> Vec<(usize, String)> {
 }
 
 /// The module of one snippet.
-fn module(name: &str, code: &str) -> String {
+fn module(name: &str, code: &str, runs: bool) -> String {
     let mut placeholders = String::new();
     for (comment, definition) in PLACEHOLDERS {
         if code.contains(comment) {
@@ -68,7 +75,9 @@ fn module(name: &str, code: &str) -> String {
         return format!("mod {name} {{ {placeholders}\n{code}}}\n");
     }
     let result = "Result<(), Box<dyn std::error::Error + Send + Sync>>";
-    format!("mod {name} {{ {placeholders} async fn main() -> {result} {{\n{code}; Ok(())\n}}}}\n")
+    let main = format!("async fn main() -> {result} {{\n{code}; Ok(())\n}}");
+    let test = if runs { TEST } else { "" };
+    format!("mod {name} {{ {placeholders} {main} {test} }}\n")
 }
 
 /// The modules of a page.
@@ -92,8 +101,9 @@ fn modules(path: &Path) -> String {
             }
         }
         match fence {
-            "" | "no_run" | "rust,no_run" => {
-                modules.push_str(&module(&format!("{page}_line_{number}"), &code));
+            "" | "no_run" | "rust,no_run" | WITH_EMULATOR => {
+                let name = format!("{page}_line_{number}");
+                modules.push_str(&module(&name, &code, fence == WITH_EMULATOR));
             }
             "ignore" | "text" | "sh" | "toml" => {}
             fence => panic!("{page}, line {number}: does a snippet of `{fence}` compile?"),

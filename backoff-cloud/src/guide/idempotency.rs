@@ -43,21 +43,13 @@
 //! what `.json()` reads, a redirect and an unlisted 5xx may come after the order was made. Only a 4xx says no. If the
 //! service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
 //! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is
-//! there. The service here is the emulator, which needs a feature more: `features = ["http", "emulator"]`.
+//! there. The service here is [the emulator](super::testing#a-service-that-fails-on-command).
 //!
-#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::{
-//!     StopReason,
-//!     emulator::{Call, Emulator, Reply},
-//!     http::SendExt as _,
-//!     plain_http,
-//! };
+//! ```rust,ignore
+//! use backoff_cloud::{StopReason, http::SendExt as _, plain_http};
+//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::Value;
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! // The instance is created, and then the reply is a 503.
 //! emulator.script(Call::CreateInstance, [Reply::status(503).applied()]);
@@ -75,7 +67,6 @@
 //!     .json()
 //!     .await?;
 //! assert_eq!(found["name"], "projects/p/locations/l/instances/cache");
-//! # Ok(()) }
 //! ```
 //!
 //! An annotated function keeps its error type. There a closure in `notify` sees the reason, in
@@ -119,13 +110,9 @@
 //! [`retry_with`](crate::Policy::retry_with). Here the first reply is lost, the second attempt bears the
 //! same `requestId`, and one instance is created:
 //!
-#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::{
-//!     emulator::{Call, Emulator, Reply},
-//!     http::{self, ApiError},
-//!     memorystore, retry,
-//! };
+//! ```rust,ignore
+//! use backoff_cloud::{http::{self, ApiError}, memorystore, retry};
+//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::Value;
 //!
 //! // `scaled` makes the waits shorter, for this demonstration only.
@@ -135,17 +122,13 @@
 //!     http::json(client.post(url).body("{}").send().await?).await
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! emulator.script(Call::CreateInstance, [Reply::reset().applied()]);
 //! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
 //!
 //! let operation = create(&reqwest::Client::new(), &instances).await?;
 //! assert!(operation["name"].as_str().unwrap().contains("/operations/"));
-//! # assert_eq!((emulator.stats().faults, emulator.stats().calls), (1, 2));
-//! # Ok(()) }
+//! assert_eq!((emulator.stats().faults, emulator.stats().calls), (1, 2));
 //! ```
 //!
 //! Without the `requestId` the second attempt would get 409 `ALREADY_EXISTS`.

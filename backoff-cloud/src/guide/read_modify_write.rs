@@ -22,11 +22,11 @@
 //! [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE),
 //! [`dynamodb::READ_MODIFY_WRITE`](crate::dynamodb::READ_MODIFY_WRITE),
 //! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE).
-//! Here the emulator (`features = ["http", "emulator"]`) says that somebody else was faster, once:
+//! Here [the emulator](super::testing#a-service-that-fails-on-command) says that somebody else was faster, once:
 //!
-#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::{emulator::{Call, Emulator, Reply}, http::{self, ApiError}, iam, retry};
+//! ```rust,ignore
+//! use backoff_cloud::{http::{self, ApiError}, iam, retry};
+//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::{Value, json};
 //!
 //! // `scaled` makes the waits shorter, for this demonstration only, and the deadline too, unless you set one.
@@ -45,16 +45,12 @@
 //!     http::json(write.send().await?).await
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! emulator.script(Call::SetIamPolicy, [Reply::status(409)]);
 //! let project = format!("{}/v3/projects/p", emulator.url());
 //!
 //! grant(&reqwest::Client::new(), &project, "user:ann@example.com").await?;
 //! assert_eq!(emulator.stats().calls, 4); // two reads, two writes
-//! # Ok(()) }
 //! ```
 //!
 //! In the middle of a function, a block does the same. It borrows and changes the variables around it;
@@ -158,13 +154,10 @@
 //! already: the etag, the conditions, the spelling of members and a minute for each attempt are taken care
 //! of. The client is one of Google's own, plain REST, or [two closures](crate::iam::store):
 //!
-#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::{emulator::Emulator, iam};
+//! ```rust,ignore
+//! use backoff_cloud::iam;
+//! use emulator::Emulator;
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
 //!
@@ -173,7 +166,6 @@
 //! // Ann is a viewer already, so nothing is written.
 //! let again = iam::add(&client, "projects/p", "roles/viewer", "user:Ann@example.com").await?;
 //! assert!(!again.is_written());
-//! # Ok(()) }
 //! ```
 //!
 //! A role that was given is not known everywhere at once. The first request that needs it has

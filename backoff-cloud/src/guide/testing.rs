@@ -4,11 +4,11 @@
 //! ```toml
 //! [dev-dependencies]
 //! tokio = { version = "1", features = ["macros", "rt", "test-util"] }
-//! backoff-cloud = { version = "0.1", features = ["http", "testing", "emulator"] }
+//! backoff-cloud = { version = "0.1", features = ["http", "testing"] }
 //! ```
 //!
 //! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant` and
-//! `off`; the feature `emulator` is for the last section.
+//! `off`.
 //!
 //! | you test | use |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
 //! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |
 //! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call |
-//! | a read-modify-write against a service | the `emulator` |
+//! | a read-modify-write against a service | [the emulator](#a-service-that-fails-on-command) |
 //!
 //! # Async code under tokio's paused clock
 //!
@@ -206,16 +206,18 @@
 //! # A service that fails on command
 //!
 //! The emulator answers on a loopback socket as IAM and Memorystore do. A script says what befalls the next
-//! calls, and the statistics say what arrived.
+//! calls, and the statistics say what arrived. The emulator is a package of this crate's repository, whose address
+//! is on the page of this crate on crates.io:
 //!
-#![cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-//! use backoff_cloud::emulator::{Call, Emulator, Reply};
+//! ```toml
+//! [dev-dependencies]
+//! emulator = { git = ".." } # or `path = "../clone/tests/emulator"`
+//! ```
+//!
+//! ```rust,ignore
 //! use backoff_cloud::{http::SendExt as _, iam};
+//! use emulator::{Call, Emulator, Reply};
 //!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! emulator.script(Call::GetIamPolicy, [Reply::status(503), Reply::status(500)]);
 //!
@@ -227,5 +229,4 @@
 //!
 //! assert!(policy["etag"].is_string());
 //! assert_eq!(emulator.stats().faults, 2);
-//! # Ok(()) }
 //! ```

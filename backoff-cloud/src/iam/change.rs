@@ -30,16 +30,13 @@ use std::{
 /// [`Error`]: the client's error, or that the policy had no etag, and the reason why there was no further
 /// attempt.
 ///
-#[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-/// use backoff_cloud::{emulator::Emulator, iam};
-///
+#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/iam/examples/memory.rs"));
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let _ = rustls::crypto::ring::default_provider().install_default();
-/// let emulator = Emulator::start()?;
-/// // Or one of Google's own clients.
-/// let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
+/// // One of Google's own clients, `iam::Rest`, or the store of the page of `PolicyStore`, as here.
+/// let client = Memory::default();
 ///
 /// let project = "projects/p";
 /// iam::add(&client, project, "roles/viewer", "user:ann@example.com").await?;

@@ -1,6 +1,6 @@
 //! The condition of a binding.
 
-#[cfg(any(feature = "http", feature = "emulator"))]
+#[cfg(feature = "http")]
 use serde_json::{Map, Value};
 
 /// A condition of a binding, in the Common Expression Language.
@@ -17,24 +17,18 @@ use serde_json::{Map, Value};
 ///
 /// Source: <https://cloud.google.com/iam/docs/conditions-overview>.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(
-    any(feature = "http", feature = "emulator"),
-    derive(serde::Serialize, serde::Deserialize)
-)]
-#[cfg_attr(any(feature = "http", feature = "emulator"), serde(default))]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
 pub struct Condition {
     /// The title.
     pub title: String,
     /// The expression that must be true.
     pub expression: String,
     /// The description; may be empty.
-    #[cfg_attr(
-        any(feature = "http", feature = "emulator"),
-        serde(skip_serializing_if = "String::is_empty")
-    )]
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "String::is_empty"))]
     pub description: String,
     /// All other fields.
-    #[cfg(any(feature = "http", feature = "emulator"))]
+    #[cfg(feature = "http")]
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }

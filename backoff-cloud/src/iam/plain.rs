@@ -2,58 +2,46 @@
 
 use super::allow::{AllowPolicy, Binding};
 use super::condition::Condition;
-#[cfg(any(feature = "http", feature = "emulator"))]
+#[cfg(feature = "http")]
 use serde_json::{Map, Value};
 
 /// An allow policy as the HTTP/JSON services send it.
 ///
-/// With the feature `http` or `emulator` it is read and written by serde. Fields that are not named here are kept in
+/// With the feature `http` it is read and written by serde. Fields that are not named here are kept in
 /// `rest`: `auditConfigs`, and fields that future versions add.
 ///
 /// Source: <https://cloud.google.com/iam/docs/reference/rest/v1/Policy>.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(
-    any(feature = "http", feature = "emulator"),
-    derive(serde::Serialize, serde::Deserialize)
-)]
-#[cfg_attr(any(feature = "http", feature = "emulator"), serde(default))]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
 pub struct PlainPolicy {
     /// The version of the format: 1, or 3 if there are conditions.
     pub version: i32,
     /// The etag. A write carries it and fails if another client has written in the meantime.
-    #[cfg_attr(
-        any(feature = "http", feature = "emulator"),
-        serde(skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
     pub etag: Option<String>,
     /// The roles and their members.
     pub bindings: Vec<PlainBinding>,
     /// All other fields.
-    #[cfg(any(feature = "http", feature = "emulator"))]
+    #[cfg(feature = "http")]
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
 /// A role, its members and its condition.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(
-    any(feature = "http", feature = "emulator"),
-    derive(serde::Serialize, serde::Deserialize)
-)]
-#[cfg_attr(any(feature = "http", feature = "emulator"), serde(default))]
+#[cfg_attr(feature = "http", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "http", serde(default))]
 pub struct PlainBinding {
     /// The role, such as `roles/viewer`.
     pub role: String,
     /// The members that have the role, such as `user:ann@example.com`.
     pub members: Vec<String>,
     /// The condition under which they have the role; without one they always have it.
-    #[cfg_attr(
-        any(feature = "http", feature = "emulator"),
-        serde(skip_serializing_if = "Option::is_none")
-    )]
+    #[cfg_attr(feature = "http", serde(skip_serializing_if = "Option::is_none"))]
     pub condition: Option<Condition>,
     /// All other fields.
-    #[cfg(any(feature = "http", feature = "emulator"))]
+    #[cfg(feature = "http")]
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }

@@ -12,44 +12,16 @@ use std::{error, fmt, future::Future};
 /// from two closures, or implement it for a type of your own as in the example. Each method makes one
 /// request and does not retry it.
 ///
-/// ```
-/// use backoff_cloud::{FaultKind, Fault, iam::{self, PlainPolicy, PolicyStore}};
-/// use std::sync::Mutex;
-///
-/// #[derive(Default)]
-/// struct Memory(Mutex<PlainPolicy>);
-///
-/// #[derive(Debug)]
-/// struct Stale;
-/// impl Fault for Stale {
-///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
-/// }
-///
-/// impl PolicyStore for Memory {
-///     type Policy = PlainPolicy;
-///     type Error = Stale;
-///
-///     async fn get(&self, _resource: &str) -> Result<PlainPolicy, Stale> {
-///         Ok(self.0.lock().unwrap().clone())
-///     }
-///
-///     async fn set(&self, _resource: &str, mut policy: PlainPolicy) -> Result<PlainPolicy, Stale> {
-///         let mut kept = self.0.lock().unwrap();
-///         if policy.etag != kept.etag { return Err(Stale) }
-///         policy.etag.as_mut().unwrap().push('+'); // each write has a new one
-///         *kept = policy;
-///         Ok(kept.clone())
-///     }
-/// }
-///
+#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+#[doc = include_str!("examples/memory.rs")]
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let memory = Memory::default();
-/// memory.0.lock().unwrap().etag = Some("1".into());
-/// let updated = iam::add(&memory, "projects/p", "roles/viewer", "user:ann@example.com").await;
-/// assert!(updated.unwrap().is_written());
-/// assert_eq!(memory.0.lock().unwrap().bindings[0].members, ["user:ann@example.com"]);
-/// # }
+/// let updated = iam::add(&memory, "projects/p", "roles/viewer", "user:ann@example.com").await?;
+/// assert!(updated.is_written());
+/// assert_eq!(memory.read().bindings[0].members, ["user:ann@example.com"]);
+/// # Ok(()) }
 /// ```
 pub trait PolicyStore {
     /// The type of the policies.

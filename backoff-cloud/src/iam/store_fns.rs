@@ -10,33 +10,32 @@ use std::{fmt, future::Future};
 ///
 /// Each closure makes one request and does not retry it. It takes the name of the resource and returns a
 /// future: `|resource| async move { .. }`. Make references of the values that the future borrows, as
-/// `client` and `url` in the example, before the closure moves them. The types are inferred. The read must
+/// `kept` in the example, before the closure moves them. The types are inferred. The read must
 /// ask for version [`POLICY_VERSION`](super::POLICY_VERSION); the write must send the etag of its policy
 /// and return the policy that was written.
 ///
-#[cfg_attr(all(feature = "emulator", feature = "http"), doc = "```")]
-#[cfg_attr(not(all(feature = "emulator", feature = "http")), doc = "```ignore")]
-/// use backoff_cloud::{emulator::Emulator, http::{self, ApiError}, iam::{self, PlainPolicy}};
+#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
+#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// use backoff_cloud::{Fault, iam::{self, PlainPolicy}};
+/// use std::sync::Mutex;
+///
+/// #[derive(Debug, thiserror::Error, Fault)]
+/// #[error("another writer was faster")]
+/// #[fault(conflict)]
+/// struct Stale;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let _ = rustls::crypto::ring::default_provider().install_default();
-/// let emulator = Emulator::start()?;
-/// let client = &reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
-/// let url = &emulator.url();
+/// let kept = &Mutex::new(PlainPolicy { etag: Some("1".into()), ..PlainPolicy::default() });
 ///
 /// let projects = iam::store(
-///     |project| async move {
-///         let request = client
-///             .post(format!("{url}/v3/{project}:getIamPolicy"))
-///             .body(r#"{"options": {"requestedPolicyVersion": 3}}"#);
-///         http::json::<PlainPolicy>(request.send().await?).await
-///     },
-///     |project, policy| async move {
-///         let request = client
-///             .post(format!("{url}/v3/{project}:setIamPolicy"))
-///             .body(serde_json::json!({ "policy": policy }).to_string());
-///         http::json(request.send().await?).await
+///     |_project| async move { Ok(kept.lock().unwrap().clone()) },
+///     |_project, mut policy: PlainPolicy| async move {
+///         let mut kept = kept.lock().unwrap();
+///         if policy.etag != kept.etag { return Err(Stale) }
+///         policy.etag.as_mut().unwrap().push('+'); // each write has a new one
+///         *kept = policy;
+///         Ok(kept.clone())
 ///     },
 /// );
 /// let added = iam::add(&projects, "projects/p", "roles/viewer", "user:ann@example.com").await?;

@@ -2,10 +2,10 @@
 
 use backoff_cloud::{
     Fault, GrpcCode, Policy, StopReason, Updated,
-    emulator::{Call, Emulator, Reply},
     http::ApiError,
     iam::{self, Condition, Failure, PlainPolicy, PolicyStore, Rest},
 };
+use emulator::{Call, Emulator, Reply};
 use google_cloud_iam_admin_v1::client::Iam;
 use google_cloud_iam_v1::client::IAMPolicy;
 use google_cloud_resourcemanager_v3::client::Projects;

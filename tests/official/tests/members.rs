@@ -1,10 +1,7 @@
 //! Many tasks change members of roles at once, with Google's own client.
 
-use backoff_cloud::{
-    FaultKind, GrpcCode, StopReason,
-    emulator::{Call, Emulator, Reply},
-    iam, known_fault,
-};
+use backoff_cloud::{FaultKind, GrpcCode, StopReason, iam, known_fault};
+use emulator::{Call, Emulator, Reply};
 use google_cloud_resourcemanager_v3::client::Projects;
 use official::client;
 use serde_json::Value;

@@ -2,10 +2,10 @@
 
 use backoff_cloud::{
     Budget, Fault, GrpcCode, Policy, StopReason, codes,
-    emulator::{Call, Emulator, Reply},
     gax::{self, WithPolicy},
     iam, memorystore,
 };
+use emulator::{Call, Emulator, Reply};
 use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy,
     error::{Error, rpc::Code},

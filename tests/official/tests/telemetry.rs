@@ -2,10 +2,10 @@
 
 use backoff_cloud::{
     Budget, Policy,
-    emulator::{Call, Emulator, Reply},
     gax::{self, WithPolicy as _},
     memorystore,
 };
+use emulator::{Call, Emulator, Reply};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::client;
 use recorded::{Recorded, recorded_while};

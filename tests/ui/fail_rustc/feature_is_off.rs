@@ -1,7 +1,7 @@
 //! Names that need a feature which is off: rustc says which one.
 
 use backoff_cloud::testing::VirtualTime;
-use backoff_cloud::{PolicySettings, emulator, hint, tower};
+use backoff_cloud::{PolicySettings, hint, http, tower};
 
 fn main() {
     backoff_cloud::testing::instant();

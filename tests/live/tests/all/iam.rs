@@ -1,8 +1,8 @@
 //! Many writers change one policy while the service fails. No change may be lost or made twice.
 
 use crate::server::{client, scaled};
-use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
 use backoff_cloud::{Policy, http, http::ApiError, iam, retry};
+use emulator::{Call, Emulator, Faults, Reply};
 use reqwest::Client;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -51,6 +51,11 @@ impl Iam {
         let url = format!("{}:setIamPolicy", self.url);
         http::json(self.client.post(url).body(body).send().await?).await
     }
+}
+
+/// The client of this crate for all policies of the emulator.
+pub(crate) fn rest(emulator: &Emulator) -> iam::Rest {
+    iam::Rest::new(client(), format!("{}/v3", emulator.url()))
 }
 
 pub(crate) fn started() -> (Emulator, Iam) {

@@ -3,8 +3,8 @@
 
 use crate::iam::{Iam, add, members, started};
 use crate::server::scaled;
-use backoff_cloud::emulator::{Call, Reply};
 use backoff_cloud::{Policy, http::ApiError, iam, retry, retry_block};
+use emulator::{Call, Reply};
 use serde_json::Value;
 use std::time::Duration;
 

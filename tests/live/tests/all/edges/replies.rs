@@ -1,15 +1,15 @@
 //! Replies to `iam::Rest` that are successes but contain no policy.
 
 use crate::{
-    edges::resources::rest,
+    iam::rest,
     server::{client, reply, scaled, serve},
 };
 use backoff_cloud::{
     Fault as _,
-    emulator::{Call, Emulator, Reply},
     http::Limits,
     iam::{self, PlainPolicy, PolicyStore as _, Rest},
 };
+use emulator::{Call, Emulator, Reply};
 use std::time::Duration;
 
 const MEMBER: &str = "user:ann@example.com";

@@ -1,18 +1,14 @@
 //! Names of resources that could lead to another resource, or to another method.
 
-use crate::server::client;
+use crate::{iam::rest, server::client};
 use backoff_cloud::{
     Delivery, StopReason,
-    emulator::Emulator,
     iam::{self, Failure, PolicyStore, Rest},
 };
+use emulator::Emulator;
 use serde_json::json;
 
 const MEMBER: &str = "user:mallory@example.com";
-
-pub(crate) fn rest(emulator: &Emulator) -> Rest {
-    Rest::new(client(), format!("{}/v3", emulator.url()))
-}
 
 #[tokio::test]
 async fn a_name_that_could_lead_elsewhere_sends_nothing() {

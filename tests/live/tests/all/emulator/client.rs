@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Emulator, Stats};
+use emulator::{Emulator, Stats};
 use serde_json::{Value, json};
 
 use crate::server::AMPLE;

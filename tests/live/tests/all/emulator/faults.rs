@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Call, Emulator, Faults, Reply};
+use emulator::{Call, Emulator, Faults, Reply};
 use serde_json::json;
 
 use crate::emulator::client::*;

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Builder, Call, Emulator, Faults, Reply};
 use backoff_cloud::http::{self, ApiError};
 use backoff_cloud::{Fault, FaultKind, GrpcCode, StopReason, memorystore};
+use emulator::{Builder, Call, Emulator, Faults, Reply};
 use serde_json::{Value, json};
 
 use crate::{

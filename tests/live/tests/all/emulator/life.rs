@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
+use emulator::{Call, Emulator, Reply, Stats};
 use serde_json::json;
 use tokio::time::timeout;
 

@@ -1,6 +1,6 @@
 //! Allow policies over HTTP: reads, writes, etags, versions.
 
-use backoff_cloud::emulator::{Call, Emulator, Reply, Stats};
+use emulator::{Call, Emulator, Reply, Stats};
 use serde_json::{Value, json};
 
 use crate::emulator::client::*;

@@ -1,7 +1,7 @@
 //! Many writers of one policy under a quota.
 
-use backoff_cloud::emulator::{Call, Emulator, Reply};
 use backoff_cloud::{Codes, Policy, codes, iam};
+use emulator::{Call, Emulator, Reply};
 
 use crate::{emulator::client::*, server::scaled};
 

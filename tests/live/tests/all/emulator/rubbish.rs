@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 
-use backoff_cloud::emulator::{Call, Emulator, Reply};
+use emulator::{Call, Emulator, Reply};
 use serde_json::json;
 
 use crate::emulator::client::*;

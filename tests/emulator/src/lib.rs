@@ -7,12 +7,11 @@
 //! asks.
 //!
 //! ```
-//! use backoff_cloud::emulator::{Call, Emulator, Reply};
+//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::{Value, json};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let _ = rustls::crypto::ring::default_provider().install_default();
 //! let emulator = Emulator::start()?;
 //! emulator.script(Call::SetIamPolicy, [Reply::status(503).retry_after("1")]);
 //!

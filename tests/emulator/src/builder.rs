@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::sync::oneshot;
 
-use super::fault::{Bucket, Director, Faults};
-use super::handle::Emulator;
-use super::instances::Instances;
-use super::policies::Policies;
-use super::reply::Reply;
-use super::server;
-use super::stats::Stats;
-use super::world::World;
+use crate::fault::{Bucket, Director, Faults};
+use crate::handle::Emulator;
+use crate::instances::Instances;
+use crate::policies::Policies;
+use crate::reply::Reply;
+use crate::server;
+use crate::stats::Stats;
+use crate::world::World;
 
 /// Settings for an [`Emulator`], from [`Emulator::builder`].
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Builder {
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
-    /// use backoff_cloud::emulator::{Emulator, Reply};
+    /// use emulator::{Emulator, Reply};
     ///
     /// let hint = Reply::status(429).retry_after("1");
     /// let emulator = Emulator::builder().rate_limit(50, 10).throttle_with(hint).start()?;

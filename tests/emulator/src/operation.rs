@@ -2,39 +2,39 @@
 
 use std::time::Instant;
 
-use backoff_core::GrpcCode;
+use backoff_cloud::GrpcCode;
 use serde_json::{Value, json};
 
 /// The error with which an operation is to end.
-pub(super) type Failure = (GrpcCode, String);
+pub(crate) type Failure = (GrpcCode, String);
 
 /// An operation that creates or deletes an instance.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(crate) struct Operation {
     /// Whether it creates the instance. Otherwise it deletes it.
-    pub(super) creates: bool,
+    pub(crate) creates: bool,
     /// The name of the instance.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// When the operation ends; `None` if that is beyond all clocks.
-    pub(super) ends: Option<Instant>,
-    pub(super) failure: Option<Failure>,
+    pub(crate) ends: Option<Instant>,
+    pub(crate) failure: Option<Failure>,
     /// How the operation ended: the field of its JSON and the value.
-    pub(super) ended: Option<(&'static str, Value)>,
+    pub(crate) ended: Option<(&'static str, Value)>,
 }
 
 impl Operation {
     /// Whether the operation has yet to be ended at `now`.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.ended.is_none() && self.ends.is_some_and(|ends| ends <= now)
     }
 
     /// Whether its instance exists when the operation has ended.
-    pub(super) fn leaves_an_instance(&self) -> bool {
+    pub(crate) fn leaves_an_instance(&self) -> bool {
         self.creates == self.failure.is_none()
     }
 
     /// Ends the operation. `instance` is its result.
-    pub(super) fn end(&mut self, instance: Option<&Value>) {
+    pub(crate) fn end(&mut self, instance: Option<&Value>) {
         self.ended = Some(match (&self.failure, instance) {
             (Some((code, message)), _) => {
                 let error = json!({"code": code.number(), "message": message});
@@ -52,7 +52,7 @@ impl Operation {
         });
     }
 
-    pub(super) fn json(&self, name: &str) -> Value {
+    pub(crate) fn json(&self, name: &str) -> Value {
         let mut operation = json!({
             "name": name,
             "done": self.ended.is_some(),

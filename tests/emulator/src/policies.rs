@@ -7,21 +7,21 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use super::refusal::Refusal;
-use crate::iam::{POLICY_VERSION, PlainPolicy};
+use crate::refusal::Refusal;
+use backoff_cloud::iam::{POLICY_VERSION, PlainPolicy};
 
 /// The etag of a policy before its first write, as in the real service.
 const UNWRITTEN: &str = "ACAB";
 
 /// The policies of all resources. Before its first write a resource has an empty policy.
 #[derive(Debug)]
-pub(super) struct Policies {
+pub(crate) struct Policies {
     by_resource: HashMap<String, PlainPolicy>,
     rng: SmallRng,
 }
 
 impl Policies {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             by_resource: HashMap::new(),
             rng: SmallRng::seed_from_u64(seed),
@@ -29,7 +29,7 @@ impl Policies {
     }
 
     /// The policy for a reader who asks for conditions or not.
-    pub(super) fn read(&self, resource: &str, with_conditions: bool) -> Value {
+    pub(crate) fn read(&self, resource: &str, with_conditions: bool) -> Value {
         match self.by_resource.get(resource) {
             Some(policy) if with_conditions => json!(policy),
             Some(policy) => json!(without_conditions(policy)),
@@ -39,7 +39,7 @@ impl Policies {
 
     /// Replaces the bindings, unless the etag of the write is stale, or the write would lose conditions
     /// that its writer did not see. Returns the policy as the writer would read it.
-    pub(super) fn write(&mut self, resource: &str, write: &PlainPolicy) -> Result<Value, Refusal> {
+    pub(crate) fn write(&mut self, resource: &str, write: &PlainPolicy) -> Result<Value, Refusal> {
         let stored = self.by_resource.get(resource).cloned().unwrap_or_default();
         let current = stored.etag.as_deref().unwrap_or(UNWRITTEN);
         if !is_blind(write) && write.etag.as_deref() != Some(current) {
@@ -67,7 +67,7 @@ impl Policies {
     }
 
     /// Replaces the whole policy, whatever its etag is.
-    pub(super) fn replace(&mut self, resource: &str, mut policy: PlainPolicy) {
+    pub(crate) fn replace(&mut self, resource: &str, mut policy: PlainPolicy) {
         policy.bindings.retain(|it| !it.members.is_empty());
         policy.version = match has_conditions(&policy) {
             true => POLICY_VERSION,
@@ -80,7 +80,7 @@ impl Policies {
 }
 
 /// Whether a write has no etag, so that it replaces whatever is stored.
-pub(super) fn is_blind(write: &PlainPolicy) -> bool {
+pub(crate) fn is_blind(write: &PlainPolicy) -> bool {
     write.etag.as_deref().unwrap_or_default().is_empty()
 }
 

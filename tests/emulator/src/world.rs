@@ -3,42 +3,42 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backoff_core::GrpcCode;
+use backoff_cloud::GrpcCode;
 use serde_json::{Value, json};
 
-use super::fault::Director;
-use super::instances::{Begin, Instances};
-use super::policies::{Policies, is_blind};
-use super::refusal::Refusal;
-use super::reply::{Mishap, Reply};
-use super::request::{Action, Demand};
-use super::stats::Stats;
+use crate::fault::Director;
+use crate::instances::{Begin, Instances};
+use crate::policies::{Policies, is_blind};
+use crate::refusal::Refusal;
+use crate::reply::{Mishap, Reply};
+use crate::request::{Action, Demand};
+use crate::stats::Stats;
 
 /// The state that the handle and the request handlers share.
 #[derive(Debug)]
-pub(super) struct World {
-    pub(super) policies: Policies,
-    pub(super) instances: Instances,
-    pub(super) director: Director,
-    pub(super) latency: Duration,
-    pub(super) stats: Stats,
+pub(crate) struct World {
+    pub(crate) policies: Policies,
+    pub(crate) instances: Instances,
+    pub(crate) director: Director,
+    pub(crate) latency: Duration,
+    pub(crate) stats: Stats,
 }
 
 /// Never locked across an await.
-pub(super) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
+pub(crate) fn lock(world: &Mutex<World>) -> MutexGuard<'_, World> {
     world.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl World {
     /// Chooses the fault of the call.
-    pub(super) fn decide(&mut self, demand: &Demand) -> Reply {
+    pub(crate) fn decide(&mut self, demand: &Demand) -> Reply {
         let reply = self.director.decide(demand.action.call(), Instant::now());
         self.stats.faults += u64::from(reply.fault != Mishap::None);
         reply
     }
 
     /// Carries the call out and counts it.
-    pub(super) fn carry_out(&mut self, demand: &Demand, reply: &Reply) -> Result<Value, Refusal> {
+    pub(crate) fn carry_out(&mut self, demand: &Demand, reply: &Reply) -> Result<Value, Refusal> {
         let done = self.done(demand, reply);
         match done.as_ref().map_err(|refusal| refusal.code) {
             Err(GrpcCode::Aborted) => self.stats.conflicts += 1,

@@ -6,9 +6,9 @@ use std::time::Instant;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::reply::Reply;
+use crate::reply::Reply;
 
-/// The emulator's methods, for [`script`](super::Emulator::script).
+/// The emulator's methods, for [`script`](crate::Emulator::script).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Call {
@@ -37,7 +37,7 @@ pub enum Call {
 ///
 /// ```
 /// use std::time::Duration;
-/// use backoff_cloud::emulator::{Faults, Reply};
+/// use emulator::{Faults, Reply};
 ///
 /// let faults = Faults::none()
 ///     .status(503, 0.10)
@@ -117,8 +117,8 @@ impl Faults {
 
 /// Decides about every call.
 #[derive(Debug)]
-pub(super) struct Director {
-    pub(super) faults: Faults,
+pub(crate) struct Director {
+    pub(crate) faults: Faults,
     scripts: HashMap<Call, VecDeque<Reply>>,
     limit: Option<Bucket>,
     throttle: Reply,
@@ -126,7 +126,7 @@ pub(super) struct Director {
 }
 
 impl Director {
-    pub(super) fn new(seed: u64, faults: Faults, limit: Option<Bucket>, throttle: Reply) -> Self {
+    pub(crate) fn new(seed: u64, faults: Faults, limit: Option<Bucket>, throttle: Reply) -> Self {
         Self {
             faults,
             scripts: HashMap::new(),
@@ -136,11 +136,11 @@ impl Director {
         }
     }
 
-    pub(super) fn script(&mut self, call: Call) -> &mut VecDeque<Reply> {
+    pub(crate) fn script(&mut self, call: Call) -> &mut VecDeque<Reply> {
         self.scripts.entry(call).or_default()
     }
 
-    pub(super) fn decide(&mut self, call: Call, now: Instant) -> Reply {
+    pub(crate) fn decide(&mut self, call: Call, now: Instant) -> Reply {
         if let Some(reply) = self.script(call).pop_front() {
             return reply;
         }
@@ -153,7 +153,7 @@ impl Director {
 
 /// A token bucket. It is full at first, a call takes one token, and tokens return at a constant rate.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(crate) struct Bucket {
     per_second: f64,
     burst: f64,
     tokens: f64,
@@ -162,7 +162,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     #[track_caller]
-    pub(super) fn new(per_second: u32, burst: u32) -> Self {
+    pub(crate) fn new(per_second: u32, burst: u32) -> Self {
         assert!(
             per_second > 0 && burst > 0,
             "a rate limit of {per_second} a second with a burst of {burst} lets nothing through: \

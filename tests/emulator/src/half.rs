@@ -11,7 +11,7 @@ use http_body_1::Frame;
 
 /// The events after the first half of the body.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// Nothing, and the connection stays open.
     Nothing,
     /// The end of the connection.
@@ -19,7 +19,7 @@ pub(super) enum Then {
 }
 
 /// The same reply with only the first half of its body.
-pub(super) async fn of(reply: Response, then: Then) -> Response {
+pub(crate) async fn of(reply: Response, then: Then) -> Response {
     let (mut head, body) = reply.into_parts();
     // The body is in memory, so reading it does not fail.
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();

@@ -13,15 +13,15 @@ use axum::response::{IntoResponse, Response};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use super::half::{self, Then};
-use super::refusal::Refusal;
-use super::reply::{Mishap, StatusReply};
-use super::request::Request;
-use super::wire::{Line, Loopback};
-use super::world::{World, lock};
+use crate::half::{self, Then};
+use crate::refusal::Refusal;
+use crate::reply::{Mishap, StatusReply};
+use crate::request::Request;
+use crate::wire::{Line, Loopback};
+use crate::world::{World, lock};
 
 /// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, world: Arc<Mutex<World>>) {
+pub(crate) async fn serve(listener: TcpListener, world: Arc<Mutex<World>>) {
     // One handler for all paths, because a route cannot match `{resource}:verb`.
     let app = Router::new().fallback(answer).with_state(world);
     let app = app.into_make_service_with_connect_info::<Line>();

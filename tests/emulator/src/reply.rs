@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use backoff_core::GrpcCode;
+use backoff_cloud::GrpcCode;
 use serde_json::json;
 
-use super::operation::Failure;
+use crate::operation::Failure;
 
 /// What happens to one call: the real reply, or one fault.
 ///
-/// Used in scripts ([`Emulator::script`](super::Emulator::script)) and, with a rate, in
-/// [`Faults`](super::Faults).
+/// Used in scripts ([`Emulator::script`](crate::Emulator::script)) and, with a rate, in
+/// [`Faults`](crate::Faults).
 ///
 /// Most faults happen before the call is carried out, so a write with such a fault is not applied. With
 /// [`applied`](Self::applied) the write is applied first, and then the fault happens.
 ///
 /// ```
-/// use backoff_cloud::emulator::Reply;
+/// use emulator::Reply;
 ///
 /// let busy = Reply::status(429).retry_after("2").retry_info("1.5s");
 /// let proxy = Reply::status(502).html();
@@ -27,12 +27,12 @@ use super::operation::Failure;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
-    pub(super) fault: Mishap,
-    pub(super) applied: bool,
+    pub(crate) fault: Mishap,
+    pub(crate) applied: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Mishap {
+pub(crate) enum Mishap {
     None,
     Status(StatusReply),
     Delay(Duration),
@@ -44,11 +44,11 @@ pub(super) enum Mishap {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct StatusReply {
-    pub(super) code: u16,
-    pub(super) retry_after: Option<HeaderValue>,
+pub(crate) struct StatusReply {
+    pub(crate) code: u16,
+    pub(crate) retry_after: Option<HeaderValue>,
     retry_info: Option<String>,
-    pub(super) html: bool,
+    pub(crate) html: bool,
 }
 
 impl Reply {
@@ -130,7 +130,7 @@ impl Reply {
     /// ```
     /// # fn main() -> std::io::Result<()> {
     /// use backoff_cloud::GrpcCode;
-    /// use backoff_cloud::emulator::{Call, Emulator, Reply};
+    /// use emulator::{Call, Emulator, Reply};
     ///
     /// let emulator = Emulator::start()?;
     /// let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
@@ -209,7 +209,7 @@ impl Reply {
     }
 
     /// Whether the client of an applied write does not get the result.
-    pub(super) fn hides_result(&self) -> bool {
+    pub(crate) fn hides_result(&self) -> bool {
         !matches!(
             self.fault,
             Mishap::None | Mishap::Delay(_) | Mishap::FailedOperation(..)
@@ -217,7 +217,7 @@ impl Reply {
     }
 
     /// The error with which an operation that the call starts is to end, if it is to fail.
-    pub(super) fn operation_failure(&self) -> Option<Failure> {
+    pub(crate) fn operation_failure(&self) -> Option<Failure> {
         match &self.fault {
             Mishap::FailedOperation(code, message) => Some((*code, message.clone())),
             _ => None,
@@ -226,7 +226,7 @@ impl Reply {
 }
 
 impl StatusReply {
-    pub(super) fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         let Self { code, .. } = self;
         if self.html {
             return format!(
@@ -241,7 +241,7 @@ impl StatusReply {
 }
 
 /// Google's JSON for an error.
-pub(super) fn error_body(
+pub(crate) fn error_body(
     status: u16,
     code: GrpcCode,
     message: &str,

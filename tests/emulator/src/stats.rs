@@ -1,7 +1,7 @@
 //! The emulator's counts.
 
-/// The counts of an [`Emulator`](super::Emulator) since its start, or since
-/// [`reset_stats`](super::Emulator::reset_stats).
+/// The counts of an [`Emulator`](crate::Emulator) since its start, or since
+/// [`reset_stats`](crate::Emulator::reset_stats).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::operation::{Failure, Operation};
-use super::refusal::Refusal;
+use crate::operation::{Failure, Operation};
+use crate::refusal::Refusal;
 
 /// The state of an instance that is neither being created nor being deleted.
 const READY: &str = "ACTIVE";
@@ -22,27 +22,27 @@ struct Instance {
 
 /// A call that begins an operation.
 #[derive(Debug)]
-pub(super) struct Begin<'a> {
+pub(crate) struct Begin<'a> {
     /// The name of the instance.
-    pub(super) target: &'a str,
+    pub(crate) target: &'a str,
     /// The fields of the instance to create; `None` to delete it.
-    pub(super) fields: Option<&'a Map<String, Value>>,
-    pub(super) request_id: Option<&'a str>,
+    pub(crate) fields: Option<&'a Map<String, Value>>,
+    pub(crate) request_id: Option<&'a str>,
     /// The error with which the operation is to end.
-    pub(super) failure: Option<Failure>,
+    pub(crate) failure: Option<Failure>,
 }
 
 /// The operation that a call gets.
 #[derive(Debug, PartialEq)]
-pub(super) struct Begun {
-    pub(super) operation: Value,
+pub(crate) struct Begun {
+    pub(crate) operation: Value,
     /// Whether an earlier call with the same `requestId` had begun it.
-    pub(super) is_recognised: bool,
+    pub(crate) is_recognised: bool,
 }
 
 /// The instances and operations of all locations.
 #[derive(Debug)]
-pub(super) struct Instances {
+pub(crate) struct Instances {
     /// How long an operation takes.
     takes: Duration,
     /// How long reads do not find a new instance.
@@ -54,7 +54,7 @@ pub(super) struct Instances {
 }
 
 impl Instances {
-    pub(super) fn new(takes: Duration, appears_after: Duration) -> Self {
+    pub(crate) fn new(takes: Duration, appears_after: Duration) -> Self {
         Self {
             takes,
             appears_after,
@@ -65,7 +65,7 @@ impl Instances {
     }
 
     /// The instances of a collection that reads find.
-    pub(super) fn list(&mut self, collection: &str, now: Instant) -> Value {
+    pub(crate) fn list(&mut self, collection: &str, now: Instant) -> Value {
         self.settle(now);
         let is_in = |name: &str| {
             let id = name.strip_prefix(collection);
@@ -78,7 +78,7 @@ impl Instances {
     }
 
     /// An instance, if reads find it.
-    pub(super) fn get(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
+    pub(crate) fn get(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
         self.settle(now);
         let found = self.instances.get(name).filter(|it| it.is_visible(now));
         found
@@ -87,19 +87,19 @@ impl Instances {
     }
 
     /// An instance, also if reads do not find it yet.
-    pub(super) fn newest(&mut self, name: &str, now: Instant) -> Option<Value> {
+    pub(crate) fn newest(&mut self, name: &str, now: Instant) -> Option<Value> {
         self.settle(now);
         Some(self.instances.get(name)?.fields.clone())
     }
 
-    pub(super) fn operation(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
+    pub(crate) fn operation(&mut self, name: &str, now: Instant) -> Result<Value, Refusal> {
         self.settle(now);
         let found = self.operations.get(name);
         found.map(|it| it.json(name)).ok_or_else(|| missing(name))
     }
 
     /// Begins an operation, unless an earlier call with the same `requestId` has begun it.
-    pub(super) fn begin(&mut self, call: Begin<'_>, now: Instant) -> Result<Begun, Refusal> {
+    pub(crate) fn begin(&mut self, call: Begin<'_>, now: Instant) -> Result<Begun, Refusal> {
         self.settle(now);
         let earlier = call.request_id.and_then(|id| self.by_request.get(id));
         let is_recognised = earlier.is_some();
@@ -201,7 +201,7 @@ fn missing(name: &str) -> Refusal {
 
 #[cfg(test)]
 mod tests {
-    use backoff_core::GrpcCode;
+    use backoff_cloud::GrpcCode;
 
     use super::*;
 

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
 /// A listener whose connections obey a [`Line`].
-pub(super) struct Loopback(pub(super) TcpListener);
+pub(crate) struct Loopback(pub(crate) TcpListener);
 
 impl Listener for Loopback {
     type Io = Wire;
@@ -34,13 +34,13 @@ impl Listener for Loopback {
 
 /// Controls the connection of a request from the request's handler.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     is_reset: Arc<AtomicBool>,
 }
 
 impl Line {
     /// Resets the connection instead of writing.
-    pub(super) fn reset(&self) {
+    pub(crate) fn reset(&self) {
         self.is_reset.store(true, Ordering::Relaxed);
     }
 
@@ -56,7 +56,7 @@ impl Connected<IncomingStream<'_, Loopback>> for Line {
 }
 
 /// A connection that asks its [`Line`] before every write.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     stream: TcpStream,
     line: Line,
 }

@@ -1,14 +1,14 @@
 //! The errors of requests that are not carried out.
 
-use backoff_core::GrpcCode;
+use backoff_cloud::GrpcCode;
 
-use super::reply::error_body;
+use crate::reply::error_body;
 
 /// An error in Google's form.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Refusal {
-    pub(super) code: GrpcCode,
-    pub(super) message: String,
+pub(crate) struct Refusal {
+    pub(crate) code: GrpcCode,
+    pub(crate) message: String,
 }
 
 impl Refusal {
@@ -19,28 +19,28 @@ impl Refusal {
         }
     }
 
-    pub(super) fn invalid(message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::InvalidArgument, message)
     }
 
-    pub(super) fn not_found(message: impl Into<String>) -> Self {
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::NotFound, message)
     }
 
     /// Another client wrote between the read and the write.
-    pub(super) fn aborted(message: impl Into<String>) -> Self {
+    pub(crate) fn aborted(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::Aborted, message)
     }
 
-    pub(super) fn already_exists(message: impl Into<String>) -> Self {
+    pub(crate) fn already_exists(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::AlreadyExists, message)
     }
 
-    pub(super) fn failed_precondition(message: impl Into<String>) -> Self {
+    pub(crate) fn failed_precondition(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::FailedPrecondition, message)
     }
 
-    pub(super) fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         error_body(self.code.http_status(), self.code, &self.message, None)
     }
 }

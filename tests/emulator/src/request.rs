@@ -8,30 +8,30 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::fault::Call;
-use super::refusal::Refusal;
-use crate::iam::{POLICY_VERSION, PlainPolicy};
+use crate::fault::Call;
+use crate::refusal::Refusal;
+use backoff_cloud::iam::{POLICY_VERSION, PlainPolicy};
 
 /// A request as it was received.
 #[derive(Debug)]
-pub(super) struct Request<'a> {
-    pub(super) method: &'a Method,
-    pub(super) path: &'a str,
-    pub(super) query: &'a HashMap<String, String>,
-    pub(super) body: &'a [u8],
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) path: &'a str,
+    pub(crate) query: &'a HashMap<String, String>,
+    pub(crate) body: &'a [u8],
 }
 
 /// A well-formed request.
 #[derive(Debug, PartialEq)]
-pub(super) struct Demand {
+pub(crate) struct Demand {
     /// The name of the resource; for a list, the collection.
-    pub(super) resource: String,
-    pub(super) action: Action,
+    pub(crate) resource: String,
+    pub(crate) action: Action,
 }
 
 /// A call and its arguments.
 #[derive(Debug, PartialEq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     GetPolicy {
         with_conditions: bool,
     },
@@ -51,7 +51,7 @@ pub(super) enum Action {
 }
 
 impl Action {
-    pub(super) fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> Call {
         match self {
             Self::GetPolicy { .. } => Call::GetIamPolicy,
             Self::SetPolicy(_) => Call::SetIamPolicy,
@@ -81,7 +81,7 @@ struct TestIamPermissions {
 
 impl Request<'_> {
     /// The call that the request makes.
-    pub(super) fn demand(&self) -> Result<Demand, Refusal> {
+    pub(crate) fn demand(&self) -> Result<Demand, Refusal> {
         let versioned = self.path.strip_prefix('/').unwrap_or_default();
         let path = match versioned.split_once('/') {
             Some(("v1" | "v2" | "v3", path)) => path,

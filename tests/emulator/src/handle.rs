@@ -7,11 +7,11 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::fault::{Call, Faults};
-use super::reply::Reply;
-use super::stats::Stats;
-use super::world::{World, lock};
-use crate::iam::PlainPolicy;
+use crate::fault::{Call, Faults};
+use crate::reply::Reply;
+use crate::stats::Stats;
+use crate::world::{World, lock};
+use backoff_cloud::iam::PlainPolicy;
 
 /// A running emulator, on its own port on 127.0.0.1.
 ///
@@ -22,7 +22,7 @@ use crate::iam::PlainPolicy;
 /// ```
 /// # fn main() -> std::io::Result<()> {
 /// use std::time::Duration;
-/// use backoff_cloud::emulator::{Emulator, Faults};
+/// use emulator::{Emulator, Faults};
 ///
 /// let emulator = Emulator::builder()
 ///     .seed(7)
@@ -36,10 +36,10 @@ use crate::iam::PlainPolicy;
 /// ```
 #[derive(Debug)]
 pub struct Emulator {
-    pub(super) url: String,
-    pub(super) world: Arc<Mutex<World>>,
-    pub(super) stop: Option<oneshot::Sender<()>>,
-    pub(super) thread: Option<JoinHandle<()>>,
+    pub(crate) url: String,
+    pub(crate) world: Arc<Mutex<World>>,
+    pub(crate) stop: Option<oneshot::Sender<()>>,
+    pub(crate) thread: Option<JoinHandle<()>>,
 }
 
 impl Emulator {
@@ -62,7 +62,7 @@ impl Emulator {
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
-    /// use backoff_cloud::emulator::Emulator;
+    /// use emulator::Emulator;
     /// use serde_json::json;
     ///
     /// let emulator = Emulator::start()?;
@@ -96,7 +96,7 @@ impl Emulator {
     ///
     /// ```
     /// # fn main() -> std::io::Result<()> {
-    /// use backoff_cloud::emulator::{Call, Emulator, Reply};
+    /// use emulator::{Call, Emulator, Reply};
     ///
     /// let emulator = Emulator::start()?;
     /// let lost = Reply::status(503).applied();
