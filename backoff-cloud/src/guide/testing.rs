@@ -214,6 +214,9 @@
 //! emulator = { git = ".." } # or `path = "../clone/tests/emulator"`
 //! ```
 //!
+//! It uses the `backoff-cloud` of the repository. Take yours from there too if a test gives the emulator a `GrpcCode`:
+//! the one from crates.io is another type.
+//!
 //! ```rust,ignore
 //! use backoff_cloud::{http::SendExt as _, iam};
 //! use emulator::{Call, Emulator, Reply};
