@@ -108,7 +108,9 @@
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
 //! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`, `combine`
-//! and a layer of tower have the method `.runtime(..)` too. `Reconnect` and the feature `http` need tokio.
+//! and a layer of tower have the method `.runtime(..)` too. `combine` also needs a [`Spawn`](crate::Spawn) of the
+//! runtime: one method, which runs a task, as `smol::spawn(task).detach()` does. `Reconnect` and the feature `http`
+//! need tokio.
 //!
 //! # Threads
 //!

@@ -39,6 +39,10 @@
 //! | the same policy with `update(..).version(..)`, each task alone | 1,307 | 1.3 s | 0 |
 //! | combined (`iam::Members`) | 2 | 14 ms | 0 |
 //!
+//! A task that the runtime spawns makes the read and the write, and ends when no change waits. So a crowd costs little:
+//! about 4,500 instructions for each caller, the same for 2,000 callers and for 100,000 (callgrind, a read and a write
+//! that cost nothing, with the tasks of the callers).
+//!
 //! Make one [`iam::Members`](crate::iam::Members) for the process, and give a clone to each task; its page
 //! has this example. For any other resource there is `combine`, as in the next section.
 //!
