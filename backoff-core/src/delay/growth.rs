@@ -1,6 +1,6 @@
 //! The growth of the wait without jitter, in the form that a policy stores.
 
-use super::{exponential, fibonacci, linear, slots};
+use super::{exponential, series, slots};
 use crate::runtime::nanos;
 use core::{fmt, time::Duration};
 
@@ -31,8 +31,8 @@ impl Growth {
     fn uncommon(self, base: u64, cap: u64, n: u32) -> u64 {
         match self {
             Growth::Exponential(_) | Growth::Constant => base.min(cap),
-            Growth::Linear(step) => linear::delay(base, step, n).min(cap),
-            Growth::Fibonacci => fibonacci::delay(base, cap, n),
+            Growth::Linear(step) => series::linear(base, step, n).min(cap),
+            Growth::Fibonacci => series::fibonacci(base, cap, n),
             Growth::Slots => slots::most(base, n).min(cap),
             Growth::Custom(delay) => nanos(delay(n)).min(cap),
         }

@@ -16,27 +16,19 @@
 //! | [`ConnectRetry`] | 1 s, 2 s, 4 s, …, 32 s | [`Policy::connect_retry`](crate::Policy::connect_retry) |
 //! | a closure, a list, your own type | your own waits | [`Policy::custom`](crate::Policy::custom), `.delays(..)` |
 
-mod celery;
-pub(crate) mod connect_retry;
-mod constant;
 mod decorrelated;
 pub(crate) mod draw;
 pub(crate) mod exponential;
-mod fibonacci;
 pub(crate) mod growth;
 pub(crate) mod jitter;
-mod linear;
 mod pace;
+pub(crate) mod series;
 pub(crate) mod slots;
 
-pub use celery::Celery;
-pub use connect_retry::ConnectRetry;
-pub use constant::Constant;
 pub use decorrelated::Decorrelated;
 pub use exponential::Exponential;
-pub use fibonacci::Fibonacci;
-pub use linear::Linear;
 pub use pace::Pace;
+pub use series::{Celery, ConnectRetry, Constant, Fibonacci, Linear};
 pub use slots::Slots;
 
 use crate::{facts::fault::FaultKind, runtime::Random};

@@ -8,12 +8,12 @@ use crate::{
     budget::Budget,
     codes,
     delay::{
-        Pace, connect_retry,
+        Pace,
         draw::uniform,
         exponential,
         growth::Growth,
         jitter::{Jitter, Spread},
-        slots,
+        series, slots,
     },
     facts::{
         codes::Codes,
@@ -132,7 +132,7 @@ impl Policy {
     pub const fn connect_retry() -> Self {
         Self::exponential()
             .jitter(Jitter::None)
-            .max_attempts(connect_retry::ATTEMPTS)
+            .max_attempts(series::CONNECT_ATTEMPTS)
     }
 
     /// An algorithm of your own: a function of the number of the retry, counted from 0. `max_backoff`
