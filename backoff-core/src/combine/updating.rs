@@ -54,11 +54,13 @@ pub struct Updating<K: Clone + Eq + Hash, V, W, E, R: Sleep = AsyncRuntime> {
 
 type Signal = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Whether there is a signal and it has come.
-fn has_come(signal: &mut Option<Signal>, cx: &mut Context<'_>) -> bool {
-    signal
-        .as_mut()
-        .is_some_and(|signal| signal.as_mut().poll(cx).is_ready())
+/// Whether there is a signal or a timer, and it is ready.
+fn is_ready<F>(future: &mut Option<Pin<Box<F>>>, cx: &mut Context<'_>) -> bool
+where
+    F: Future<Output = ()> + ?Sized,
+{
+    let future = future.as_mut();
+    future.is_some_and(|future| future.as_mut().poll(cx).is_ready())
 }
 
 /// No field is pinned in place: the timer has a box of its own.
@@ -163,31 +165,15 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
         }
         let now = || settings.runtime.now();
         self.limits.start(&settings.policy, now);
-        if has_come(&mut self.signal, cx) {
+        if is_ready(&mut self.signal, cx) {
             let may_be_applied = false;
             return Err(CombineError::Stopped { may_be_applied });
         }
+        let remaining = self.limits.remaining(&settings.policy, now);
+        let is_limited = remaining != Duration::MAX;
+        self.timer = is_limited.then(|| Box::pin(settings.runtime.sleep(remaining)));
         self.shared
             .enter(&self.key, change, recognises, self.limits)
-    }
-
-    /// Whether the deadline is over.
-    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let settings = &self.shared.settings;
-        let timer = match &mut self.timer {
-            Some(timer) => timer,
-            None => {
-                let remaining = self
-                    .limits
-                    .remaining(&settings.policy, || settings.runtime.now());
-                if remaining == Duration::MAX {
-                    return false;
-                }
-                self.timer
-                    .insert(Box::pin(settings.runtime.sleep(remaining)))
-            }
-        };
-        timer.as_mut().poll(cx).is_ready()
     }
 
     /// Logs the end of a call that failed alone: the end of a group is one event for all of its callers.
@@ -241,10 +227,10 @@ where
             panic!("an `Updating` was polled after it had finished");
         };
         let receiver = Arc::clone(receiver);
-        let mut outcome = receiver.poll(has_come(&mut this.signal, cx), cx);
+        let mut outcome = receiver.poll(is_ready(&mut this.signal, cx), cx);
         if outcome.is_pending() {
             task::begin(&this.shared, &this.key);
-            if this.is_late(cx) {
+            if is_ready(&mut this.timer, cx) {
                 let late = |may_be_applied| CombineError::OutOfTime { may_be_applied };
                 outcome = Poll::Ready(receiver.leave(late));
             }
