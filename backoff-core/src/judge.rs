@@ -381,7 +381,7 @@ impl Policy {
         let retried = if fault.kind().is_some() {
             match kind {
                 FaultKind::Permanent => false,
-                FaultKind::Conflict => self.conflicts || stage.is_step(),
+                FaultKind::Conflict => self.retry_conflicts || stage.is_step(),
                 FaultKind::Transient | FaultKind::Throttled | FaultKind::Pending => true,
             }
         } else if let Some(code) = fault.grpc_code() {

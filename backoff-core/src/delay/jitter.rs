@@ -108,20 +108,6 @@ impl Spread {
         }
     }
 
-    pub(crate) const fn jitter(self) -> Jitter {
-        match self {
-            Spread::None => Jitter::None,
-            Spread::Full => Jitter::Full,
-            Spread::Equal => Jitter::Equal,
-            Spread::Decorrelated => Jitter::Decorrelated,
-            Spread::Additive(most) => Jitter::Additive(Duration::from_nanos(most)),
-            Spread::AdditiveWithin(most) => Jitter::AdditiveWithin(Duration::from_nanos(most)),
-            Spread::Proportional(share) => Jitter::Proportional(share),
-            Spread::Slots => Jitter::Slots,
-            Spread::WholeSeconds(_) => Jitter::WholeSeconds,
-        }
-    }
-
     /// The wait with jitter. `plain` returns the wait without jitter, limited by the cap that it gets.
     pub(crate) fn apply(
         self,
@@ -173,7 +159,6 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     const CAP: u64 = 6_400;
 
@@ -224,18 +209,6 @@ mod tests {
         for share in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
             let refused = std::panic::catch_unwind(|| Spread::new(Jitter::Proportional(share)));
             assert!(refused.is_err(), "{share}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_jitter_survives_the_round_through_nanoseconds(most: u64, share in 0.0..=1.0f64) {
-            let most = Duration::from_nanos(most);
-            for jitter in [
-                Jitter::Additive(most), Jitter::AdditiveWithin(most), Jitter::Proportional(share),
-            ] {
-                prop_assert_eq!(Spread::new(jitter).jitter(), jitter);
-            }
         }
     }
 }

@@ -1,12 +1,10 @@
 //! The constructors and setters of a policy, and the wait that its rules give.
 
 use super::{
-    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, FastPath, MOST_ATTEMPTS, MOST_DEADLINE, NEVER,
-    NO_ATTEMPTS, Policy, log_level::LogLevel,
+    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, EXPONENTIAL, FastPath, NEVER, Policy, limited,
+    within_a_year,
 };
 use crate::{
-    budget::Budget,
-    codes,
     delay::{
         Pace,
         draw::uniform,
@@ -15,10 +13,7 @@ use crate::{
         jitter::{Jitter, Spread},
         series, slots,
     },
-    facts::{
-        codes::Codes,
-        fault::{Fault, FaultKind},
-    },
+    facts::{codes::Codes, fault::FaultKind},
     rate::Rate,
     runtime::nanos,
 };
@@ -30,37 +25,11 @@ use crate::facts::idempotence::{is_safe, may_repeat};
 impl Policy {
     /// Exponential backoff with the defaults of the table above.
     pub const fn exponential() -> Self {
-        Policy {
-            base: 1_000_000_000,
-            throttled_base: NEVER,
-            growth: Growth::Exponential(2.0),
-            max_backoff: 64_000_000_000,
-            deadline: NEVER,
-            max_retry_after: NEVER,
-            retry_after_slack: NEVER,
-            budget: None,
-            #[cfg(feature = "rate")]
-            rate: None,
-            jitter: Spread::Full,
-            codes: codes![429, 500, 502..=504],
-            max_attempts: 0,
-            attempts: DEFAULT_ATTEMPTS,
-            fast_path: FastPath::Full,
-            waits: true,
-            simple_retries: DEFAULT_ATTEMPTS - 1,
-            conflicts: false,
-            idempotent: true,
-            by_method: true,
-            spread_retry_after: false,
-            retry_after_alone: false,
-            throttled_if: None,
-            log_waits: LogLevel::Info,
-            name: None,
-        }
+        EXPONENTIAL
     }
 
     /// The same policy, with all computed fields computed again.
-    const fn settled(mut self) -> Self {
+    pub(super) const fn settled(mut self) -> Self {
         self.waits = !self.never_waits();
         self.attempts = if self.deadline == NEVER && self.max_attempts == 0 {
             DEFAULT_ATTEMPTS
@@ -157,14 +126,6 @@ impl Policy {
         Self::growing(Growth::Custom(delay), Duration::from_secs(1))
     }
 
-    /// The first wait, before jitter. With a base of zero, a retry follows without a wait, unless the
-    /// jitter adds one. Such a policy makes five attempts, even if it has a deadline, unless
-    /// [`max_attempts`](Self::max_attempts) sets another number.
-    pub const fn base(mut self, base: Duration) -> Self {
-        self.base = nanos(base);
-        self.settled()
-    }
-
     /// The factor between a wait and the wait before it, at least 1. The factors 1 and 2 are exact.
     /// With any other factor, a wait is rounded by a nanosecond or by one part in 10¹³, whichever is
     /// more.
@@ -179,89 +140,6 @@ impl Policy {
             "`factor` belongs to exponential backoff: begin with `Policy::exponential()`"
         );
         self.growth = Growth::Exponential(exponential::checked(factor));
-        self.settled()
-    }
-
-    /// The first wait after throttling, if it differs from `base`: the AWS SDKs wait longer after a 429
-    /// than after a 500.
-    pub const fn throttled_base(mut self, base: Duration) -> Self {
-        self.throttled_base = limited(nanos(base));
-        self.settled()
-    }
-
-    /// The longest wait of the backoff, jitter included. Only a server's hint can make a wait longer.
-    pub const fn max_backoff(mut self, max_backoff: Duration) -> Self {
-        self.max_backoff = nanos(max_backoff);
-        self.settled()
-    }
-
-    /// The random part of a wait.
-    ///
-    /// # Panics
-    /// Panics if the share of a proportional jitter is not within 0 to 1. In a constant, the panic is a
-    /// compile error.
-    #[track_caller]
-    pub const fn jitter(mut self, jitter: Jitter) -> Self {
-        self.jitter = Spread::new(jitter);
-        self.settled()
-    }
-
-    /// The highest number of calls of the operation, the first call included: 1 means no retry.
-    ///
-    /// The default is 5 attempts without a deadline, and as many attempts as fit with a deadline. A
-    /// policy whose waits are all zero makes 5 attempts even with a deadline: without a pause, the
-    /// policy would call a failing service some hundred thousand times a second. A number above
-    /// 1,048,575 is reduced to 1,048,575.
-    ///
-    /// # Panics
-    /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
-    #[track_caller]
-    pub const fn max_attempts(mut self, max_attempts: u32) -> Self {
-        assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
-        self.max_attempts = if max_attempts > MOST_ATTEMPTS {
-            MOST_ATTEMPTS
-        } else {
-            max_attempts
-        };
-        self.settled()
-    }
-
-    /// The time limit for all attempts and waits together. The time starts before the first attempt.
-    ///
-    /// A wait that would end after the deadline does not begin: the call returns the last error at
-    /// once. The deadline does not cut a running attempt; for that, set an attempt timeout. If an async
-    /// timer wakes late, the next attempt begins late, perhaps after the deadline; a blocking retry
-    /// stops in that case. A deadline of more than a year is reduced to a year.
-    ///
-    /// # How many calls a deadline allows
-    ///
-    /// A deadline alone does not limit the number of calls: with short waits, many calls fit. If each
-    /// call fails at once, 300 s hold about 15 calls with the waits of `Policy::exponential()`, and
-    /// with a [`max_backoff`](Self::max_backoff) of 10 ms about 60,000 (about 54,600 with tokio's
-    /// timer, which rounds each wait up to a millisecond). [`explain`](Self::explain) shows the number
-    /// for a policy without jitter. [`max_attempts`](Self::max_attempts) limits the number for one operation, and a
-    /// [`budget`](Self::budget) limits the calls of a whole program. If all waits of the policy are
-    /// zero, five attempts are made and no more. (A server's hint can make such a wait longer, but the
-    /// five attempts stay the limit. The waits of [`Policy::custom`] are not known beforehand, so the
-    /// deadline alone limits them.)
-    ///
-    /// ```
-    /// use backoff_core::Policy;
-    /// use std::time::Duration;
-    ///
-    /// const HASTY: Policy = Policy::exponential()
-    ///     .max_backoff(Duration::from_millis(10))
-    ///     .deadline(Duration::from_secs(300));
-    /// const NEVER_WAITS: Policy = HASTY.base(Duration::ZERO);
-    /// assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it never waits"));
-    /// ```
-    pub const fn deadline(mut self, deadline: Duration) -> Self {
-        let deadline = nanos(deadline);
-        self.deadline = if deadline > MOST_DEADLINE {
-            MOST_DEADLINE
-        } else {
-            deadline
-        };
         self.settled()
     }
 
@@ -281,43 +159,6 @@ impl Policy {
     /// ```
     pub const fn also_on(mut self, codes: Codes) -> Self {
         self.codes = self.codes.union(codes);
-        self
-    }
-
-    /// A reply for which this rule returns `true` is throttled, and so the reply is retried, whatever its status is. The
-    /// policy asks the rule about each error that has a status and has neither a [kind](crate::Fault::kind) nor a gRPC
-    /// code. The setting is for a service that says a limit in a way of its own: GitHub sends a 403. Without this call
-    /// there is no rule.
-    ///
-    /// ```
-    /// use backoff_core::{Fault, Policy, Verdict};
-    ///
-    /// struct Reply { status: u16, left: &'static str }
-    /// impl Fault for Reply {
-    ///     fn status(&self) -> Option<u16> { Some(self.status) }
-    ///     fn header(&self, name: &str) -> Option<&str> { (name == "x-left").then_some(self.left) }
-    /// }
-    ///
-    /// fn is_limit(fault: &dyn Fault) -> bool {
-    ///     fault.status() == Some(403) && fault.header("x-left") == Some("0")
-    /// }
-    /// const POLICY: Policy = Policy::exponential().throttled_if(is_limit);
-    ///
-    /// let judged = |left| POLICY.judge(&Reply { status: 403, left });
-    /// assert!(matches!(judged("0"), Verdict::Retry { .. }));
-    /// assert_eq!(judged("7"), Verdict::Permanent);
-    /// ```
-    pub const fn throttled_if(mut self, rule: fn(&dyn Fault) -> bool) -> Self {
-        self.throttled_if = Some(rule);
-        self
-    }
-
-    /// Whether an error whose kind is [`FaultKind::Conflict`](crate::FaultKind::Conflict) is retried.
-    ///
-    /// Set this to `true` only if the operation reads again before it writes: without a new read, the
-    /// same write fails every time.
-    pub const fn retry_conflicts(mut self, retry: bool) -> Self {
-        self.conflicts = retry;
         self
     }
 
@@ -404,100 +245,6 @@ impl Policy {
         }
     }
 
-    /// The longest `Retry-After` (or similar hint) that the policy waits for. A longer hint ends the
-    /// retries at once, with [`StopReason::RetryAfter`](crate::StopReason::RetryAfter).
-    ///
-    /// The default is the deadline or the [timeout](crate::Retrying::timeout) of the call. Without
-    /// either, the limit is 5 minutes.
-    ///
-    /// The limit applies to each wait, not to the sum of the waits: if every reply asks for 5 minutes,
-    /// a policy waits 5 minutes before each of its retries. `Policy::exponential()` (4 retries) then
-    /// waits 20 minutes in all, and a policy of 10 attempts, such as `memorystore::REQUEST` of the
-    /// crate `backoff-cloud`, waits 45 minutes. A [`deadline`](Self::deadline) limits the sum.
-    ///
-    /// ```
-    /// use backoff_core::{Decision, Policy, RetryState, StopReason, Verdict};
-    /// use std::time::Duration;
-    ///
-    /// let an_hour = Verdict::from(true).after(Some(Duration::from_secs(3_600)));
-    /// let decide = |policy: Policy| {
-    ///     let mut retry = RetryState::start(&policy, || Duration::ZERO);
-    ///     retry.failed(&policy, an_hour, || Duration::ZERO, || 0)
-    /// };
-    /// let policy = Policy::exponential();
-    /// assert_eq!(decide(policy), Decision::Stop(StopReason::RetryAfter));
-    /// let patient = policy.max_retry_after(Duration::from_secs(7_200));
-    /// assert!(matches!(decide(patient), Decision::Wait(_)));
-    /// ```
-    pub const fn max_retry_after(mut self, longest: Duration) -> Self {
-        self.max_retry_after = limited(nanos(longest));
-        self
-    }
-
-    /// How much longer than the backoff a hint may make a wait. The part of the hint beyond this limit
-    /// is ignored. Unlike [`max_retry_after`](Self::max_retry_after), this limit does not end the
-    /// retries. The AWS SDKs allow 5 s.
-    pub const fn retry_after_slack(mut self, slack: Duration) -> Self {
-        self.retry_after_slack = limited(nanos(slack));
-        self
-    }
-
-    /// Whether a wait is the sum of the hint and the backoff if the hint is longer than the backoff.
-    /// With `false`, the wait is the hint alone.
-    ///
-    /// If a server tells all clients `Retry-After: 1`, all clients come back at once: the hint undoes
-    /// the jitter. In the simulation of 500 calls against a limit of 50 a second, the largest number of
-    /// calls within 0.1 s is then 450. With `spread_retry_after(true)`, this number is 55, fewer calls
-    /// are made, and all calls are done sooner
-    /// (`cargo run --release -p examples --example simulation -- batch`). If a server gives each client
-    /// a different time, the setting costs a second.
-    ///
-    /// ```
-    /// use backoff_core::{Decision, Policy, RetryState, Verdict};
-    /// use std::time::Duration;
-    ///
-    /// let second = Duration::from_secs(1);
-    /// let policy = Policy::exponential().spread_retry_after(true);
-    /// let hinted = Verdict::from(true).after(Some(30 * second));
-    /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
-    /// let Decision::Wait(wait) = retry.failed(&policy, hinted, || Duration::ZERO, || u64::MAX)
-    /// else { unreachable!() };
-    /// assert_eq!(wait.delay, 31 * second);
-    /// ```
-    pub const fn spread_retry_after(mut self, spread: bool) -> Self {
-        self.spread_retry_after = spread;
-        self
-    }
-
-    /// Whether a hint is the whole wait after throttling, even if the backoff is longer. Then the wait has no jitter. The
-    /// setting is for a service whose [`throttled_base`](Self::throttled_base) is meant for a reply that names no time.
-    /// The default is `false`: the wait is the longer one of the hint and the backoff.
-    ///
-    /// ```
-    /// use backoff_core::{Decision, FaultKind, Policy, RetryState, Verdict};
-    /// use std::time::Duration;
-    ///
-    /// let minute = Duration::from_secs(60);
-    /// let policy = Policy::exponential().throttled_base(minute).retry_after_alone(true);
-    /// let second = Duration::from_secs(1);
-    /// let limited = Verdict::Retry { kind: FaultKind::Throttled, retry_after: Some(second) };
-    /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
-    /// let Decision::Wait(wait) = retry.failed(&policy, limited, || Duration::ZERO, || u64::MAX)
-    /// else { unreachable!() };
-    /// assert_eq!(wait.delay, second);
-    /// ```
-    pub const fn retry_after_alone(mut self, alone: bool) -> Self {
-        self.retry_after_alone = alone;
-        self
-    }
-
-    /// The budget whose tokens all retries of one service take. Without tokens there is no retry, and the
-    /// call ends with [`StopReason::Budget`](crate::StopReason::Budget). See [`Budget`].
-    pub const fn budget(mut self, budget: &'static Budget) -> Self {
-        self.budget = Some(budget);
-        self.settled()
-    }
-
     /// Removes the budget: the policy retries as long as its other limits allow.
     pub const fn without_budget(mut self) -> Self {
         self.budget = None;
@@ -526,35 +273,6 @@ impl Policy {
         return self.rate;
         #[cfg(not(feature = "rate"))]
         return None;
-    }
-
-    /// The level of the log event before each wait. The default is `INFO`; [`LogLevel::Off`] writes no
-    /// event. The events at the end of a call have [fixed levels](crate::telemetry). So has the wait for a
-    /// value that is not the awaited one yet, `DEBUG`, unless this level is `TRACE` or `Off`. Without the
-    /// feature `tracing`, nothing is logged.
-    ///
-    /// ```
-    /// use backoff_core::{LogLevel, Policy};
-    ///
-    /// // A cache that often refuses: its retries are no news.
-    /// const CACHE: Policy = Policy::exponential().log_waits(LogLevel::Debug);
-    /// ```
-    pub const fn log_waits(mut self, level: LogLevel) -> Self {
-        self.log_waits = level;
-        self
-    }
-
-    /// The name of the policy in metrics, as the label `retry.policy`. Without a name, the label is
-    /// left out. A policy that is made from this policy keeps the name.
-    ///
-    /// ```
-    /// use backoff_core::Policy;
-    ///
-    /// const IAM: Policy = Policy::exponential().name("iam").max_attempts(8);
-    /// ```
-    pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(name);
-        self
     }
 
     /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times as
@@ -588,8 +306,7 @@ impl Policy {
         self.max_backoff = scaled(self.max_backoff, by);
         self.deadline = match self.deadline {
             NEVER => NEVER,
-            set if scaled(set, by) > MOST_DEADLINE => MOST_DEADLINE,
-            set => scaled(set, by),
+            set => within_a_year(scaled(set, by)),
         };
         self.max_retry_after = scaled(self.max_retry_after, by);
         self.retry_after_slack = scaled(self.retry_after_slack, by);
@@ -736,9 +453,4 @@ const fn scaled(nanos: u64, by: f64) -> u64 {
     // Rounds to the nearest number; the cast limits a number that is too large to the maximum.
     let scaled = (nanos as f64 * by + 0.5) as u64;
     limited(scaled)
-}
-
-/// Keeps a limit below `NEVER`, so that the value stays a limit (584 years at most).
-const fn limited(nanos: u64) -> u64 {
-    if nanos == NEVER { NEVER - 1 } else { nanos }
 }

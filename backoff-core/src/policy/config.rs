@@ -20,15 +20,91 @@ use value::{
 /// Defines how a rule reads its value. An error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
 
-/// Each entry is `rule: type = how it is read => its setter, "its values in the documentation"`.
-macro_rules! rules {
-    (
-        $(#[$doc:meta])*
-        pub struct PolicySettings {
-            $($rule:ident: $type:ty = $read:path => $set:path, $values:literal;)*
+/// Defines the settings: the rows of `table.rs` that have a key, and five more rules.
+macro_rules! settings {
+    ($(
+        $(#[$meta:meta])*
+        $rule:ident($argument:ident: $given:ty): $kept:ty = $default:expr => $value:expr $(, key $read:ident $values:literal)?;
+    )*) => {
+        settings! {
+            @
+            $($($rule: $given = $read => Policy::$rule, $values;)?)*
+            growth: Grows = growth => grow,
+                r#"`"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"`"#;
+            factor: f64 = factor => Policy::factor, "a number of at least 1, for exponential growth";
+            on: Codes = codes => Policy::on,
+                r#"statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"`"#;
+            also_on: Codes = codes => Policy::also_on, "as `on`";
+            idempotent: bool = yes_or_no => Policy::idempotent, "`true`, `false`";
         }
-    ) => {
-        $(#[$doc])*
+    };
+    (@ $($rule:ident: $type:ty = $read:path => $set:path, $values:literal;)*) => {
+        /// The rules of a policy that a configuration names. [`over`](Self::over) applies them to a preset.
+        /// Rules that the configuration does not name stay as in the preset.
+        ///
+        /// Any format of serde works: TOML, JSON, YAML, environment variables. Each value may also be text,
+        /// because an environment has only text. A null value has no effect.
+        ///
+        /// Times are written as in `#[retry]`. The documentation of `#[retry]` lists the units under
+        /// "Durations".
+        ///
+        /// Each rule has the meaning of the [setter](Policy) with the same name. As in
+        /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status.
+        ///
+        /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
+        /// the rule and says what to write instead. The names that other systems have for a rule are known: gRPC's
+        /// service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform, object_store
+        /// and libraries of Rust. It is also an error if, with a deadline, no failure or
+        /// no throttled call would ever be followed by a wait.
+        ///
+        /// ```
+        /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
+        /// use std::time::Duration;
+        ///
+        /// // A preset, or a policy of your own.
+        /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
+        ///
+        /// let settings: PolicySettings = toml::from_str(r#"
+        ///     max_backoff = "30s"
+        ///     deadline = "1m 30s"
+        ///     on = [429, "500..=504", "ABORTED"]
+        /// "#)?;
+        /// let policy = settings.over(REQUEST)?;
+        ///
+        /// let by_hand = REQUEST
+        ///     .max_backoff(Duration::from_secs(30))
+        ///     .deadline(Duration::from_secs(90))
+        ///     .on(codes![429, 500..=504, backoff_core::Codes::ABORTED]);
+        /// assert_eq!(policy, by_hand);
+        ///
+        /// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
+        /// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
+        /// let error = toml::from_str::<PolicySettings>("initialBackoff = '1s'").unwrap_err();
+        /// assert!(error.to_string().contains("write `base`"));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        ///
+        /// A [`Policy`] can also be read directly, for example as a field of a program's configuration.
+        /// Rules that the configuration does not name are then as in [`Policy::exponential`]:
+        ///
+        /// ```
+        /// use backoff_core::Policy;
+        ///
+        /// #[derive(serde::Deserialize)]
+        /// struct Config {
+        ///     url: String,
+        ///     #[serde(default)]
+        ///     retry: Policy,
+        /// }
+        ///
+        /// let config: Config = serde_json::from_str(
+        ///     r#"{ "url": "https://example.com", "retry": { "max_attempts": 3, "jitter": "equal" } }"#,
+        /// )?;
+        /// # let _ = config.url;
+        /// let by_hand = Policy::exponential().max_attempts(3).jitter(backoff_core::Jitter::Equal);
+        /// assert_eq!(config.retry, by_hand);
+        /// # Ok::<(), serde_json::Error>(())
+        /// ```
         ///
         /// # Rules
         ///
@@ -60,100 +136,7 @@ macro_rules! rules {
     };
 }
 
-rules! {
-    /// The rules of a policy that a configuration names. [`over`](Self::over) applies them to a preset.
-    /// Rules that the configuration does not name stay as in the preset.
-    ///
-    /// Any format of serde works: TOML, JSON, YAML, environment variables. Each value may also be text,
-    /// because an environment has only text. A null value has no effect.
-    ///
-    /// Times are written as in `#[retry]`. The documentation of `#[retry]` lists the units under
-    /// "Durations".
-    ///
-    /// Each rule has the meaning of the [setter](Policy) with the same name. As in
-    /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status.
-    ///
-    /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
-    /// the rule and says what to write instead. The names that other systems have for a rule are known: gRPC's
-    /// service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform, object_store
-    /// and libraries of Rust. It is also an error if, with a deadline, no failure or
-    /// no throttled call would ever be followed by a wait.
-    ///
-    /// ```
-    /// use backoff_core::{Jitter, Policy, PolicySettings, codes};
-    /// use std::time::Duration;
-    ///
-    /// // A preset, or a policy of your own.
-    /// const REQUEST: Policy = Policy::exponential().jitter(Jitter::Equal).on(codes![503]);
-    ///
-    /// let settings: PolicySettings = toml::from_str(r#"
-    ///     max_backoff = "30s"
-    ///     deadline = "1m 30s"
-    ///     on = [429, "500..=504", "ABORTED"]
-    /// "#)?;
-    /// let policy = settings.over(REQUEST)?;
-    ///
-    /// let by_hand = REQUEST
-    ///     .max_backoff(Duration::from_secs(30))
-    ///     .deadline(Duration::from_secs(90))
-    ///     .on(codes![429, 500..=504, backoff_core::Codes::ABORTED]);
-    /// assert_eq!(policy, by_hand);
-    ///
-    /// let error = toml::from_str::<PolicySettings>("max_attempts = 0").unwrap_err();
-    /// assert!(error.to_string().contains("`max_attempts` counts the first call too: write 1"));
-    /// let error = toml::from_str::<PolicySettings>("initialBackoff = '1s'").unwrap_err();
-    /// assert!(error.to_string().contains("write `base`"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// A [`Policy`] can also be read directly, for example as a field of a program's configuration.
-    /// Rules that the configuration does not name are then as in [`Policy::exponential`]:
-    ///
-    /// ```
-    /// use backoff_core::Policy;
-    ///
-    /// #[derive(serde::Deserialize)]
-    /// struct Config {
-    ///     url: String,
-    ///     #[serde(default)]
-    ///     retry: Policy,
-    /// }
-    ///
-    /// let config: Config = serde_json::from_str(
-    ///     r#"{ "url": "https://example.com", "retry": { "max_attempts": 3, "jitter": "equal" } }"#,
-    /// )?;
-    /// # let _ = config.url;
-    /// let by_hand = Policy::exponential().max_attempts(3).jitter(backoff_core::Jitter::Equal);
-    /// assert_eq!(config.retry, by_hand);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    pub struct PolicySettings {
-        base: Duration = first_wait => Policy::base,
-            r#"a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`"#;
-        throttled_base: Duration = time => Policy::throttled_base, "a time";
-        growth: Grows = growth => grow,
-            r#"`"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"`"#;
-        factor: f64 = factor => Policy::factor, "a number of at least 1, for exponential growth";
-        max_backoff: Duration = time => Policy::max_backoff, "a time";
-        jitter: Jitter = jitter => Policy::jitter,
-            r#"`"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"`"#;
-        max_attempts: u32 = attempts => Policy::max_attempts,
-            "a whole number from 1, the first call included";
-        deadline: Duration = deadline => Policy::deadline, "a time";
-        on: Codes = codes => Policy::on,
-            r#"statuses, ranges of them and gRPC codes: `[429, "500..=504", "ABORTED"]`, or as one text: `"429, 500..=504, ABORTED"`"#;
-        also_on: Codes = codes => Policy::also_on, "as `on`";
-        retry_conflicts: bool = yes_or_no => Policy::retry_conflicts, "`true`, `false`";
-        idempotent: bool = yes_or_no => Policy::idempotent, "`true`, `false`";
-        max_retry_after: Duration = time => Policy::max_retry_after,
-            "a time; without it the deadline is the limit, else 5 minutes";
-        retry_after_slack: Duration = time => Policy::retry_after_slack, "a time";
-        spread_retry_after: bool = yes_or_no => Policy::spread_retry_after, "`true`, `false`";
-        retry_after_alone: bool = yes_or_no => Policy::retry_after_alone, "`true`, `false`";
-        log_waits: LogLevel = level => Policy::log_waits,
-            r#"`"off"`, `"error"`, `"warn"`, `"info"`, `"debug"`, `"trace"`"#;
-    }
-}
+rules!(settings);
 
 fn grow(policy: Policy, grows: Grows) -> Policy {
     policy.growth(match (grows, policy.growth) {

@@ -147,7 +147,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("; retries ")?;
-    match (policy.codes != Codes::NONE, policy.conflicts) {
+    match (policy.codes != Codes::NONE, policy.retry_conflicts) {
         (true, true) => write!(f, "{:?}, conflicts and ", policy.codes)?,
         (true, false) => write!(f, "{:?} and ", policy.codes)?,
         (false, true) => f.write_str("conflicts and ")?,

@@ -1,5 +1,7 @@
 //! The rules of one retry: a constant, copied freely.
 
+#[macro_use]
+mod table;
 // First, so that the page of `Policy` begins with the constructors.
 mod build;
 mod calls;
@@ -14,7 +16,11 @@ use crate::rate::Rate;
 use crate::{
     budget::Budget,
     codes,
-    delay::{Delay, growth::Growth, jitter::Spread},
+    delay::{
+        Delay,
+        growth::Growth,
+        jitter::{Jitter, Spread},
+    },
     facts::{
         codes::Codes,
         fault::{Fault, FaultKind},
@@ -27,95 +33,110 @@ use log_level::LogLevel;
 /// Means "no limit" in a field that keeps a limit in nanoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// What is retried, how long to wait, and when to give up: every rule in one constant.
-///
-/// Every policy is usable. A setter refuses a value that makes no sense; in a constant, such a value is
-/// a compile error. If two rules disagree, the stricter rule applies: `max_backoff` limits `base`, and
-/// a deadline before the end of the first wait means no retry.
-///
-/// | rule | setter | default |
-/// |---|---|---|
-/// | first wait | [`base`](Self::base) | 1 s |
-/// | first wait after throttling | [`throttled_base`](Self::throttled_base) | as `base` |
-/// | growth | [`factor`](Self::factor) | 2 |
-/// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
-/// | random part of a wait | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
-/// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
-/// | time for everything | [`deadline`](Self::deadline) | none |
-/// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
-/// | replies that are limits without saying so by a code | [`throttled_if`](Self::throttled_if) | none |
-/// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
-/// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
-/// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
-/// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
-/// | after throttling a hint is the whole wait | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
-/// | tokens for all retries | [`budget`](Self::budget) | none |
-/// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
-/// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
-/// | name of the policy in metrics | [`name`](Self::name) | none |
-///
-/// ```
-/// use backoff_core::{codes, Jitter, Policy};
-/// use std::time::Duration;
-///
-/// const POLICY: Policy = Policy::exponential()
-///     .base(Duration::from_secs(1))
-///     .max_backoff(Duration::from_secs(64))
-///     .jitter(Jitter::Full)
-///     .max_attempts(8)
-///     .deadline(Duration::from_secs(300))
-///     .on(codes![429, 500..=504]);
-///
-/// // The third retry waits 4 s at most. The greatest random number gives the longest wait.
-/// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
-/// ```
-///
-/// A value that makes no sense does not compile:
-///
-/// ```compile_fail
-/// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
-/// ```
-#[derive(Clone, Copy)]
-#[must_use = "a policy does nothing until it is given an operation"]
-pub struct Policy {
-    pub(crate) base: u64,
-    /// `NEVER` if throttling uses `base`.
-    pub(crate) throttled_base: u64,
-    pub(crate) growth: Growth,
-    pub(crate) max_backoff: u64,
-    pub(crate) deadline: u64,
-    pub(crate) max_retry_after: u64,
-    pub(crate) retry_after_slack: u64,
-    pub(crate) budget: Option<&'static Budget>,
-    #[cfg(feature = "rate")]
-    pub(super) rate: Option<&'static Rate>,
-    pub(crate) jitter: Spread,
-    pub(crate) codes: Codes,
-    /// 0 if nobody has set the value.
-    max_attempts: u32,
-    /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
-    attempts: u32,
-    /// Computed from `growth`, `jitter` and `throttled_base`.
-    fast_path: FastPath,
-    /// Computed from all rules about waits: whether any wait can be longer than zero.
-    waits: bool,
-    /// Computed from `attempts`, `fast_path`, `deadline` and `budget`: the number of retries that need only
-    /// the number of the retry and a random number, and no other check.
-    simple_retries: u32,
-    pub(crate) conflicts: bool,
-    pub(crate) idempotent: bool,
-    /// Whether method and headers of an HTTP request decide, where the request is seen. They do so for an
-    /// idempotent policy too.
-    pub(crate) by_method: bool,
-    pub(crate) spread_retry_after: bool,
-    pub(crate) retry_after_alone: bool,
-    /// Which failures are throttled, if neither their kind nor the codes say so.
-    pub(crate) throttled_if: Option<fn(&dyn Fault) -> bool>,
-    /// The level of the log event before each wait. Only the feature `tracing` reads this field.
-    pub(crate) log_waits: LogLevel,
-    /// The name of the policy in metrics.
-    pub(crate) name: Option<&'static str>,
+/// Defines [`Policy`], its defaults and the setters of the rows in `table.rs`.
+macro_rules! policy {
+    ($(
+        $(#[$meta:meta])*
+        $rule:ident($argument:ident: $given:ty): $kept:ty = $default:expr => $value:expr $(, key $read:ident $values:literal)?;
+    )*) => {
+        /// What is retried, how long to wait, and when to give up: every rule in one constant.
+        ///
+        /// Every policy is usable. A setter refuses a value that makes no sense; in a constant, such a value is
+        /// a compile error. If two rules disagree, the stricter rule applies: `max_backoff` limits `base`, and
+        /// a deadline before the end of the first wait means no retry.
+        ///
+        /// | rule | setter | default |
+        /// |---|---|---|
+        /// | first wait | [`base`](Self::base) | 1 s |
+        /// | first wait after throttling | [`throttled_base`](Self::throttled_base) | as `base` |
+        /// | growth | [`factor`](Self::factor) | 2 |
+        /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
+        /// | random part of a wait | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
+        /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
+        /// | time for everything | [`deadline`](Self::deadline) | none |
+        /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
+        /// | replies that are limits without saying so by a code | [`throttled_if`](Self::throttled_if) | none |
+        /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
+        /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
+        /// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
+        /// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
+        /// | after throttling a hint is the whole wait | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
+        /// | tokens for all retries | [`budget`](Self::budget) | none |
+        /// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
+        /// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
+        /// | name of the policy in metrics | [`name`](Self::name) | none |
+        ///
+        /// ```
+        /// use backoff_core::{codes, Jitter, Policy};
+        /// use std::time::Duration;
+        ///
+        /// const POLICY: Policy = Policy::exponential()
+        ///     .base(Duration::from_secs(1))
+        ///     .max_backoff(Duration::from_secs(64))
+        ///     .jitter(Jitter::Full)
+        ///     .max_attempts(8)
+        ///     .deadline(Duration::from_secs(300))
+        ///     .on(codes![429, 500..=504]);
+        ///
+        /// // The third retry waits 4 s at most. The greatest random number gives the longest wait.
+        /// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
+        /// ```
+        ///
+        /// A value that makes no sense does not compile:
+        ///
+        /// ```compile_fail
+        /// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
+        /// ```
+        #[derive(Clone, Copy)]
+        #[must_use = "a policy does nothing until it is given an operation"]
+        pub struct Policy {
+            $(pub(crate) $rule: $kept,)*
+            pub(crate) growth: Growth,
+            pub(crate) codes: Codes,
+            #[cfg(feature = "rate")]
+            pub(super) rate: Option<&'static Rate>,
+            /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
+            attempts: u32,
+            /// Computed from `growth`, `jitter` and `throttled_base`.
+            fast_path: FastPath,
+            /// Computed from all rules about waits: whether any wait can be longer than zero.
+            waits: bool,
+            /// Computed from `attempts`, `fast_path`, `deadline` and `budget`: the number of retries that need only
+            /// the number of the retry and a random number, and no other check.
+            simple_retries: u32,
+            pub(crate) idempotent: bool,
+            /// Whether method and headers of an HTTP request decide, where the request is seen. They do so for an
+            /// idempotent policy too.
+            pub(crate) by_method: bool,
+        }
+
+        const EXPONENTIAL: Policy = Policy {
+            $($rule: $default,)*
+            growth: Growth::Exponential(2.0),
+            codes: codes![429, 500, 502..=504],
+            #[cfg(feature = "rate")]
+            rate: None,
+            attempts: DEFAULT_ATTEMPTS,
+            fast_path: FastPath::Full,
+            waits: true,
+            simple_retries: DEFAULT_ATTEMPTS - 1,
+            idempotent: true,
+            by_method: true,
+        };
+
+        impl Policy {
+            $(
+                $(#[$meta])*
+                pub const fn $rule(mut self, $argument: $given) -> Self {
+                    self.$rule = $value;
+                    self.settled()
+                }
+            )*
+        }
+    };
 }
+
+rules!(policy);
 
 /// The fast path that computes the next wait. The setters keep this value, so that a retry reads one byte.
 #[derive(Clone, Copy)]
@@ -147,14 +168,37 @@ pub(crate) const LONGEST: Duration = Duration::from_nanos(MOST_DEADLINE + 1);
 /// The longest hint for a policy without `max_retry_after` and deadline: 5 minutes.
 const DEFAULT_MAX_RETRY_AFTER: u64 = 300_000_000_000;
 
+/// Keeps a limit below `NEVER`, so that the value stays a limit (584 years at most).
+const fn limited(nanos: u64) -> u64 {
+    if nanos == NEVER { NEVER - 1 } else { nanos }
+}
+
+const fn within_a_year(deadline: u64) -> u64 {
+    if deadline > MOST_DEADLINE {
+        MOST_DEADLINE
+    } else {
+        deadline
+    }
+}
+
+#[track_caller]
+const fn checked_attempts(max_attempts: u32) -> u32 {
+    assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
+    if max_attempts > MOST_ATTEMPTS {
+        MOST_ATTEMPTS
+    } else {
+        max_attempts
+    }
+}
+
 impl Policy {
     /// The policy for one request that is sent again as it is: without conflicts, if it retries them, and without
     /// conflicts in its codes. A policy that retries conflicts is for a whole read-modify-write: the same request would
     /// fail for ever. The codes of any other policy are the caller's choice, and stay.
     #[doc(hidden)]
     pub const fn without_conflicts(mut self) -> Self {
-        if self.conflicts {
-            self.conflicts = false;
+        if self.retry_conflicts {
+            self.retry_conflicts = false;
             self.codes = self.codes.without(codes![409, 412]);
         }
         self
@@ -207,34 +251,21 @@ impl Delay for &Policy {
 /// concern logs and metrics.
 impl PartialEq for Policy {
     fn eq(&self, other: &Self) -> bool {
-        let budget = |policy: &Policy| policy.budget.map(core::ptr::from_ref);
         let times = |p: &Policy| {
-            [
-                p.base,
-                p.throttled_base,
-                p.max_backoff,
-                p.deadline,
-                p.max_retry_after,
-                p.retry_after_slack,
-            ]
+            let waits = [p.base, p.throttled_base, p.max_backoff, p.deadline];
+            (waits, p.max_retry_after, p.retry_after_slack)
         };
         let rules = |p: &Policy| {
             (
-                p.growth,
-                p.jitter,
-                p.codes,
-                p.conflicts,
-                (p.idempotent, p.by_method),
+                (p.growth, p.jitter, p.max_attempts),
+                (p.codes, p.throttled_if.map(|rule| rule as usize)),
+                (p.retry_conflicts, p.idempotent, p.by_method),
                 (p.spread_retry_after, p.retry_after_alone),
-                p.throttled_if.map(|rule| rule as usize),
+                p.budget.map(core::ptr::from_ref),
+                p.shared_rate().map(core::ptr::from_ref),
             )
         };
-        times(self) == times(other)
-            && rules(self) == rules(other)
-            && self.max_attempts == other.max_attempts
-            && budget(self) == budget(other)
-            && self.shared_rate().map(core::ptr::from_ref)
-                == other.shared_rate().map(core::ptr::from_ref)
+        times(self) == times(other) && rules(self) == rules(other)
     }
 }
 
@@ -244,32 +275,10 @@ impl Default for Policy {
     }
 }
 
+/// The rules in words, as in [`Policy::explain`].
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = |nanos: u64| (nanos != NEVER).then(|| Duration::from_nanos(nanos));
-        let attempts = Some(self.attempts()).filter(|attempts| *attempts != u32::MAX);
-        f.debug_struct("Policy")
-            .field("base", &Duration::from_nanos(self.base))
-            .field("throttled_base", &limit(self.throttled_base))
-            .field("growth", &self.growth)
-            .field("max_backoff", &Duration::from_nanos(self.max_backoff))
-            .field("jitter", &self.jitter.jitter())
-            .field("max_attempts", &attempts)
-            .field("deadline", &limit(self.deadline))
-            .field("codes", &self.codes)
-            .field("retry_conflicts", &self.conflicts)
-            .field("idempotent", &self.idempotent)
-            .field("by_method", &self.by_method)
-            .field("max_retry_after", &limit(self.max_retry_after))
-            .field("retry_after_slack", &limit(self.retry_after_slack))
-            .field("spread_retry_after", &self.spread_retry_after)
-            .field("retry_after_alone", &self.retry_after_alone)
-            .field("throttled_if", &self.throttled_if.is_some())
-            .field("budget", &self.budget)
-            .field("rate", &self.shared_rate())
-            .field("log_waits", &self.log_waits)
-            .field("name", &self.name)
-            .finish()
+        write!(f, "Policy({self})")
     }
 }
 
@@ -277,7 +286,6 @@ impl fmt::Debug for Policy {
 mod tests {
     use super::*;
     use crate::{
-        delay::jitter::Jitter,
         judge::Verdict,
         report::StopReason,
         state::{Decision, RetryState},
@@ -346,20 +354,21 @@ mod tests {
         let plain = at(Jitter::None);
         let cap = Duration::from_nanos(policy.max_backoff);
         let base = Duration::from_nanos(policy.base).min(cap);
-        match policy.jitter.jitter() {
-            Jitter::None => (plain, plain),
-            Jitter::Full | Jitter::Slots => (Duration::ZERO, plain),
-            Jitter::Equal => (plain / 2, plain),
-            Jitter::Decorrelated => (base, previous.max(base).saturating_mul(3).min(cap)),
-            Jitter::Additive(most) => (plain, plain.saturating_add(most).min(cap)),
-            Jitter::AdditiveWithin(most) => (
-                plain.min(cap.saturating_sub(most)),
-                plain.saturating_add(most).min(cap),
+        let time = Duration::from_nanos;
+        match policy.jitter {
+            Spread::None => (plain, plain),
+            Spread::Full | Spread::Slots => (Duration::ZERO, plain),
+            Spread::Equal => (plain / 2, plain),
+            Spread::Decorrelated => (base, previous.max(base).saturating_mul(3).min(cap)),
+            Spread::Additive(most) => (plain, plain.saturating_add(time(most)).min(cap)),
+            Spread::AdditiveWithin(most) => (
+                plain.min(cap.saturating_sub(time(most))),
+                plain.saturating_add(time(most)).min(cap),
             ),
             // The cap leaves room for the random part, so it lowers the shortest wait too.
-            Jitter::Proportional(share) if share > 0.0 => (Duration::ZERO, cap),
-            Jitter::Proportional(_) => (plain, plain),
-            Jitter::WholeSeconds => (Duration::ZERO, cap),
+            Spread::Proportional(share) if share > 0.0 => (Duration::ZERO, cap),
+            Spread::Proportional(_) => (plain, plain),
+            Spread::WholeSeconds(_) => (Duration::ZERO, cap),
         }
     }
 
@@ -495,7 +504,7 @@ mod tests {
     #[test]
     fn a_policy_shows_its_rules() {
         let shown = format!("{:?}", Policy::exponential().deadline(SECOND));
-        for part in "base: 1s,max_backoff: 64s,Full,deadline: Some(1s),429".split(',') {
+        for part in ["Policy(waits 1s", "429", "after 1s"] {
             assert!(shown.contains(part), "{part} in {shown}");
         }
     }
