@@ -15,6 +15,7 @@ use super::fault::FaultKind;
 /// - The conflicts are the codes of conditional writes to DynamoDB
 ///   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html>) and to
 ///   S3 (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html>).
+#[inline]
 pub fn aws_kind(code: &str) -> Option<FaultKind> {
     let code = aws_code(code);
     let name = code.strip_suffix("Exception").unwrap_or(code);

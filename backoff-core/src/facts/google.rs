@@ -42,6 +42,7 @@ impl Reasons {
     /// `ErrorInfo` or a `google.rpc.QuotaFailure`. Old services write `rateLimitExceeded` and new ones
     /// `RATE_LIMIT_EXCEEDED`. A quota for a day is permanent: no call waits so long.
     #[must_use]
+    #[inline]
     pub fn and(self, text: &str) -> Self {
         let reason = text.to_ascii_lowercase().replace([' ', '_'], "");
         Reasons(match DAILY.iter().any(|part| text.contains(part)) {

@@ -67,6 +67,7 @@ impl GrpcCode {
     }
 
     /// The code with this name, as in JSON bodies: `"ABORTED"`.
+    #[inline]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
     }

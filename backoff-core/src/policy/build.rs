@@ -294,6 +294,7 @@ impl Policy {
     /// # Panics
     /// Panics if `by` is not a finite number above 0. In a constant, the panic is a compile error.
     #[track_caller]
+    #[inline]
     pub const fn scaled(mut self, by: f64) -> Self {
         assert!(
             by > 0.0 && by.is_finite(),

@@ -42,6 +42,7 @@ impl fmt::Display for Policy {
 }
 
 impl fmt::Display for Explanation<'_> {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         waits(self.0, f)?;
         retries(self.0, f)?;
@@ -53,6 +54,7 @@ fn shown(nanos: u64) -> Rounded {
     Rounded(Duration::from_nanos(nanos))
 }
 
+#[inline]
 fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let cap = shown(policy.max_backoff);
     let base = shown(policy.base).min(cap);
@@ -145,6 +147,7 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
+#[inline]
 fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("; retries ")?;
     match (policy.codes != Codes::NONE, policy.retry_conflicts) {
@@ -166,6 +169,7 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     })
 }
 
+#[inline]
 fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("; gives up ")?;
     let attempts = policy.attempts();

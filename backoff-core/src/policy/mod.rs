@@ -250,6 +250,7 @@ impl Delay for &Policy {
 /// [`log_waits`](Policy::log_waits) and [`name`](Policy::name) are not compared, because they only
 /// concern logs and metrics.
 impl PartialEq for Policy {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         let times = |p: &Policy| {
             let waits = [p.base, p.throttled_base, p.max_backoff, p.deadline];

@@ -74,6 +74,7 @@ pub struct Schedule {
 impl Iterator for Schedule {
     type Item = PlannedWait;
 
+    #[inline]
     fn next(&mut self) -> Option<PlannedWait> {
         let Schedule {
             policy,
