@@ -83,31 +83,20 @@ async fn measure(tasks: &[u16], runs: u16, pace: Pace) -> Result<Vec<Curve>, Err
     let all: u64 = tasks.iter().copied().map(u64::from).sum();
     let style = ProgressStyle::with_template("{bar:44} {pos:>5} of {len} changes, {msg}")?;
     let bar = ProgressBar::new(all * u64::from(runs) * Way::CROWD.len() as u64).with_style(style);
-    let empty = |way| Curve {
+    let mut curves = Way::CROWD.map(|way| Curve {
         way,
         points: Vec::new(),
-    };
-    // These wait most of the time, so they run side by side. What they do would be most of the time
-    // of the last way, so that one runs alone.
-    let mut waiting = Way::CROWD[..3]
-        .iter()
-        .copied()
-        .map(empty)
-        .collect::<Vec<_>>();
-    let mut quick = Way::CROWD[3..]
-        .iter()
-        .copied()
-        .map(empty)
-        .collect::<Vec<_>>();
+    });
     for &writers in tasks {
         bar.set_message(format!("{writers} tasks"));
-        for curves in [&mut waiting, &mut quick] {
+        // The first three wait most of the time, so they run side by side. What they do would be most of the
+        // time of the last way, so that one runs alone.
+        for curves in curves.chunks_mut(3) {
             add_point(curves, writers, runs, pace, &bar).await?;
         }
     }
     bar.finish_and_clear();
-    waiting.append(&mut quick);
-    Ok(waiting)
+    Ok(curves.into())
 }
 
 /// Runs these ways at the same time, each run against a service of its own.
@@ -119,20 +108,16 @@ async fn add_point(
     bar: &ProgressBar,
 ) -> Result<(), Error> {
     let mut stories: Vec<_> = curves.iter().map(|_| Vec::new()).collect();
-    for at_once in batches(writers, runs) {
+    // So many runs at the same time that the waits and not the machine take the time.
+    let at_once = (AT_ONCE / writers).max(1);
+    for batch in vec![(); runs.into()].chunks(at_once.into()) {
         let shared = http()?;
         let mut prepared = Vec::new();
         for (index, curve) in curves.iter().enumerate() {
-            for _ in 0..at_once {
+            for () in batch {
                 let service = Emulator::builder().latency(LATENCY).start()?;
-                let told = tell(
-                    curve.way,
-                    pace,
-                    shared.clone(),
-                    service,
-                    writers,
-                    ProgressBar::hidden(),
-                );
+                let (http, bar) = (shared.clone(), ProgressBar::hidden());
+                let told = tell(curve.way, pace, http, service, writers, bar);
                 prepared.push((index, told));
             }
         }
@@ -147,18 +132,6 @@ async fn add_point(
         curve.points.extend(Point::mean(&stories));
     }
     Ok(())
-}
-
-/// How many runs of a crowd are made at the same time, one batch after another: so many that the
-/// waits and not the machine take the time.
-fn batches(writers: u16, runs: u16) -> impl Iterator<Item = u16> {
-    let most = (AT_ONCE / writers).max(1);
-    let mut left = runs;
-    std::iter::from_fn(move || {
-        let batch = left.min(most);
-        left -= batch;
-        (batch > 0).then_some(batch)
-    })
 }
 
 /// In none of these ways may a change be missing that was told as made.
@@ -209,10 +182,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_crowd_that_combines_calls_less_often() {
-        let pace = Pace {
-            scale: 0.01,
-            is_patient: true,
-        };
+        let pace = Pace { is_patient: true };
         let curves = measure(&[1, 8], 1, pace).await.unwrap();
         for curve in &curves {
             // Alone, every way costs one read and one write.
@@ -230,17 +200,5 @@ mod tests {
         );
         let words = in_words(&curves);
         assert!(words.contains("combined, iam::Members"), "{words}");
-    }
-
-    #[test]
-    fn batches_make_up_the_runs() {
-        for (writers, runs, expected) in [
-            (1, 5, &[5][..]),
-            (40, 5, &[2, 2, 1]),
-            (50, 2, &[2]),
-            (1000, 2, &[1, 1]),
-        ] {
-            assert_eq!(batches(writers, runs).collect::<Vec<_>>(), expected);
-        }
     }
 }

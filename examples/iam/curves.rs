@@ -1,53 +1,37 @@
 //! Crowds of different sizes as a picture: calls and time against the number of tasks.
 
-use examples::axis::{Axis, Scale};
+use examples::axis::Scale;
 use examples::chart::{self, Chart, Line, Panel};
 use examples::drawing::Picture;
 use examples::stats::Mean;
 
 use crate::crowd::{Curve, Point};
 
-const X: Axis = Axis::new("tasks", Scale::Logarithmic);
-const CALLS: Axis = Axis::new("calls of all tasks: reads and writes", Scale::Logarithmic);
-const TIME: Axis = Axis::new(
-    "milliseconds until the last task is done",
-    Scale::Logarithmic,
-);
-
-/// What a panel shows of a point.
-type Value = fn(&Point) -> Mean;
+const CALLS: &str = "calls of all tasks: reads and writes";
+const TIME: &str = "milliseconds until the last task is done";
 
 /// Gives the text of the SVG.
 pub(crate) fn draw(curves: &[Curve], circumstances: &str) -> Picture {
-    let panel = |y, value: Value| Panel {
-        title: String::new(),
-        x: X,
-        y,
-        lines: (0..)
-            .zip(curves)
-            .map(|(number, curve)| line(number, curve, value))
-            .collect(),
-        band: None,
+    let panel = |y, value: fn(&Point) -> Mean| {
+        let line = |(number, curve): (usize, &Curve)| {
+            let points = curve.points.iter();
+            let points = points.map(|point| (point.tasks, value(point))).collect();
+            Line::measured(curve.way.short(), number, points)
+        };
+        let lines = curves.iter().enumerate().map(line).collect();
+        let scale = Scale::Logarithmic;
+        Panel::new(("tasks", scale), (y, scale), lines)
     };
+    let gave_up = who_gave_up(curves);
+    let subtitle = [circumstances.to_owned()].into_iter().chain(gave_up);
     chart::draw(&Chart {
         title: "Many tasks change one IAM policy at the same time".to_owned(),
-        subtitle: [circumstances.to_owned()]
-            .into_iter()
-            .chain(who_gave_up(curves))
-            .collect::<Vec<_>>()
-            .join("\n"),
+        subtitle: subtitle.collect::<Vec<_>>().join("\n"),
         panels: vec![
             panel(CALLS, |point| point.calls),
             panel(TIME, |point| point.milliseconds),
         ],
     })
-}
-
-fn line(number: usize, curve: &Curve, value: Value) -> Line {
-    let mut line = Line::measured(curve.way.short(), number);
-    let points = curve.points.iter();
-    line.points = points.map(|point| (point.tasks, value(point))).collect();
-    line
 }
 
 /// How many tasks gave up: a line for each way in which some did.
@@ -92,10 +76,9 @@ mod tests {
     #[test]
     fn says_everything() {
         let svg = draw(&curves(0.0), "The circumstances").unwrap();
-        let all = "The circumstances; s loop; .version(..); iam::Members; 1,000";
-        let labels = [CALLS.label(), TIME.label(), X.label()];
-        let labels = labels.iter().map(String::as_str);
-        for words in all.split("; ").chain(labels) {
+        let all =
+            "The circumstances; s loop; .version(..); iam::Members; 1,000; tasks (logarithmic)";
+        for words in all.split("; ").chain([CALLS, TIME]) {
             assert!(svg.contains(words), "{words} is missing");
         }
         assert!(!svg.contains("gave up"));

@@ -4,34 +4,28 @@ use crate::record::Story;
 
 /// The runs of one way, one for each seed. The first one is drawn.
 #[derive(Debug)]
-pub(crate) struct Runs {
-    drawn: Story,
-    others: Vec<Story>,
-}
+pub(crate) struct Runs(Vec<Story>);
 
 impl Runs {
     pub(crate) fn of(drawn: Story) -> Self {
-        Self {
-            drawn,
-            others: Vec::new(),
-        }
+        Self(vec![drawn])
     }
 
     pub(crate) fn push(&mut self, story: Story) {
-        self.others.push(story);
+        self.0.push(story);
     }
 
     /// The run that is drawn.
     pub(crate) fn drawn(&self) -> &Story {
-        &self.drawn
+        &self.0[0]
     }
 
     pub(crate) fn number(&self) -> usize {
-        1 + self.others.len()
+        self.0.len()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Story> {
-        std::iter::once(&self.drawn).chain(&self.others)
+        self.0.iter()
     }
 
     /// The mean of all runs, in tenths where that can be other than a whole number.

@@ -6,17 +6,19 @@ use emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::record::{Ending, Story};
+use crate::record::{Ending, Outcome, Story};
 use crate::runs::Runs;
 use crate::tell::{http, tell};
 use crate::way::Way;
-use crate::{Error, Misbehaviour, Options, picture, table};
+use crate::{Error, Options, picture};
 
-/// How many seeds the means are taken of, where a short run of the example has time for no more.
-pub(crate) const SEEDS: u16 = 5;
+/// Where the service's random numbers begin in the run that is drawn.
+const SEED: u64 = 7;
+/// How many seeds the means are taken of: the one that is drawn and those after it.
+const SEEDS: u64 = 5;
 
-/// How long the service thinks about a call, in real time.
-const LATENCY: Duration = Duration::from_millis(500);
+/// How long the service thinks about a call.
+const LATENCY: Duration = Duration::from_millis(5);
 
 /// Prints the table; gives the picture.
 pub(crate) async fn show(options: &Options) -> Result<String, Error> {
@@ -24,40 +26,58 @@ pub(crate) async fn show(options: &Options) -> Result<String, Error> {
         1 => "One writer changes an IAM policy, alone".to_owned(),
         writers => format!("{writers} writers change one IAM policy at the same time"),
     };
-    let circumstances = circumstances(options);
-    say(&format!("{title}.\n{circumstances}\n"))?;
-
-    let ways = all_ways(options).await?;
-
-    say(&format!("\n{}\n{}", table::table(&ways), remarks(&ways)))?;
-    picture::draw(&ways, &title, &circumstances)
-}
-
-fn circumstances(options: &Options) -> String {
-    let time = if options.real_time {
-        "All times are the true ones."
-    } else {
-        "All times are shortened a hundredfold: a second takes 10 ms."
-    };
     let deadlines = if options.patient {
         " The last three ways keep their deadline of 300 s."
     } else {
         ""
     };
-    format!(
-        "{time}{deadlines} Service: {}, seed {}.",
-        options.faults.name(),
-        options.seed
-    )
+    let circumstances = format!(
+        "All times are shortened a hundredfold: a second takes 10 ms.{deadlines} Service: some faults, seed {SEED}."
+    );
+    say(&format!("{title}.\n{circumstances}\n"))?;
+
+    let ways = all_ways(options).await?;
+
+    say(&format!("\n{}\n{}", table(&ways), remarks(&ways)))?;
+    picture::draw(&ways, &title, &circumstances)
+}
+
+/// A line for each way.
+fn table(ways: &[Runs]) -> String {
+    let header = [
+        "way",
+        "arrived",
+        "lost",
+        "gave up",
+        "calls",
+        "conflicts",
+        "throttled",
+        "failed",
+        "time",
+    ];
+    let row = |(number, runs): (usize, &Runs)| {
+        let answered = |outcome| runs.mean(|story| story.answered(outcome));
+        let Story { title, .. } = runs.drawn();
+        let arrived = runs.mean(Story::arrived);
+        vec![
+            format!("{number} {title}"),
+            format!("{arrived} of {}", runs.drawn().writers()),
+            runs.mean(|story| story.ended(Ending::Lost)),
+            runs.mean(Story::gave_up),
+            runs.mean(|story| story.calls.len()),
+            answered(Outcome::Conflict),
+            answered(Outcome::Throttled),
+            answered(Outcome::Failed),
+            format!("{:.2} s", runs.seconds()),
+        ]
+    };
+    let rows: Vec<_> = (1..).zip(ways).map(row).collect();
+    examples::table::table(&header, 1, &rows)
 }
 
 /// What the table does not explain by itself.
 fn remarks(ways: &[Runs]) -> String {
-    let mut remarks = String::new();
-    let runs = ways.first().map_or(0, Runs::number);
-    if runs > 1 {
-        remarks += &format!("Means of {runs} runs; the picture shows the first one.\n");
-    }
+    let mut remarks = format!("Means of {SEEDS} runs; the picture shows the first one.\n");
     let stories = ways.iter().flat_map(Runs::all);
     let misled: usize = stories.map(|story| story.ended(Ending::Misled)).sum();
     if misled > 0 {
@@ -73,52 +93,43 @@ fn remarks(ways: &[Runs]) -> String {
 /// The first seed is the one that is drawn.
 async fn all_ways(options: &Options) -> Result<Vec<Runs>, Error> {
     let bars = MultiProgress::new();
-    let mut bar_of = Vec::new();
-    for way in Way::SIDE_BY_SIDE {
-        let bar = bars.add(ProgressBar::new(options.writers.into()).with_style(style()?));
-        bar.set_prefix(way.title());
-        bar_of.push(bar);
-    }
-    let drawn = one_seed(options, 0, bar_of).await?;
+    let bar = |name: &str, length: u64| {
+        let style = "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}";
+        let style = ProgressStyle::with_template(style)?;
+        let bar = bars.add(ProgressBar::new(length).with_style(style));
+        Ok::<_, Error>(bar.with_prefix(name.to_owned()))
+    };
+    let way = |way: Way| bar(way.title(), options.writers.into());
+    let shown = Way::SIDE_BY_SIDE.map(way);
+    let shown = shown.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let drawn = one_seed(options, SEED, shown).await?;
     let mut ways: Vec<_> = drawn.into_iter().map(Runs::of).collect();
 
-    let more = options.more_runs();
-    if more > 0 {
-        let bar = bars.add(ProgressBar::new(more.into()).with_style(style()?));
-        bar.set_prefix("all five with other seeds");
-        for run in 1..=more {
-            let silent = vec![ProgressBar::hidden(); ways.len()];
-            let stories = one_seed(options, run, silent).await?;
-            for (runs, story) in ways.iter_mut().zip(stories) {
-                runs.push(story);
-            }
-            bar.inc(1);
+    let bar = bar("all six with other seeds", SEEDS - 1)?;
+    for more in 1..SEEDS {
+        let silent = vec![ProgressBar::hidden(); ways.len()];
+        let stories = one_seed(options, SEED + more, silent).await?;
+        for (runs, story) in ways.iter_mut().zip(stories) {
+            runs.push(story);
         }
-        bar.abandon();
+        bar.inc(1);
     }
+    bar.abandon();
     Ok(ways)
 }
 
-/// Runs the ways at the same time, each against a service of its own. `run` is the number of the
-/// run, from 0.
+/// Runs the ways at the same time, each against a service of its own.
 async fn one_seed(
     options: &Options,
-    run: u16,
-    bar_of: Vec<ProgressBar>,
+    seed: u64,
+    bars: Vec<ProgressBar>,
 ) -> Result<Vec<Story>, Error> {
     let shared = http()?;
     let mut prepared = Vec::new();
-    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bar_of) {
-        let service = service(options, run)?;
-        let client = shared.clone();
-        prepared.push(tell(
-            way,
-            options.pace(),
-            client,
-            service,
-            options.writers,
-            bar,
-        ));
+    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bars) {
+        let service = service(options.writers, seed)?;
+        let (pace, client) = (options.pace(), shared.clone());
+        prepared.push(tell(way, pace, client, service, options.writers, bar));
     }
     let running: Vec<_> = prepared.into_iter().map(tokio::spawn).collect();
     let mut stories = Vec::new();
@@ -128,53 +139,43 @@ async fn one_seed(
     Ok(stories)
 }
 
-fn style() -> Result<ProgressStyle, Error> {
-    Ok(ProgressStyle::with_template(
-        "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}",
-    )?)
-}
-
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
 /// first read and write of every writer pass, but not a crowd that comes again all at once.
-fn service(options: &Options, run: u16) -> Result<Emulator, Error> {
-    let scale = options.pace().scale;
-    let crowd = u32::from(options.writers).max(8);
-    let polite = Emulator::builder()
-        .seed(options.seed.wrapping_add(run.into()))
-        .latency(LATENCY.mul_f64(scale));
-    let times = match options.faults {
-        Misbehaviour::None => return Ok(polite.start()?),
-        Misbehaviour::Some => 1,
-        Misbehaviour::Heavy => 3,
-    };
-    let share = |of_calls: f64| of_calls * f64::from(times);
+fn service(writers: u16, seed: u64) -> Result<Emulator, Error> {
+    let crowd = u32::from(writers).max(8);
     let faults = Faults::none()
-        .status(503, share(0.02))
-        .applied_then(503, share(0.01))
-        .with(Reply::reset(), share(0.01));
-    let a_second = f64::from(crowd) / (5.0 * f64::from(times) * scale);
-    let service = polite
+        .status(503, 0.02)
+        .applied_then(503, 0.01)
+        .with(Reply::reset(), 0.01);
+    let service = Emulator::builder()
+        .seed(seed)
+        .latency(LATENCY)
         .faults(faults)
-        .rate_limit(a_second.ceil() as u32, 2 * crowd)
-        .throttle_with(Reply::status(429).retry_info(format!("{scale}s")));
+        .rate_limit(20 * crowd, 2 * crowd)
+        .throttle_with(Reply::status(429).retry_info("0.01s"));
     Ok(service.start()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser as _;
+    use crate::client::Pace;
 
     #[tokio::test]
     async fn every_change_arrives() {
-        let options = Options::parse_from(["iam", "--writers=6", "--faults=heavy", "--patient"]);
         let quiet = Way::CROWD.map(|way| (way, Emulator::start().unwrap()));
-        let heavy = [Way::ReadModifyWrite, Way::Combined];
-        let heavy = heavy.map(|way| (way, service(&options, 0).unwrap()));
-        for (way, service) in quiet.into_iter().chain(heavy) {
-            let bar = ProgressBar::hidden();
-            let pace = options.pace();
-            let story = tell(way, pace, http().unwrap(), service, options.writers, bar);
+        let bad = [Way::ReadModifyWrite, Way::Combined];
+        let bad = bad.map(|way| (way, service(6, SEED).unwrap()));
+        for (way, service) in quiet.into_iter().chain(bad) {
+            let pace = Pace { is_patient: true };
+            let story = tell(
+                way,
+                pace,
+                http().unwrap(),
+                service,
+                6,
+                ProgressBar::hidden(),
+            );
             let story = story.await.unwrap();
             assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
             // One thread: all six have asked before the first read is answered.
@@ -183,5 +184,17 @@ mod tests {
             let are_shared = story.calls.iter().all(|call| call.writer.is_none());
             assert_eq!(are_shared, way == Way::Combined, "{way:?}");
         }
+    }
+
+    #[test]
+    fn says_how_each_way_ended() {
+        let mixed = [Ending::Arrived, Ending::Misled, Ending::GaveUp];
+        let short = Story::of("short", &mixed, 1250);
+        let longer = Story::of("a longer title", &[Ending::Arrived; 3], 1250);
+        let text = table(&[short, longer].map(Runs::of));
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[2].starts_with("1 short  "), "{text}");
+        assert!(lines[2].contains("2 of 3     0        2"), "{text}");
+        assert!(lines[3].ends_with("1.25 s"), "{text}");
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff_cloud::iam::{PlainPolicy, Rest};
 use emulator::Emulator;
 use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
-use crate::client::{Client, IamPolicy, Pace};
+use crate::client::{Client, Pace};
 use crate::record::{Ending, Log, Outcome, Story};
 use crate::way::Way;
 use crate::{Error, RESOURCE, ways};
@@ -27,8 +28,7 @@ pub(crate) async fn tell(
 ) -> Result<Story, Error> {
     let log = Arc::new(Log::start());
     let shared = Client {
-        http,
-        url: service.url().to_owned(),
+        rest: Rest::new(http, format!("{}/v1", service.url())),
         writer: None,
         log: Arc::clone(&log),
         pace,
@@ -66,12 +66,14 @@ pub(crate) async fn tell(
     // Not `finish`, which would fill the bar.
     bar.abandon_with_message(so_far(&log, gave_up));
 
-    let policy: IamPolicy = serde_json::from_value(service.policy(RESOURCE))?;
-    let endings = told_ok
-        .iter()
-        .enumerate()
-        .map(|(writer, &ok)| Ending::new(ok, policy.names(&member(writer))))
-        .collect();
+    let policy: PlainPolicy = serde_json::from_value(service.policy(RESOURCE))?;
+    let is_there = |writer| {
+        let mut bindings = policy.bindings.iter();
+        bindings.any(|binding| binding.members.contains(&member(writer)))
+    };
+    let told_ok = told_ok.into_iter().enumerate();
+    let endings = told_ok.map(|(writer, ok)| Ending::new(ok, is_there(writer)));
+    let endings = endings.collect();
     let took = told.iter().copied().max().unwrap_or_default();
     Ok(Story {
         title: way.title(),

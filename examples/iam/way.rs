@@ -3,7 +3,7 @@
 use backoff_cloud::iam::Members;
 
 use crate::client::Client;
-use crate::{RESOURCE, ways};
+use crate::ways;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -68,16 +68,14 @@ impl Way {
         member: &str,
     ) -> bool {
         match self {
-            Self::NoRetry => ways::no_retry(client, RESOURCE, member).await.is_ok(),
-            Self::WriteAlone => ways::write_alone(client, RESOURCE, member).await.is_ok(),
-            Self::WithoutJitter => ways::without_jitter(client, RESOURCE, member).await.is_ok(),
-            Self::WithBackon => ways::with_backon(client, RESOURCE, member).await.is_ok(),
-            Self::ReadModifyWrite => ways::read_modify_write(client, RESOURCE, member)
-                .await
-                .is_ok(),
-            Self::Combined => ways::combined(members, RESOURCE, member).await.is_ok(),
-            Self::Documented => ways::documented(client, RESOURCE, member).await.is_ok(),
-            Self::Paced => ways::paced(client, RESOURCE, member).await.is_ok(),
+            Self::NoRetry => ways::no_retry(client, member).await.is_ok(),
+            Self::WriteAlone => ways::write_alone(client, member).await.is_ok(),
+            Self::WithoutJitter => ways::without_jitter(client, member).await.is_ok(),
+            Self::WithBackon => ways::with_backon(client, member).await.is_ok(),
+            Self::ReadModifyWrite => ways::read_modify_write(client, member).await.is_ok(),
+            Self::Combined => ways::combined(members, member).await.is_ok(),
+            Self::Documented => ways::documented(client, member).await.is_ok(),
+            Self::Paced => ways::paced(client, member).await.is_ok(),
         }
     }
 }

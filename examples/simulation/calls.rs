@@ -80,15 +80,10 @@ impl Outcome {
     }
 }
 
-/// The time and the random numbers of a run.
-pub(crate) struct World<'a> {
-    pub(crate) time: Time,
-    pub(crate) rng: RefCell<&'a mut SmallRng>,
-}
-
 /// A service, and the way to it.
 struct Server<'a> {
-    world: World<'a>,
+    time: Time,
+    rng: RefCell<&'a mut SmallRng>,
     hop: Hop,
     service: RefCell<Service>,
     outcome: RefCell<Outcome>,
@@ -96,22 +91,21 @@ struct Server<'a> {
 
 impl Server<'_> {
     async fn hop(&self) {
-        let nanos = self.hop.draw(&mut self.world.rng.borrow_mut());
-        self.world.time.after(nanos).await;
+        let nanos = self.hop.draw(&mut self.rng.borrow_mut());
+        self.time.after(nanos).await;
     }
 
     async fn call(&self, shared: &Shared) -> Result<(), Throttled> {
-        shared.admitted(&self.world).await;
-        let sent = self.world.time.nanos();
+        shared.admitted(&self.time).await;
         self.hop().await;
         let reply = self.arrives();
         self.hop().await;
-        shared.hears(sent, &reply, &self.world);
+        shared.hears(reply.is_err(), &self.time);
         reply
     }
 
     fn arrives(&self) -> Result<(), Throttled> {
-        let now = self.world.time.nanos();
+        let now = self.time.nanos();
         let reply = self.service.borrow_mut().call(now);
         let mut outcome = self.outcome.borrow_mut();
         outcome.arrived.push(now);
@@ -122,9 +116,9 @@ impl Server<'_> {
     }
 
     async fn job(&self, process: usize, shared: &Shared, policy: &Policy) {
-        let began = self.world.time.nanos();
+        let began = self.time.nanos();
         let call = policy.retry(|| self.call(shared));
-        let call = call.runtime((self.world.time.clone(), &self.world.rng));
+        let call = call.runtime((self.time.clone(), &self.rng));
         let done = match shared {
             Shared::Rate(rate) => call.rate(rate).await,
             _ => call.await,
@@ -132,7 +126,7 @@ impl Server<'_> {
         self.outcome.borrow_mut().jobs.push(Job {
             process,
             began,
-            ended: self.world.time.nanos(),
+            ended: self.time.nanos(),
             is_done: done.is_ok(),
         });
     }
@@ -147,19 +141,14 @@ pub(crate) fn run(
     rng: &mut SmallRng,
 ) -> Outcome {
     let server = Server {
-        world: World {
-            time: Time::default(),
-            rng: RefCell::new(rng),
-        },
+        time: Time::default(),
+        rng: RefCell::new(rng),
         hop,
         service: RefCell::new(Service::new(load.quota, load.hint)),
         outcome: RefCell::default(),
     };
     let processes: Vec<_> = (0..load.processes)
-        .map(|_| {
-            let shared = Shared::new(sharing, load, *policy);
-            (shared, Cell::new(load.jobs))
-        })
+        .map(|_| (Shared::new(sharing, load), Cell::new(load.jobs)))
         .collect();
     let policy = &sharing.policy(*policy);
     // Each has its time, and a job of its own or the jobs of its process.
@@ -172,7 +161,7 @@ pub(crate) fn run(
             let process = number % processes.len();
             let (server, (shared, jobs)) = (&server, &processes[process]);
             async move {
-                server.world.time.until(comes).await;
+                server.time.until(comes).await;
                 let left = own.as_ref().unwrap_or(jobs);
                 while left.get() > 0 {
                     left.set(left.get() - 1);
@@ -180,7 +169,7 @@ pub(crate) fn run(
                 }
             }
         });
-    executor::run(&server.world.time, tasks);
+    executor::run(&server.time, tasks);
     server.outcome.into_inner()
 }
 
@@ -206,7 +195,7 @@ mod tests {
 
     fn outcome(name: &str, hint: Hint) -> Outcome {
         let strategy = BATCH.iter().find(|strategy| strategy.name == name).unwrap();
-        let hop = Hop::new(Duration::from_millis(10), Duration::from_millis(2)).unwrap();
+        let hop = Hop::published().unwrap();
         let mut rng = SmallRng::seed_from_u64(1);
         let load = Load {
             hint,

@@ -1,6 +1,6 @@
 //! A service is down for half a minute: who makes it worse, and does it come back?
 //!
-//! 20 client processes, or as many as are asked for, share a load of 700 requests a second. Each
+//! 20 client processes share a load of 700 requests a second. Each
 //! request makes up to five attempts (base 100 ms, full jitter); each process has a budget of its
 //! own, as a `static` in a program is the process' own. The service is that of
 //! [`service`](crate::service). It answers for 10 s, then it is down for 30 s, refusing or hanging,
@@ -11,13 +11,15 @@
 //! were not answered at their first attempt.
 
 use crate::Error;
-use crate::axis::{Axis, Scale};
+use crate::axis::Scale;
 use crate::chart::{Chart, Line, Panel};
-use crate::results::{Cell, Findings, Results};
+use crate::results::{Findings, Results};
 use crate::runs::Crew;
 use crate::service::{CAPACITY, Course, LOAD, Tally, Trouble, run};
 use crate::stats::Mean;
 use crate::strategies::{Contender, OUTAGE};
+
+const CLIENTS: usize = 20;
 
 /// A trouble, its name in the table, and from which second on it is looked at.
 struct Experiment {
@@ -25,6 +27,10 @@ struct Experiment {
     course: Course,
     looked_at_from: u64,
 }
+
+/// Titles of columns that a headline needs.
+const ATTEMPTS: &str = "attempts per request";
+const NEVER: &str = "never recovered, %";
 
 const EXPERIMENTS: [Experiment; 4] = [
     outage("down, refusing", Trouble::Refusing),
@@ -67,10 +73,10 @@ impl Experiment {
     }
 
     /// One run for each seed.
-    fn run(&self, crew: &Crew, clients: u32, contender: &Contender) -> Vec<Vec<Tally>> {
+    fn run(&self, crew: &Crew, contender: &Contender) -> Vec<Vec<Tally>> {
         let title = format!("{}, {}", self.name, contender.name);
         crew.run(&title, |rng| {
-            let policies: Vec<_> = (0..clients).map(|_| contender.policy()).collect();
+            let policies = [(); CLIENTS].map(|()| (contender.policy)());
             run(&self.course, &policies, rng)
         })
     }
@@ -104,25 +110,19 @@ impl Experiment {
         (seconds < after.len()).then_some(seconds as f64)
     }
 
-    fn cell(&self, contender: &Contender, runs: &[Vec<Tally>]) -> Cell {
-        let mean = |of: &dyn Fn(&[Tally]) -> Option<f64>| {
-            Mean::of(runs.iter().filter_map(|tallies| of(tallies)))
-        };
-        let outage = self.is_outage();
-        let if_outage = |mean: Option<Mean>| mean.filter(|_| outage);
-        Cell {
-            labels: vec![self.name.to_owned(), contender.name.to_owned()],
-            means: vec![
-                mean(&|tallies| Some(self.attempts_per_request(tallies))),
-                mean(&|tallies| Some(self.answered(tallies))),
-                mean(&|tallies| Some(self.lost(tallies))),
-                if_outage(mean(&|tallies| self.recovery(tallies))),
-                if_outage(mean(&|tallies| {
-                    let never = self.recovery(tallies).is_none();
-                    Some(if never { 100.0 } else { 0.0 })
-                })),
-            ],
-        }
+    fn means(&self, runs: &[Vec<Tally>]) -> Vec<Option<Mean>> {
+        let mean = |of: &dyn Fn(&[Tally]) -> f64| Mean::of(runs.iter().map(|run| of(run)));
+        let outage = |mean: Option<Mean>| mean.filter(|_| self.is_outage());
+        vec![
+            mean(&|run| self.attempts_per_request(run)),
+            mean(&|run| self.answered(run)),
+            mean(&|run| self.lost(run)),
+            outage(Mean::of(runs.iter().filter_map(|run| self.recovery(run)))),
+            outage(mean(&|run| match self.recovery(run) {
+                Some(_) => 0.0,
+                None => 100.0,
+            })),
+        ]
     }
 }
 
@@ -135,53 +135,44 @@ fn percent_answered(tallies: &[Tally]) -> f64 {
 }
 
 /// Every budget in every trouble.
-pub(crate) fn findings(clients: u32, seeds: u64) -> Result<Findings, Error> {
+pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let crew = Crew::new(seeds, EXPERIMENTS.len() * OUTAGE.len());
-    let mut results = Results {
-        labels: &["trouble", "budget"],
-        measures: &[
-            "attempts per request",
+    let mut results = Results::new(
+        &["trouble", "budget"],
+        &[
+            ATTEMPTS,
             "answered, %",
             "requests lost",
             "recovered after, s",
-            "never recovered, %",
+            NEVER,
         ],
-        cells: Vec::new(),
-    };
+    );
     let mut charts = Vec::new();
     for experiment in &EXPERIMENTS {
-        let mut attempts = Vec::new();
-        let mut answered = Vec::new();
+        let [mut attempts, mut answered] = [Vec::new(), Vec::new()];
         for (index, contender) in OUTAGE.iter().enumerate() {
-            let runs = experiment.run(&crew, clients, contender);
-            results.cells.push(experiment.cell(contender, &runs));
-            let line = |of: &dyn Fn(&[Tally]) -> f64| {
-                let mut line = Line::measured(contender.name, index);
-                line.points = over_time(&runs, of);
-                line
-            };
-            attempts.push(line(&|bin| {
-                total(bin, |tally| tally.attempts) / bin.len() as f64
-            }));
+            let runs = experiment.run(&crew, contender);
+            results.add([experiment.name, contender.name], experiment.means(&runs));
+            let line = |of| Line::measured(contender.name, index, over_time(&runs, of));
+            let attempted = |bin: &[Tally]| total(bin, |tally| tally.attempts) / bin.len() as f64;
+            attempts.push(line(&attempted));
             answered.push(line(&percent_answered));
         }
         if experiment.is_outage() {
             let title = headline(&results, experiment.name);
-            charts.push(chart(experiment, title, attempts, answered, clients, seeds));
+            charts.push(chart(experiment, title, attempts, answered, seeds));
         }
     }
     drop(crew);
     Ok(Findings {
         title: format!(
-            "A service of {CAPACITY}/s at a load of {LOAD}/s from {clients} processes, {seeds} \
-             seeds."
+            "A service of {CAPACITY}/s at a load of {LOAD}/s from {CLIENTS} processes, {seeds} seeds."
         ),
-        table: results.table(),
+        results,
         remarks:
             "attempts, answered: during the trouble. recovered after: the mean of the runs that \
                   recovered within a minute.\n"
                 .to_owned(),
-        csv: results.csv(),
         charts,
     })
 }
@@ -202,17 +193,19 @@ fn over_time(runs: &[Vec<Tally>], of: &dyn Fn(&[Tally]) -> f64) -> Vec<(f64, Mea
 
 /// What becomes of those whose retries cost nothing.
 fn headline(results: &Results, trouble: &str) -> String {
-    let of = |measure| results.mean(&[trouble, "no budget"], measure);
-    match (of("attempts per request"), of("never recovered, %")) {
-        (Some(_), Some(never)) if never > 50.0 => {
-            "Without a budget the retries keep the service down after it is up again".to_owned()
-        }
-        (Some(attempts), _) => format!(
-            "Without a budget each request is tried {attempts:.1} times in an outage, with any \
-             budget hardly more than once"
-        ),
-        _ => trouble.to_owned(),
+    let of = |measure| {
+        let mean = results.mean(&[trouble, "no budget"], measure);
+        mean.unwrap_or_default().mean
+    };
+    if of(NEVER) > 50.0 {
+        return "Without a budget the retries keep the service down after it is up again"
+            .to_owned();
     }
+    format!(
+        "Without a budget each request is tried {:.1} times in an outage, with any budget hardly more \
+         than once",
+        of(ATTEMPTS)
+    )
 }
 
 fn chart(
@@ -220,7 +213,6 @@ fn chart(
     title: String,
     mut attempts: Vec<Line>,
     answered: Vec<Line>,
-    clients: u32,
     seeds: u64,
 ) -> (&'static str, Chart) {
     let Course {
@@ -239,16 +231,13 @@ fn chart(
         _ => ("outage-hanging", "does not answer"),
     };
     let panel = |y, scale, lines| Panel {
-        title: String::new(),
-        x: Axis::new("time, s", Scale::Linear),
-        y: Axis::new(y, scale),
-        lines,
         band: Some((from as f64, until as f64, "down")),
+        ..Panel::new(("time, s", Scale::Linear), (y, scale), lines)
     };
     let chart = Chart {
         title,
         subtitle: format!(
-            "For 30 s a service of {CAPACITY}/s {down}; {clients} processes call it {LOAD} times a \
+            "For 30 s a service of {CAPACITY}/s {down}; {CLIENTS} processes call it {LOAD} times a \
              second, with up to five attempts.\nMeans of {seeds} seeds in steps of {BIN} s; bars \
              show ± 1 standard error where it is larger than the line."
         ),
@@ -269,7 +258,7 @@ mod tests {
         let contender = OUTAGE.iter().find(|one| one.name == name).unwrap();
         let mut experiment = outage("", trouble);
         experiment.course.end = 60;
-        let runs = experiment.run(&Crew::silent(1), 20, contender);
+        let runs = experiment.run(&Crew::silent(1), contender);
         let attempts = experiment.attempts_per_request(&runs[0]);
         (
             attempts,

@@ -40,7 +40,10 @@ impl Hint {
 }
 
 /// The reply to a call too many.
+#[derive(Fault)]
+#[fault(status = 429)]
 pub(crate) struct Throttled {
+    #[fault(retry_after)]
     retry_after: Option<Duration>,
 }
 
@@ -48,15 +51,6 @@ pub(crate) struct Throttled {
 impl From<TimedOut> for Throttled {
     fn from(_late: TimedOut) -> Self {
         Throttled { retry_after: None }
-    }
-}
-
-impl Fault for Throttled {
-    fn status(&self) -> Option<u16> {
-        Some(429)
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        self.retry_after
     }
 }
 
@@ -260,12 +254,6 @@ impl Service {
             retry_after: Some(seconds),
         })
     }
-
-    /// Takes a place in the order of all calls, and tells its time: for a client that knows the limit.
-    pub(crate) fn place(&mut self, now: u64) -> u64 {
-        self.used = self.used.max(self.quota.usable(now).0) + 1.0;
-        self.quota.turn(self.used).max(now)
-    }
 }
 
 #[cfg(test)]
@@ -306,38 +294,25 @@ mod tests {
     }
 
     #[test]
-    fn hints_and_places_name_the_time_of_a_token() {
-        let of = |quota, hint, calls| {
+    fn a_hint_names_the_time_of_a_token() {
+        let of = |quota, hint, calls| -> Vec<_> {
             let mut service = Service::new(quota, hint);
-            (0..calls)
-                .filter_map(|_| service.call(0).err()?.retry_after)
-                .collect::<Vec<_>>()
+            let hint = |_| Some(service.call(0).err()?.retry_after?.as_secs());
+            (0..calls).filter_map(hint).collect()
         };
-        let seconds = |seconds: &[u64]| {
-            seconds
-                .iter()
-                .copied()
-                .map(Duration::from_secs)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            of(Quota::bucket(1), Hint::NextToken, 4),
-            seconds(&[1, 1, 1])
-        );
-        assert_eq!(of(Quota::bucket(1), Hint::InTurn, 4), seconds(&[1, 2, 3]));
-        assert_eq!(
-            of(Quota::minutes(50), Hint::NextToken, 3_001),
-            seconds(&[60])
-        );
-        // Whoever goes at the time of its place is admitted.
+        assert_eq!(of(Quota::bucket(1), Hint::NextToken, 4), [1, 1, 1]);
+        assert_eq!(of(Quota::bucket(1), Hint::InTurn, 4), [1, 2, 3]);
+        assert_eq!(of(Quota::minutes(50), Hint::NextToken, 3_001), [60]);
+    }
+
+    #[test]
+    fn so_many_calls_are_admitted_by_the_time_that_a_quota_says() {
         for quota in [Quota::bucket(50), Quota::leaky(50), Quota::minutes(50)] {
             let quota = quota.then(Duration::from_secs(60), 500);
-            let (mut client, mut service) =
-                [0; 2].map(|_| Service::new(quota, Hint::Nothing)).into();
+            let mut service = Service::new(quota, Hint::Nothing);
             for call in 1..5_000 {
-                let place = client.place(0);
-                assert!(service.call(place).is_ok(), "call {call} at {place}");
-                assert_eq!(place, quota.admits(call, 0));
+                let at = quota.admits(call, 0);
+                assert!(service.call(at).is_ok(), "call {call} at {at}");
             }
         }
     }

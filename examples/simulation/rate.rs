@@ -6,19 +6,17 @@ use std::time::Duration;
 use backoff_cloud::{Jitter, Policy};
 
 use crate::Error;
-use crate::axis::{Axis, Scale};
 use crate::calls::{Load, Outcome, run};
-use crate::chart::{Chart, Line, Panel};
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
-use crate::results::{Cell, Findings, Results};
+use crate::results::{Findings, Results};
 use crate::row::Hop;
 use crate::runs::Crew;
 use crate::sharing::Sharing;
 use crate::stats::{Mean, percentile};
 use crate::strategies::SHARED;
 
-const HOP: Duration = Duration::from_millis(10);
-const HOP_DEVIATION: Duration = Duration::from_millis(2);
+/// Two hops.
+const CALL: Duration = Duration::from_millis(20);
 
 /// The measures, which are the titles of their columns.
 pub(crate) const CALLS: &str = "calls for a job";
@@ -120,10 +118,6 @@ impl Experiment {
         self.policy = policy;
         self
     }
-
-    fn is_raised(&self) -> bool {
-        self.load.quota.is_raised()
-    }
 }
 
 const RAISED: Duration = Duration::from_secs(60);
@@ -188,10 +182,6 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     .pausing(60),
 ];
 
-/// Those that are drawn.
-const DRAWN: [usize; 2] = [1, 12];
-const LINES: [Sharing; 3] = [Sharing::Nothing, Sharing::Adaptive, Sharing::Rate];
-
 /// How many runs there are for each seed.
 pub(crate) fn runs(experiments: &[Experiment], strategies: &[Sharing]) -> usize {
     let of = |one: &Experiment| {
@@ -204,31 +194,22 @@ pub(crate) fn runs(experiments: &[Experiment], strategies: &[Sharing]) -> usize 
 }
 
 impl Experiment {
-    /// Only one process can know the limit as its own.
-    ///
     /// Calls that share nothing renew a block for ever.
     fn has(&self, sharing: Sharing) -> bool {
-        match sharing {
-            Sharing::Rate => true,
-            Sharing::Known => self.load.processes == 1 && !self.load.quota.is_renewed(),
-            _ => !self.load.quota.is_renewed(),
-        }
+        sharing == Sharing::Rate || !self.load.quota.is_renewed()
     }
 
-    fn cell(&self, sharing: Sharing, outcomes: &[Outcome]) -> Cell {
+    fn means(&self, outcomes: &[Outcome]) -> Vec<Option<Mean>> {
         let mean = |of: &dyn Fn(&Outcome) -> Option<f64>| Mean::of(outcomes.iter().filter_map(of));
-        let some = |is: bool, of: &dyn Fn(&Outcome) -> Option<f64>| mean(of).filter(|_| is);
-        Cell {
-            labels: vec![self.name.to_owned(), sharing.name().to_owned()],
-            means: vec![
-                mean(&|outcome| Some(outcome.arrived.len() as f64 / outcome.jobs.len() as f64)),
-                mean(&|outcome| self.time(outcome)),
-                mean(&|outcome| Some(100.0 * done(outcome) as f64 / outcome.jobs.len() as f64)),
-                mean(&slow),
-                some(self.load.processes > 1, &|outcome| self.fair(outcome)),
-                some(self.is_raised(), &used),
-            ],
-        }
+        let of_a_job = |number, outcome: &Outcome| Some(number as f64 / outcome.jobs.len() as f64);
+        vec![
+            mean(&|outcome| of_a_job(outcome.arrived.len(), outcome)),
+            mean(&|outcome| self.time(outcome)),
+            mean(&|outcome| of_a_job(100 * done(outcome), outcome)),
+            mean(&slow),
+            mean(&|outcome| self.fair(outcome)).filter(|_| self.load.processes > 1),
+            mean(&used).filter(|_| self.load.quota.is_raised()),
+        ]
     }
 
     /// From the beginning of the workers to the last of their jobs that is done, as a multiple of the time in
@@ -240,7 +221,7 @@ impl Experiment {
             .iter()
             .filter(|job| job.is_done && job.began >= begins);
         let least =
-            self.load.quota.admits(done.clone().count() as u32, begins) + 2 * HOP.as_nanos() as u64;
+            self.load.quota.admits(done.clone().count() as u32, begins) + CALL.as_nanos() as u64;
         let end = done.map(|job| job.ended).max()?;
         Some((end - begins) as f64 / (least - begins) as f64)
     }
@@ -286,96 +267,35 @@ fn used(outcome: &Outcome) -> Option<f64> {
     Some(seconds(last.saturating_sub(change)))
 }
 
-/// What was found.
-pub(crate) struct Found {
-    pub(crate) results: Results,
-    /// The lines of the charts, by the experiments of [`DRAWN`].
-    lines: Vec<Vec<Line>>,
-}
-
 pub(crate) fn measure(
     crew: &Crew,
     experiments: &[Experiment],
     strategies: &[Sharing],
-) -> Result<Found, Error> {
-    let hop = Hop::new(HOP, HOP_DEVIATION)?;
-    let mut results = Results {
-        labels: &["limit", "strategy"],
-        measures: &[CALLS, TIME, DONE, SLOW, FAIR, USED],
-        cells: Vec::new(),
-    };
-    let mut lines = vec![Vec::new(); DRAWN.len()];
-    for (number, experiment) in experiments.iter().enumerate() {
-        let panel = DRAWN.iter().position(|&drawn| drawn == number);
+) -> Result<Results, Error> {
+    let hop = Hop::published()?;
+    let mut results = Results::new(
+        &["limit", "strategy"],
+        &[CALLS, TIME, DONE, SLOW, FAIR, USED],
+    );
+    for experiment in experiments {
         for &sharing in strategies.iter().filter(|one| experiment.has(**one)) {
             let title = format!("{}, {}", experiment.name, sharing.name());
             let outcomes = crew.run(&title, |rng| {
                 run(&experiment.load, hop, sharing, &experiment.policy, rng)
             });
-            results.cells.push(experiment.cell(sharing, &outcomes));
-            let line = LINES.iter().position(|&line| line == sharing);
-            if let (Some(panel), Some(line)) = (panel, line) {
-                let mut line = Line::measured(sharing.name(), line);
-                line.points = sent(&outcomes);
-                lines[panel].push(line);
-            }
+            let labels = [experiment.name, sharing.name()];
+            results.add(labels, experiment.means(&outcomes));
         }
     }
-    Ok(Found { results, lines })
-}
-
-/// For as long as a chart can show.
-const SHOWN: u64 = 100;
-
-/// The calls that arrived in each second.
-fn sent(outcomes: &[Outcome]) -> Vec<(f64, Mean)> {
-    let within = |outcome: &Outcome, second: u64| {
-        let before = |second| {
-            outcome
-                .arrived
-                .partition_point(|&time| time < second * SECOND)
-        };
-        (before(second + 1) - before(second)) as f64
-    };
-    (0..SHOWN)
-        .filter_map(|second| {
-            let calls = outcomes.iter().map(|outcome| within(outcome, second));
-            Some((second as f64 + 0.5, Mean::of(calls)?))
-        })
-        .collect()
+    Ok(results)
 }
 
 /// All strategies.
 pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let crew = Crew::new(seeds, runs(&EXPERIMENTS, &Sharing::ALL));
-    let Found { results, lines } = measure(&crew, &EXPERIMENTS, &Sharing::ALL)?;
-    drop(crew);
-    let title = format!("Calls against a limit of {LIMIT} a second, {seeds} seeds.");
-    let panels = DRAWN.iter().zip(lines).map(|(&number, mut lines)| {
-        let experiment = &EXPERIMENTS[number];
-        let quota = experiment.load.quota;
-        let limit = (0..=SHOWN * 10).map(|tenth| tenth * SECOND / 10);
-        lines.push(Line::bound(
-            "the limit",
-            limit.map(|time| (seconds(time), quota.rate(time))),
-        ));
-        Panel {
-            title: experiment.name.to_owned(),
-            x: Axis::new("time, s", Scale::Linear),
-            y: Axis::new("calls that arrive in a second", Scale::Linear),
-            lines,
-            band: None,
-        }
-    });
-    let chart = Chart {
-        title: headline(&results),
-        subtitle: format!(
-            "Means of {seeds} seeds; 100 workers; bars show ± 1 standard error where it is larger than the line."
-        ),
-        panels: panels.collect(),
-    };
     Ok(Findings {
-        table: results.table(),
+        title: format!("Calls against a limit of {LIMIT} a second, {seeds} seeds."),
+        results: measure(&crew, &EXPERIMENTS, &Sharing::ALL)?,
         remarks: format!(
             "{TIME}: until the last job is done, as a multiple of the time that the limit needs.\n\
              {SLOW}: from the first call of a job to its end.\n\
@@ -383,24 +303,8 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
              {USED}: until 90 % of the new limit were admitted within a second, or until the last \
              call.\n"
         ),
-        csv: results.csv(),
-        charts: vec![("rate", chart)],
-        title,
+        charts: Vec::new(),
     })
-}
-
-fn headline(results: &Results) -> String {
-    let of = |sharing: Sharing, measure| {
-        results.mean(&[EXPERIMENTS[DRAWN[0]].name, sharing.name()], measure)
-    };
-    let both = |sharing| Some((of(sharing, CALLS)?, of(sharing, TIME)?));
-    match (both(Sharing::Nothing), both(Sharing::Rate)) {
-        (Some(alone), Some(shared)) => format!(
-            "With a Rate {:.2} calls for each job and {:.2} times the least time, with full jitter {:.2} and {:.2}",
-            shared.0, shared.1, alone.0, alone.1
-        ),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]
@@ -408,44 +312,38 @@ mod tests {
     use super::*;
     use crate::calls::Job;
 
-    fn found(experiments: &[Experiment], strategies: &[Sharing], seeds: u64) -> Results {
-        let crew = Crew::silent(seeds);
-        measure(&crew, experiments, strategies).unwrap().results
+    /// The mean of a measure of an experiment.
+    fn found(one: Experiment, sharing: Sharing, measured: &str, seeds: u64) -> f64 {
+        let results = measure(&Crew::silent(seeds), &[one], &[sharing]).unwrap();
+        let mean = results.mean(&[one.name, sharing.name()], measured);
+        mean.unwrap().mean
     }
 
     #[test]
     fn full_jitter_and_aws_lose_what_a_queue_keeps() {
-        let one = EXPERIMENTS[DRAWN[0]];
-        let results = found(&[one], &Sharing::ALL, 3);
-        let of =
-            |sharing: Sharing, measure| results.mean(&[one.name, sharing.name()], measure).unwrap();
         // Means of other code for the same model, which has no queue for AWS' rules: calls and time.
         for (sharing, calls, time) in [
             (Sharing::Nothing, 1.87, 1.89),
-            (Sharing::Gate, 1.26, 1.06),
             (Sharing::Adaptive, 1.09, 6.1),
-            (Sharing::AdaptiveQueue, 1.03, 1.06),
             (Sharing::Rate, 1.03, 1.0),
-            (Sharing::Known, 1.0, 1.01),
         ] {
-            let (found, took) = (of(sharing, CALLS), of(sharing, TIME));
+            let of = |measured| found(EXPERIMENTS[1], sharing, measured, 3);
+            let (found, took) = (of(CALLS), of(TIME));
             let name = sharing.name();
             assert!((found - calls).abs() < 0.04, "{name}: {found} calls");
             assert!(
                 (took / time - 1.0).abs() < 0.12,
                 "{name}: {took} times the least"
             );
-            assert_eq!(of(sharing, DONE), 100.0, "{name}");
+            assert_eq!(of(DONE), 100.0, "{name}");
         }
     }
 
     #[test]
     fn who_may_only_try_five_times_gives_up_without_a_queue() {
-        let mut five = EXPERIMENTS[17];
+        let five = EXPERIMENTS[17].jobs(1_000);
         assert!(five.name.ends_with("five attempts"));
-        five.load.jobs = 1_000;
-        let results = found(&[five], &[Sharing::Nothing, Sharing::Rate], 2);
-        let done = |sharing: Sharing| results.mean(&[five.name, sharing.name()], DONE).unwrap();
+        let done = |sharing| found(five, sharing, DONE, 2);
         assert!(done(Sharing::Nothing) < 80.0, "{}", done(Sharing::Nothing));
         assert_eq!(done(Sharing::Rate), 100.0);
     }

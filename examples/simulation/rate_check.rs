@@ -27,7 +27,7 @@ pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
 }
 
 fn verdict(crew: &Crew, experiments: &[Experiment], checked: Sharing) -> Result<Verdict, Error> {
-    let results = measure(crew, experiments, &[Sharing::Nothing, checked])?.results;
+    let results = measure(crew, experiments, &[Sharing::Nothing, checked])?;
     let limits = experiments.iter().map(|one| limits(one, checked, &results));
     let limits: Vec<_> = limits.collect::<Result<_, _>>()?;
     Ok(Verdict::new(
@@ -44,7 +44,7 @@ fn limits(
     let name = experiment.name;
     let load = &experiment.load;
     let of = |sharing: Sharing, measure| {
-        let cell = results.cell(&[name, sharing.name()], measure);
+        let cell = results.mean(&[name, sharing.name()], measure);
         cell.ok_or_else(|| format!("{name}, {}: no {measure}", sharing.name()))
     };
     let limit = |what: &str, measured, bound| Limit {

@@ -29,9 +29,15 @@ use crate::strategies::Strategy;
 pub(crate) struct Hop(Normal<f64>);
 
 impl Hop {
-    pub(crate) fn new(mean: Duration, deviation: Duration) -> Result<Self, NormalError> {
-        let nanos = |time: Duration| time.as_nanos() as f64;
-        Normal::new(nanos(mean), nanos(deviation)).map(Self)
+    /// The one of the published simulation.
+    pub(crate) fn published() -> Result<Self, NormalError> {
+        Self::millis(10, 2)
+    }
+
+    /// |N(mean, deviation)| milliseconds.
+    pub(crate) fn millis(mean: u32, deviation: u32) -> Result<Self, NormalError> {
+        let [mean, deviation] = [mean, deviation].map(|millis| f64::from(millis) * 1e6);
+        Normal::new(mean, deviation).map(Self)
     }
 
     pub(crate) fn mean(&self) -> Duration {
@@ -45,16 +51,9 @@ impl Hop {
 }
 
 /// The reply to a stale write, as Google's APIs word it.
+#[derive(Fault)]
+#[fault(status = 409, grpc_code = GrpcCode::Aborted)]
 struct Stale;
-
-impl Fault for Stale {
-    fn status(&self) -> Option<u16> {
-        Some(409)
-    }
-    fn grpc_code(&self) -> Option<GrpcCode> {
-        Some(GrpcCode::Aborted)
-    }
-}
 
 /// Who writes the row, from where.
 #[derive(Clone, Copy)]
@@ -223,7 +222,7 @@ mod tests {
     const HOP: Duration = Duration::from_millis(10);
 
     fn ran(clients: u32, over: Duration, strategy: &Strategy) -> Outcome {
-        let hop = Hop::new(HOP, Duration::ZERO).unwrap();
+        let hop = Hop::millis(10, 0).unwrap();
         let crowd = Crowd { clients, hop, over };
         run(&crowd, strategy, &mut SmallRng::seed_from_u64(0))
     }

@@ -1,7 +1,8 @@
 //! The same run over many seeds, on all cores. A seed always gives the same run, whichever thread
 //! takes it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -47,32 +48,28 @@ impl Crew {
         run: impl Fn(&mut SmallRng) -> T + Sync,
     ) -> Vec<T> {
         self.bar.set_message(experiment.to_owned());
-        let next = AtomicU64::new(0);
+        let seeds = Mutex::new(0..self.seeds);
+        let done = Mutex::new(BTreeMap::new());
+        let next = || locked(&seeds).next();
         let work = || {
-            let mut done = Vec::new();
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= self.seeds {
-                    return done;
-                }
-                done.push((seed, run(&mut SmallRng::seed_from_u64(seed))));
+            while let Some(seed) = next() {
+                let result = run(&mut SmallRng::seed_from_u64(seed));
+                locked(&done).insert(seed, result);
                 self.bar.inc(1);
             }
         };
-        let mut done = thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.threads).map(|_| scope.spawn(work)).collect();
-            let mut done = Vec::new();
-            for thread in threads {
-                match thread.join() {
-                    Ok(part) => done.extend(part),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
+        thread::scope(|scope| {
+            for _ in 0..self.threads {
+                scope.spawn(work);
             }
-            done
         });
-        done.sort_by_key(|&(seed, _)| seed);
-        done.into_iter().map(|(_, result)| result).collect()
+        let done = std::mem::take(&mut *locked(&done));
+        done.into_values().collect()
     }
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Crew {

@@ -7,16 +7,16 @@
 //!
 //! The way to and from the service takes no time; a refusal takes a millisecond.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backoff_cloud::{Decision, Delivery, Fault, Policy, RetryState, TimedOut};
+use backoff_cloud::{Decision, Fault, Policy, RetryState, TimedOut};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::Exp1;
 
-pub(crate) const SECOND: u64 = 1_000_000_000;
+use crate::quota::SECOND;
+
 /// Requests a second that come, and that the service can answer.
 pub(crate) const LOAD: u64 = 700;
 pub(crate) const CAPACITY: u64 = 1_000;
@@ -52,23 +52,14 @@ impl Course {
 }
 
 /// Why an attempt failed.
+#[derive(Fault)]
 enum Failure {
+    #[fault(not_sent)]
     Refused,
+    #[fault(forward)]
     TimedOut(TimedOut),
+    #[fault(status = 503)]
     Unavailable,
-}
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        matches!(self, Self::Unavailable).then_some(503)
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self {
-            Self::Refused => Some(Delivery::NotSent),
-            Self::TimedOut(cut) => cut.delivery(),
-            Self::Unavailable => None,
-        }
-    }
 }
 
 /// What happened to the requests that came in one second, and the attempts that were made in it.
@@ -117,61 +108,52 @@ struct Request {
 
 enum Event {
     Comes,
-    Attempt,
-    Reply(Result<(), Failure>),
+    Attempt(Request),
+    Reply(Request, Result<(), Failure>),
 }
 
 /// Runs until every request has its answer or is given up; gives a tally for each second.
 pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> Vec<Tally> {
     let mut service = Service { course, free: 0 };
     let mut tallies = vec![Tally::default(); course.end as usize];
-    let mut requests: Vec<Request> = Vec::new();
     let mut events = Events::default();
-    events.add(pause(rng), 0, Event::Comes);
-    while let Some((now, number, event)) = events.next() {
+    events.add(pause(rng), Event::Comes);
+    while let Some((now, event)) = events.next() {
+        let clock = || Duration::from_nanos(now);
         match event {
             Event::Comes if now >= course.end * SECOND => {}
             Event::Comes => {
                 let client = rng.random_range(0..policies.len());
-                let retry = RetryState::start(&policies[client], || Duration::from_nanos(now));
-                tallies[second(now)].requests += 1;
-                events.add(now, requests.len(), Event::Attempt);
-                requests.push(Request {
+                let request = Request {
                     came: now,
                     client,
-                    retry,
-                });
-                events.add(now + pause(rng), 0, Event::Comes);
+                    retry: RetryState::start(&policies[client], clock),
+                };
+                tallies[second(now)].requests += 1;
+                events.add(now, Event::Attempt(request));
+                events.add(now + pause(rng), Event::Comes);
             }
-            Event::Attempt => {
+            Event::Attempt(request) => {
                 // What is still retried after the last second is not counted.
                 if let Some(tally) = tallies.get_mut(second(now)) {
                     tally.attempts += 1;
                 }
                 let (replied, reply) = service.call(now, rng);
-                events.add(replied, number, Event::Reply(reply));
+                events.add(replied, Event::Reply(request, reply));
             }
-            Event::Reply(reply) => {
-                let request = &mut requests[number];
+            Event::Reply(request, Ok(())) => {
+                request.retry.succeeded(&policies[request.client]);
+                let tally = &mut tallies[second(request.came)];
+                tally.answered += 1;
+                tally.at_once += u32::from(request.retry.failures() == 0);
+            }
+            Event::Reply(mut request, Err(failure)) => {
                 let policy = &policies[request.client];
-                match reply {
-                    Ok(()) => {
-                        request.retry.succeeded(policy);
-                        let tally = &mut tallies[second(request.came)];
-                        tally.answered += 1;
-                        tally.at_once += u32::from(request.retry.failures() == 0);
-                    }
-                    Err(failure) => {
-                        let verdict = policy.judge(&failure);
-                        let clock = || Duration::from_nanos(now);
-                        let decision = request
-                            .retry
-                            .failed(policy, verdict, clock, || rng.next_u64());
-                        if let Decision::Wait(wait) = decision {
-                            let then = now + wait.delay.as_nanos() as u64;
-                            events.add(then, number, Event::Attempt);
-                        }
-                    }
+                let verdict = policy.judge(&failure);
+                let random = || rng.next_u64();
+                if let Decision::Wait(wait) = request.retry.failed(policy, verdict, clock, random) {
+                    let then = now + wait.delay.as_nanos() as u64;
+                    events.add(then, Event::Attempt(request));
                 }
             }
         }
@@ -192,20 +174,19 @@ fn second(nanos: u64) -> usize {
 /// What is to come, by time, and at the same time in the order in which it was planned.
 #[derive(Default)]
 struct Events {
-    order: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The request's number, and what happens to it.
-    planned: Vec<Option<(usize, Event)>>,
+    planned: BTreeMap<(u64, u64), Event>,
+    /// How many were planned so far.
+    number: u64,
 }
 
 impl Events {
-    fn add(&mut self, time: u64, request: usize, event: Event) {
-        self.order.push(Reverse((time, self.planned.len())));
-        self.planned.push(Some((request, event)));
+    fn add(&mut self, time: u64, event: Event) {
+        self.number += 1;
+        self.planned.insert((time, self.number), event);
     }
 
-    fn next(&mut self) -> Option<(u64, usize, Event)> {
-        let Reverse((time, index)) = self.order.pop()?;
-        let (request, event) = self.planned[index].take()?;
-        Some((time, request, event))
+    fn next(&mut self) -> Option<(u64, Event)> {
+        let ((time, _), event) = self.planned.pop_first()?;
+        Some((time, event))
     }
 }

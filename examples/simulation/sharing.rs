@@ -4,47 +4,30 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use backoff_cloud::{Clock as _, Decision, Jitter, Policy, Rate, RetryState};
-use rand::{Rng as _, RngExt as _};
-use tokio::sync::Mutex;
+use backoff_cloud::{Policy, Rate};
 
-use crate::calls::{Load, World};
-use crate::quota::{Hint, SECOND, Service, Throttled};
+use crate::calls::Load;
+use crate::executor::Time;
+use crate::quota::SECOND;
 
 /// A strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// Each call waits for itself, as its policy says.
     Nothing,
-    Gate,
     Adaptive,
-    /// The same rules with a queue whose head alone waits for a token: what AWS' mode loses because its
-    /// callers keep times that were made at an old rate.
-    AdaptiveQueue,
     /// A [`Rate`].
     Rate,
-    /// The process knows the limit, and that nobody else uses it.
-    Known,
 }
 
 impl Sharing {
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Nothing,
-        Self::Gate,
-        Self::Adaptive,
-        Self::AdaptiveQueue,
-        Self::Rate,
-        Self::Known,
-    ];
+    pub(crate) const ALL: [Self; 3] = [Self::Nothing, Self::Adaptive, Self::Rate];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Nothing => "full jitter",
-            Self::Gate => "a gate",
             Self::Adaptive => "AWS adaptive",
-            Self::AdaptiveQueue => "AWS, in a queue",
             Self::Rate => "Rate",
-            Self::Known => "limit known",
         }
     }
 
@@ -53,9 +36,7 @@ impl Sharing {
         match self {
             Self::Nothing | Self::Rate => policy,
             // As the SDKs wait in this mode.
-            Self::Adaptive | Self::AdaptiveQueue => policy.max_backoff(Duration::from_secs(20)),
-            // Only what is shared makes a call wait.
-            Self::Gate | Self::Known => policy.base(Duration::ZERO).jitter(Jitter::None),
+            Self::Adaptive => policy.max_backoff(Duration::from_secs(20)),
         }
     }
 }
@@ -63,68 +44,31 @@ impl Sharing {
 /// What one process shares.
 pub(crate) enum Shared {
     Nothing,
-    Gate(RefCell<Gate>),
     Adaptive(RefCell<Adaptive>),
-    /// The lock is fair: who has it is the head of the queue.
-    AdaptiveQueue(RefCell<Adaptive>, Mutex<()>),
     Rate(Rate),
-    Known(RefCell<Service>),
 }
 
 impl Shared {
-    pub(crate) fn new(sharing: Sharing, load: &Load, policy: Policy) -> Self {
+    pub(crate) fn new(sharing: Sharing, load: &Load) -> Self {
         match sharing {
             Sharing::Nothing => Self::Nothing,
-            Sharing::Gate => Self::Gate(RefCell::new(Gate::new(policy))),
             Sharing::Adaptive => Self::Adaptive(RefCell::default()),
-            Sharing::AdaptiveQueue => Self::AdaptiveQueue(RefCell::default(), Mutex::default()),
             Sharing::Rate => Self::Rate(Rate::new().pause_after_refusal(load.pause)),
-            Sharing::Known => Self::Known(RefCell::new(Service::new(load.quota, Hint::Nothing))),
         }
     }
 
     /// Waits until an attempt may be made. A [`Rate`] is asked by the call itself.
-    pub(crate) async fn admitted(&self, world: &World<'_>) {
-        let time = &world.time;
-        match self {
-            Self::Nothing | Self::Rate(_) => {}
-            Self::Gate(gate) => loop {
-                let gone = gate.borrow().goes(world);
-                let Some(goes) = gone else { break };
-                time.until(goes).await;
-            },
-            Self::Adaptive(adaptive) => {
-                let wait = adaptive.borrow_mut().takes(time.nanos());
-                time.after(nanos(wait)).await;
-            }
-            Self::AdaptiveQueue(adaptive, queue) => {
-                let _head = queue.lock().await;
-                loop {
-                    let lacks = adaptive.borrow_mut().lacks(time.nanos());
-                    if lacks == 0.0 {
-                        break;
-                    }
-                    time.after(nanos(lacks).max(1)).await;
-                }
-                adaptive.borrow_mut().takes(time.nanos());
-            }
-            Self::Known(limit) => {
-                let turn = limit.borrow_mut().place(time.nanos());
-                time.until(turn).await;
-            }
+    pub(crate) async fn admitted(&self, time: &Time) {
+        if let Self::Adaptive(adaptive) = self {
+            let wait = adaptive.borrow_mut().takes(time.nanos());
+            time.after(nanos(wait)).await;
         }
     }
 
-    /// Hears the reply to a call that was sent at this time.
-    pub(crate) fn hears(&self, sent: u64, reply: &Result<(), Throttled>, world: &World<'_>) {
-        match self {
-            Self::Nothing | Self::Rate(_) | Self::Known(_) => {}
-            Self::Gate(gate) => gate.borrow_mut().hears(sent, reply, world),
-            Self::Adaptive(adaptive) | Self::AdaptiveQueue(adaptive, _) => {
-                adaptive
-                    .borrow_mut()
-                    .hears(reply.is_err(), world.time.nanos());
-            }
+    /// Hears the reply to a call.
+    pub(crate) fn hears(&self, is_refused: bool, time: &Time) {
+        if let Self::Adaptive(adaptive) = self {
+            adaptive.borrow_mut().hears(is_refused, time.nanos());
         }
     }
 }
@@ -132,52 +76,6 @@ impl Shared {
 /// Seconds as nanoseconds.
 fn nanos(seconds: f64) -> u64 {
     (seconds * SECOND as f64) as u64
-}
-
-/// A 429 closes the gate for a wait: the policy's without jitter, after so many refusals in a row, or the
-/// hint if that is longer. No call of the process is sent until the end of the wait; then all are, each
-/// after a random part of the same wait, unless the gate is closed again by then. A reply to a call that
-/// was sent before the gate was closed changes nothing. Any other success ends the row.
-pub(crate) struct Gate {
-    policy: Policy,
-    row: RetryState,
-    closed: Option<u64>,
-    wait: u64,
-}
-
-impl Gate {
-    fn new(policy: Policy) -> Self {
-        Self {
-            policy: policy.max_attempts(u32::MAX).jitter(Jitter::None),
-            row: RetryState::start_at(Duration::ZERO),
-            closed: None,
-            wait: 0,
-        }
-    }
-
-    /// When a call that waits goes; none if it need not wait.
-    fn goes(&self, world: &World<'_>) -> Option<u64> {
-        let open = self.closed? + self.wait;
-        let part = || world.rng.borrow_mut().random::<f64>();
-        (world.time.nanos() < open).then(|| open + (self.wait as f64 * part()) as u64)
-    }
-
-    fn hears(&mut self, sent: u64, reply: &Result<(), Throttled>, world: &World<'_>) {
-        if self.closed.is_some_and(|closed| sent <= closed) {
-            return;
-        }
-        let now = || world.time.now();
-        let Err(refusal) = reply else {
-            self.row = RetryState::start_at(now());
-            return;
-        };
-        let verdict = self.policy.judge(refusal);
-        let random = || world.rng.borrow_mut().next_u64();
-        if let Decision::Wait(wait) = self.row.failed(&self.policy, verdict, now, random) {
-            self.closed = Some(world.time.nanos());
-            self.wait = wait.delay.as_nanos() as u64;
-        }
-    }
 }
 
 /// The limiter of the AWS SDKs' retry mode "adaptive", as the SDK for Rust has it: a bucket of tokens that
@@ -207,22 +105,15 @@ impl Adaptive {
     const LEAST_RATE: f64 = 0.5;
     const LEAST_SIZE: f64 = 1.0;
 
-    /// A call takes a token, and waits this number of seconds.
+    /// A call takes a token, and waits this number of seconds: until there is one, at this rate.
     fn takes(&mut self, now: u64) -> f64 {
-        let lacks = self.lacks(now);
-        if self.is_on {
-            self.tokens -= 1.0;
-        }
-        lacks
-    }
-
-    /// The number of seconds until there is a token, at this rate.
-    fn lacks(&mut self, now: u64) -> f64 {
         if !self.is_on {
             return 0.0;
         }
         self.fill(seconds(now));
-        (1.0 - self.tokens).max(0.0) / self.rate
+        let lacks = (1.0 - self.tokens).max(0.0) / self.rate;
+        self.tokens -= 1.0;
+        lacks
     }
 
     fn fill(&mut self, now: f64) {

@@ -130,45 +130,25 @@ const REQUEST: Policy = Policy::exponential()
 #[derive(Clone, Copy)]
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    retries: bool,
-    budget: Option<fn() -> Budget>,
+    /// The policy of one process. Its budget is its own and full.
+    pub(crate) policy: fn() -> Policy,
 }
 
-impl Contender {
-    const fn with_budget(name: &'static str, budget: fn() -> Budget) -> Self {
-        Self {
-            name,
-            retries: true,
-            budget: Some(budget),
-        }
-    }
+const fn contender(name: &'static str, policy: fn() -> Policy) -> Contender {
+    Contender { name, policy }
+}
 
-    /// The policy of one process. Its budget is its own and full.
-    ///
-    /// A policy holds its budget for ever, as a program's `static`; so the few bytes of each are
-    /// never given back.
-    pub(crate) fn policy(&self) -> Policy {
-        match self.budget {
-            _ if !self.retries => REQUEST.max_attempts(1),
-            None => REQUEST,
-            Some(budget) => REQUEST.budget(Box::leak(Box::new(budget()))),
-        }
-    }
+/// A policy holds its budget for ever, as a program's `static`; so the few bytes of each are never given
+/// back.
+fn with(budget: Budget) -> Policy {
+    REQUEST.budget(Box::leak(Box::new(budget)))
 }
 
 pub(crate) const OUTAGE: &[Contender] = &[
-    Contender {
-        name: "no budget",
-        retries: true,
-        budget: None,
-    },
-    Contender::with_budget("20 % of successes", || Budget::ratio(0.2, 100)),
-    Contender::with_budget("AWS, retry costs 5", || Budget::costs(500, 5, 5)),
-    Contender::with_budget("AWS, retry costs 14", Budget::aws),
-    Contender::with_budget("gRPC (10, 0.1)", || Budget::grpc(10, 0.1)),
-    Contender {
-        name: "no retry",
-        retries: false,
-        budget: None,
-    },
+    contender("no budget", || REQUEST),
+    contender("20 % of successes", || with(Budget::ratio(0.2, 100))),
+    contender("AWS, retry costs 5", || with(Budget::costs(500, 5, 5))),
+    contender("AWS, retry costs 14", || with(Budget::aws())),
+    contender("gRPC (10, 0.1)", || with(Budget::grpc(10, 0.1))),
+    contender("no retry", || REQUEST.max_attempts(1)),
 ];

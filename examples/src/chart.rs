@@ -8,7 +8,7 @@ use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::axis::{Axis, Range};
+use crate::axis::{Axis, Range, Scale};
 use crate::stats::Mean;
 
 /// A page of panels, one beneath the other.
@@ -36,6 +36,17 @@ pub struct Panel {
 }
 
 impl Panel {
+    /// Without a title and a band. An axis is its name and its scale.
+    pub fn new(x: (&'static str, Scale), y: (&'static str, Scale), lines: Vec<Line>) -> Self {
+        Self {
+            title: String::new(),
+            x: Axis::new(x.0, x.1),
+            y: Axis::new(y.0, y.1),
+            lines,
+            band: None,
+        }
+    }
+
     /// All values along the x axis.
     fn across(&self) -> impl Iterator<Item = f64> {
         self.lines
@@ -56,12 +67,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line without points yet. The number gives colour and mark.
-    pub fn measured(name: &str, number: usize) -> Self {
+    /// The number gives colour and mark.
+    pub fn measured(name: &str, number: usize, points: Vec<(f64, Mean)>) -> Self {
         Self {
             name: name.to_owned(),
             number: Some(number),
-            points: Vec::new(),
+            points,
         }
     }
 
@@ -337,27 +348,28 @@ impl<'a, 'svg> Frame<'a, 'svg> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::axis::Scale;
 
     fn chart(points: &[f64]) -> Chart {
-        let mut measured = Line::measured("full", 2);
-        for (index, &mean) in points.iter().enumerate() {
+        let point = |(index, &mean): (usize, &f64)| {
             let error = mean / 10.0;
-            let x = index as f64 * 10.0 + 10.0;
-            measured.points.push((x, Mean { mean, error }));
-        }
+            (index as f64 * 10.0 + 10.0, Mean { mean, error })
+        };
+        let points = points.iter().enumerate().map(point).collect();
+        let lines = vec![
+            Line::measured("full", 2, points),
+            Line::bound("least", [(10.0, 1.0), (50.0, 5_000.0)]),
+        ];
         Chart {
             title: "The finding".to_owned(),
             subtitle: "One line\nand another".to_owned(),
             panels: vec![Panel {
                 title: "A panel".to_owned(),
-                x: Axis::new("clients", Scale::Logarithmic),
-                y: Axis::new("calls", Scale::Linear),
-                lines: vec![
-                    measured,
-                    Line::bound("least", [(10.0, 1.0), (50.0, 5_000.0)]),
-                ],
                 band: Some((10.0, 20.0, "down")),
+                ..Panel::new(
+                    ("clients", Scale::Logarithmic),
+                    ("calls", Scale::Linear),
+                    lines,
+                )
             }],
         }
     }
