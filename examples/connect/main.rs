@@ -17,14 +17,10 @@ use socket2::{Domain, Socket, Type};
 
 /// Connects to a server that is not up yet, with growing waits between the attempts.
 #[derive(Parser)]
-struct Options {
-    /// Wait 1 s to 32 s, as the policy says, instead of a hundredth of that.
-    #[arg(long)]
-    real_time: bool,
-    /// How many attempts find no server: 1 to 6, because the seventh attempt is the last one.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=6))]
-    refused: u32,
-}
+struct Options {}
+
+/// The factor for all times.
+const SHORTENED: f64 = 0.01;
 
 /// Which of the two steps of an attempt failed.
 #[derive(Debug)]
@@ -67,9 +63,8 @@ fn retry<T>(policy: Policy, attempt: impl FnMut() -> Result<T, Failed>) -> Resul
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let options = Options::parse();
-    let scale = if options.real_time { 1.0 } else { 0.01 };
-    let policy = Policy::connect_retry().scaled(scale);
+    Options::parse();
+    let policy = Policy::connect_retry().scaled(SHORTENED);
     say(&format!("{policy}\n"))?;
 
     // The socket has its port, which no other process can take, and does not listen yet.
@@ -77,10 +72,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
     let address = socket.local_addr()?.as_socket();
     let address = address.ok_or("the socket has no address")?;
-    // The refused attempts begin after 0, 1, 3, 7, … s; half a second later the server is up.
-    let up_after = Duration::from_secs((1 << options.refused) - 1) - Duration::from_millis(500);
+    // Attempts begin after 0, 1, 3, 7, 15, … s. The fifth one finds the server.
+    let up_after = Duration::from_millis(14_500);
     let server = thread::spawn(move || -> io::Result<()> {
-        thread::sleep(up_after.mul_f64(scale));
+        thread::sleep(up_after.mul_f64(SHORTENED));
         socket.listen(1)?;
         let (mut client, _) = TcpListener::from(socket).accept()?;
         client.write_all(b"welcome")

@@ -83,17 +83,3 @@ async fn run(options: &Options) -> Result<(), Error> {
     save(&options.out.with_file_name(crowd), &picture)?;
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn nonsense_is_refused() {
-        Options::command().debug_assert();
-        for wrong in ["--writers=0", "--writers=1001", "--tasks=0,1", "--runs=0"] {
-            assert!(Options::try_parse_from(["iam", wrong]).is_err(), "{wrong}");
-        }
-    }
-}

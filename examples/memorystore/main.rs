@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, codes, memorystore};
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use emulator::{Emulator, Faults, Reply};
 use examples::terminal::{ended, say};
 use rand::rngs::SmallRng;
@@ -32,8 +32,10 @@ const OPERATIONS_TAKE: Duration = Duration::from_secs(150);
 const APPEARS_AFTER: Duration = Duration::from_secs(220);
 /// How long the service takes to answer a call.
 const LATENCY: Duration = Duration::from_millis(200);
-/// The factor for all times, unless `--real-time` is given.
+/// The factor for all times.
 const SHORTENED: f64 = 0.01;
+/// The seed of the random numbers of the service and of the request ids.
+const SEED: u64 = 3;
 /// How long an operation is polled at most. This is not made shorter, so that the example succeeds on a slow
 /// machine too.
 const LONGEST: Duration = Duration::from_secs(7200);
@@ -42,34 +44,7 @@ const LONGEST: Duration = Duration::from_secs(7200);
 /// it is ready, and deletes it. The service is an emulator in this program, on 127.0.0.1.
 #[derive(Debug, Parser)]
 #[command(name = "memorystore")]
-struct Options {
-    /// Whether the service fails
-    #[arg(long, value_enum, default_value_t = Misbehaviour::Some)]
-    faults: Misbehaviour,
-
-    /// The seed of the random numbers of the service and of the request ids
-    #[arg(long, value_name = "NUMBER", default_value_t = 3)]
-    seed: u64,
-
-    /// Wait for the full times of the policies, instead of a hundredth of them: takes about seven minutes
-    #[arg(long)]
-    real_time: bool,
-}
-
-impl Options {
-    fn pace(&self) -> f64 {
-        if self.real_time { 1.0 } else { SHORTENED }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Misbehaviour {
-    /// Every call gets its proper answer
-    None,
-    /// Many calls are throttled, lose their connection, or are answered with 503, before or after the
-    /// service has carried them out
-    Some,
-}
+struct Options {}
 
 /// Creates an instance, waits for it, and deletes it. Each create and delete has a request id, so that a
 /// call can be repeated after its reply was lost: the service recognises the id and does nothing twice.
@@ -124,19 +99,28 @@ async fn awaited(client: &Client<'_>, pace: f64, begun: &Operation) -> Result<()
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    ended(run(&Options::parse()).await)
+    Options::parse();
+    ended(run().await)
 }
 
-async fn run(options: &Options) -> Result<(), Error> {
-    say(&preamble(options))?;
-    let service = service(options, options.pace())?;
-    live(options, &service, options.pace()).await?;
+async fn run() -> Result<(), Error> {
+    say(&format!(
+        "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
+         Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
+         Each creation and each deletion takes {} s. Reads do not find a new instance for {} s.\n\
+         All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
+         times.\n\n",
+        OPERATIONS_TAKE.as_secs(),
+        APPEARS_AFTER.as_secs(),
+    ))?;
+    let service = service(SEED, SHORTENED)?;
+    live(&service, SEED, SHORTENED).await?;
     say(&summary(&service))?;
     Ok(())
 }
 
 /// Creates and deletes one instance in this service.
-async fn live(options: &Options, service: &Emulator, pace: f64) -> Result<(), Error> {
+async fn live(service: &Emulator, seed: u64, pace: f64) -> Result<(), Error> {
     let tale = Tale::begin(pace);
     let client = Client {
         http: reqwest::Client::builder()
@@ -145,47 +129,26 @@ async fn live(options: &Options, service: &Emulator, pace: f64) -> Result<(), Er
         url: service.url(),
         tale: &tale,
     };
-    let mut ids = SmallRng::seed_from_u64(options.seed);
+    let mut ids = SmallRng::seed_from_u64(seed);
     life(&client, pace, &mut ids).await
 }
 
-/// A service that is slow and fails some calls, unless `--faults none` is given.
-fn service(options: &Options, pace: f64) -> Result<Emulator, Error> {
-    let faults = match options.faults {
-        Misbehaviour::None => Faults::none(),
-        Misbehaviour::Some => Faults::none()
-            .status(503, 0.10)
-            .applied_then(503, 0.05)
-            .with(Reply::reset().applied(), 0.05)
-            .with(
-                Reply::status(429).retry_info(format!("{}s", 10.0 * pace)),
-                0.05,
-            ),
-    };
+/// A service that is slow. Many calls are throttled, lose their connection, or are answered with 503, before or
+/// after the service has carried them out.
+fn service(seed: u64, pace: f64) -> Result<Emulator, Error> {
+    let busy = Reply::status(429).retry_info(format!("{}s", 10.0 * pace));
+    let faults = Faults::none()
+        .status(503, 0.10)
+        .applied_then(503, 0.05)
+        .with(Reply::reset().applied(), 0.05)
+        .with(busy, 0.05);
     Ok(Emulator::builder()
-        .seed(options.seed)
+        .seed(seed)
         .latency(LATENCY.mul_f64(pace))
         .operations_take(OPERATIONS_TAKE.mul_f64(pace))
         .appears_after(APPEARS_AFTER.mul_f64(pace))
         .faults(faults)
         .start()?)
-}
-
-fn preamble(options: &Options) -> String {
-    let times = if options.real_time {
-        "All times are the full times."
-    } else {
-        "All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
-         times. With --real-time the program waits for the full times: about seven minutes."
-    };
-    format!(
-        "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
-         Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
-         Each creation and each deletion takes {} s. Reads do not find a new instance for {} s.\n\
-         {times}\n\n",
-        OPERATIONS_TAKE.as_secs(),
-        APPEARS_AFTER.as_secs(),
-    )
 }
 
 /// The calls that the service counted.
@@ -202,31 +165,18 @@ fn summary(service: &Emulator) -> String {
 fn uuid(random: &mut SmallRng) -> String {
     let bits: u128 = random.random();
     let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
-    let digits = format!("{bits:032x}");
-    format!(
-        "{}-{}-{}-{}-{}",
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..]
-    )
+    let mut id = format!("{bits:032x}");
+    for place in [8, 13, 18, 23] {
+        id.insert(place, '-');
+    }
+    id
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use backoff_cloud::GrpcCode;
-    use clap::CommandFactory as _;
     use emulator::Call;
-
-    #[test]
-    fn options_are_sound() {
-        Options::command().debug_assert();
-        for wrong in ["--faults=often", "--seed=x"] {
-            assert!(Options::try_parse_from(["memorystore", wrong]).is_err());
-        }
-    }
 
     #[test]
     fn a_request_id_is_a_uuid() {
@@ -245,13 +195,12 @@ mod tests {
         seed: u64,
         replies: impl IntoIterator<Item = (Call, Vec<Reply>)>,
     ) -> (Result<(), Error>, Emulator) {
-        let options = Options::parse_from(["memorystore", &format!("--seed={seed}")]);
-        let service = service(&options, PACE).unwrap();
+        let service = service(seed, PACE).unwrap();
         service.set_faults(Faults::none());
         for (call, replies) in replies {
             service.script(call, replies);
         }
-        (live(&options, &service, PACE).await, service)
+        (live(&service, seed, PACE).await, service)
     }
 
     #[tokio::test]

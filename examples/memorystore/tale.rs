@@ -7,7 +7,7 @@ use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, WaitSource};
 use examples::terminal::say;
 
-/// Prints each call when it ends. The printed times are those of a run with `--real-time`.
+/// Prints each call when it ends. The printed times are the full times.
 #[derive(Debug)]
 pub(crate) struct Tale {
     start: Instant,
@@ -34,7 +34,7 @@ impl Tale {
         }
     }
 
-    /// The time since the start, as in a run with `--real-time`.
+    /// The time since the start, as a full time.
     pub(crate) fn now(&self) -> Duration {
         self.start.elapsed().div_f64(self.pace)
     }

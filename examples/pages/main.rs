@@ -13,29 +13,14 @@ use std::{net::SocketAddr, time::Duration};
 /// Reads a list of many pages from a service that fails now and then: once from the first page again
 /// after each failure, and once from the page that failed.
 #[derive(Parser)]
-struct Options {
-    /// How many pages the list has
-    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    pages: u64,
-    /// How many of 100 calls fail
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u8).range(0..=100))]
-    failing: u8,
-    /// The seed of the random numbers that decide which calls fail
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-}
+struct Options {}
 
 const POLICY: Policy = Policy::exponential()
     .base(Duration::from_millis(5))
     .on(codes![429, 500..=504]);
 
+/// A page, or the rows that were read so far; and the number of the next page, if there is one.
 #[derive(serde::Deserialize)]
-struct Page {
-    rows: Vec<u64>,
-    next: Option<u64>,
-}
-
-/// The rows that were read so far, and the number of the next page, if there is one.
 struct List {
     rows: Vec<u64>,
     next: Option<u64>,
@@ -54,7 +39,7 @@ impl List {
     ) -> Result<(), ApiError> {
         let number = self.next.unwrap_or_default();
         let url = format!("http://{service}/pages/{number}");
-        let page: Page = http::json(client.get(url).send().await?).await?;
+        let page: List = http::json(client.get(url).send().await?).await?;
         self.rows.extend(page.rows);
         self.next = page.next;
         Ok(())
@@ -98,9 +83,8 @@ async fn resumed(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u6
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let options = Options::parse();
-    let failing = f64::from(options.failing) / 100.0;
-    let (address, service) = Service::start(options.pages, failing, options.seed).await?;
+    Options::parse();
+    let (address, service) = Service::start().await?;
     let client = reqwest::Client::new();
     let tell = |way: &str, outcome: Result<Vec<u64>, ApiError>| {
         let calls = service.take_calls();

@@ -11,33 +11,31 @@ use serde_json::json;
 use std::{
     io,
     net::{Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 use tokio::net::TcpListener;
 
 /// How many rows a page has.
 const ROWS: u64 = 10;
+/// How many pages the list has.
+const PAGES: u64 = 40;
+/// The share of the calls that fail, 0 to 1.
+const FAILING: f64 = 0.2;
 
 pub(crate) struct Service {
-    pages: u64,
-    /// The share of the calls that fail, 0 to 1.
-    failing: f64,
     chance: Mutex<SmallRng>,
-    calls: Mutex<u32>,
+    calls: AtomicU32,
 }
 
 impl Service {
     /// Serves until the program ends. Returns the address and the service.
-    pub(crate) async fn start(
-        pages: u64,
-        failing: f64,
-        seed: u64,
-    ) -> io::Result<(SocketAddr, Arc<Self>)> {
+    pub(crate) async fn start() -> io::Result<(SocketAddr, Arc<Self>)> {
         let service = Arc::new(Service {
-            pages,
-            failing,
-            chance: Mutex::new(SmallRng::seed_from_u64(seed)),
-            calls: Mutex::new(0),
+            chance: Mutex::new(SmallRng::seed_from_u64(1)),
+            calls: AtomicU32::new(0),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -49,7 +47,7 @@ impl Service {
 
     /// How many calls came since the last call of this function.
     pub(crate) fn take_calls(&self) -> u32 {
-        std::mem::take(&mut self.calls.lock().expect("nobody panics with it"))
+        self.calls.swap(0, Relaxed)
     }
 }
 
@@ -57,12 +55,12 @@ async fn page(
     State(service): State<Arc<Service>>,
     Path(number): Path<u64>,
 ) -> Result<String, StatusCode> {
-    *service.calls.lock().expect("nobody panics with it") += 1;
-    let fails = service.chance.lock().expect("nobody panics with it");
-    if { fails }.random_bool(service.failing) {
+    service.calls.fetch_add(1, Relaxed);
+    let chance = service.chance.lock().expect("nobody panics with it");
+    if { chance }.random_bool(FAILING) {
         return Err(StatusCode::SERVICE_UNAVAILABLE);
     }
     let rows: Vec<u64> = (number * ROWS..(number + 1) * ROWS).collect();
-    let next = Some(number + 1).filter(|next| *next < service.pages);
+    let next = Some(number + 1).filter(|next| *next < PAGES);
     Ok(json!({ "rows": rows, "next": next }).to_string())
 }

@@ -20,6 +20,9 @@ use rand::{RngExt as _, SeedableRng as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// How many retries are shown at most.
+const SHOWN: usize = 12;
+
 /// A policy of each algorithm, beside the presets.
 const ALGORITHMS: [(&str, Policy); 7] = [
     ("Policy::exponential", Policy::exponential()),
@@ -44,9 +47,6 @@ struct Options {
         value_parser = PossibleValuesParser::new(policies().map(|policy| policy.0))
     )]
     policy: String,
-    /// How many retries to show at most.
-    #[arg(long, default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=60))]
-    retries: u32,
     /// Where to draw it.
     #[arg(long, default_value = "out/policy.svg")]
     out: PathBuf,
@@ -60,7 +60,7 @@ fn run(options: &Options) -> Drawn {
     let (name, policy) = policies()
         .find(|policy| policy.0 == options.policy)
         .ok_or_else(|| format!("there is no policy `{}`", options.policy))?;
-    let planned: Vec<_> = policy.schedule().take(options.retries as usize).collect();
+    let planned: Vec<_> = policy.schedule().take(SHOWN).collect();
     let means = means(policy, planned.len());
     let mut begins = Duration::ZERO;
     let rows: Vec<_> = planned

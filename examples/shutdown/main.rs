@@ -29,9 +29,6 @@ struct Options {
     /// The address on which the service listens
     #[arg(long, default_value = "127.0.0.1:3000")]
     listen: String,
-    /// The URL that the handlers call; by default, a server that answers 503
-    #[arg(long)]
-    upstream: Option<String>,
 }
 
 const CLIENTS: usize = 20;
@@ -39,10 +36,7 @@ const CLIENTS: usize = 20;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    let upstream = match options.upstream {
-        Some(upstream) => upstream,
-        None => failing().await?,
-    };
+    let upstream = failing().await?;
     if options.demo {
         return demo(&upstream).await;
     }

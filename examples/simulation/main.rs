@@ -134,20 +134,3 @@ fn run(options: &Options) -> Result<(), Error> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn nonsense_is_refused() {
-        Options::command().debug_assert();
-        for wrong in ["contention --seeds=1", "hope", ""] {
-            let options = ["simulation"].into_iter().chain(wrong.split_whitespace());
-            assert!(Options::try_parse_from(options).is_err(), "{wrong}");
-        }
-        let unchecked = Options::parse_from(["simulation", "iam", "--check"]);
-        assert!(run(&unchecked).is_err());
-    }
-}
