@@ -93,7 +93,7 @@ impl Log {
 }
 
 /// One way, told to the end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Story {
     pub(crate) title: &'static str,
     pub(crate) calls: Vec<Call>,

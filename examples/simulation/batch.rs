@@ -2,11 +2,12 @@
 //! with hops of |N(10, 2)| ms. Nobody gives up.
 
 use crate::Error;
+use crate::Findings;
 use crate::axis::Scale;
 use crate::calls::{Load, Outcome, herd, run};
 use crate::chart::{Chart, Line, Panel};
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
-use crate::results::{Findings, Results};
+use crate::results::Results;
 use crate::row::Hop;
 use crate::runs::Crew;
 use crate::sharing::Sharing;

@@ -2,10 +2,11 @@
 //! ours, on one [`row`](crate::row): hops of |N(10, 2)| ms, and nobody gives up. A test compares the means with published ones.
 
 use crate::Error;
+use crate::Findings;
 use crate::axis::Scale;
 use crate::chart::{Chart, Line, Panel};
 use crate::measured::measure;
-use crate::results::{Findings, Results};
+use crate::results::Results;
 use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
 use crate::strategies::{COMBINED, CONTENTION, FULL, PACED, Strategy};
@@ -45,7 +46,8 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     drop(crew);
 
     let chart = |measure, y, factor, bound, least: &dyn Fn(u32) -> f64| {
-        let mut lines = results.lines(CONTENTION, &CLIENTS, measure, factor);
+        let names = CONTENTION.iter().map(|strategy| strategy.name);
+        let mut lines = results.lines(names, &CLIENTS, measure, factor);
         let least = CLIENTS.map(|clients| (clients.into(), least(clients)));
         lines.push(Line::bound(bound, least));
         let scale = Scale::Logarithmic;

@@ -6,9 +6,10 @@
 //! succeed; the share of the others is in a column of its own.
 
 use crate::Error;
+use crate::Findings;
 use crate::axis::Scale;
 use crate::chart::{Chart, Panel};
-use crate::results::{Findings, Results};
+use crate::results::Results;
 use crate::row::{Crowd, Hop, Outcome, run};
 use crate::runs::Crew;
 use crate::stats::{Mean, percentile};
@@ -36,7 +37,8 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     drop(crew);
 
     let panel = |y, scale, measure| {
-        let mut lines = results.lines(IAM, &CLIENTS, measure, 1.0);
+        let names = IAM.iter().map(|strategy| strategy.name);
+        let mut lines = results.lines(names, &CLIENTS, measure, 1.0);
         lines.retain(|line| DRAWN.contains(&line.name.as_str()));
         Panel::new(("clients", Scale::Logarithmic), (y, scale), lines)
     };

@@ -31,7 +31,6 @@ mod outage;
 mod quota;
 mod rate;
 mod rate_check;
-mod results;
 mod row;
 mod runs;
 mod service;
@@ -47,11 +46,23 @@ use std::process::ExitCode;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 use examples::terminal::{ended, save, say};
-use examples::{axis, chart, stats};
+use examples::{axis, chart, results, stats};
 
-use crate::results::Findings;
+use crate::chart::Chart;
+use crate::results::Results;
 
 type Error = Box<dyn StdError + Send + Sync>;
+
+/// What a scenario shows.
+struct Findings {
+    /// What was run, in a line.
+    title: String,
+    results: Results,
+    /// What the table does not say by itself; lines.
+    remarks: String,
+    /// By file name, without its ending.
+    charts: Vec<(&'static str, Chart)>,
+}
 
 /// Compares the ways to wait before a retry, in virtual time and over many seeds. Prints a table
 /// of means with their standard errors, and draws charts.

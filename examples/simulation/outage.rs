@@ -11,9 +11,10 @@
 //! were not answered at their first attempt.
 
 use crate::Error;
+use crate::Findings;
 use crate::axis::Scale;
 use crate::chart::{Chart, Line, Panel};
-use crate::results::{Findings, Results};
+use crate::results::Results;
 use crate::runs::Crew;
 use crate::service::{CAPACITY, Course, LOAD, Tally, Trouble, run};
 use crate::stats::Mean;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use backoff_cloud::{Jitter, Policy};
 
 use crate::Error;
+use crate::Findings;
 use crate::calls::{Load, Outcome, run};
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
-use crate::results::{Findings, Results};
+use crate::results::Results;
 use crate::row::Hop;
 use crate::runs::Crew;
 use crate::sharing::Sharing;

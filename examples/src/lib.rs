@@ -16,12 +16,14 @@
 //! | `cargo run -p examples --features jobs --example jobs` | 2,000 jobs in a queue of apalis: grants of IAM, and charges by HTTP with an operation id, against a service that throttles, fails and loses replies. Four worker processes run the jobs, and one of them is killed each second. Shows the progress, prints what was done, given up and made twice, and draws it. With `-- --redis`, the queue is in a redis-server that the example starts. About twenty seconds. |
 //! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, prints the log and the page, and checks that the numbers of the page agree with each other and with the calls. Draws attempts, outcomes and the budget, as a scraper read them. With `-- --keep`, the program continues to serve the page. |
 //!
-//! The examples share these modules: [`table`], [`drawing`], [`axis`], [`panel`], [`chart`], [`stats`] and [`terminal`].
+//! The examples share these modules: [`table`], [`drawing`], [`axis`], [`panel`], [`chart`], [`stats`], [`results`] and
+//! [`terminal`].
 
 pub mod axis;
 pub mod chart;
 pub mod drawing;
 pub mod panel;
+pub mod results;
 pub mod stats;
 pub mod table;
 pub mod terminal;

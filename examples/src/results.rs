@@ -1,22 +1,13 @@
-//! What a scenario found, as rows of a table.
+//! Means of many runs, as a table and as lines of a chart.
 
-use crate::chart::{Chart, Line};
+use std::fmt::Display;
+
+use crate::chart::Line;
 use crate::stats::Mean;
-use crate::strategies::Strategy;
-
-/// Everything that a scenario shows.
-pub(crate) struct Findings {
-    /// What was run, in a line.
-    pub(crate) title: String,
-    pub(crate) results: Results,
-    /// What the table does not say by itself; lines.
-    pub(crate) remarks: String,
-    /// By file name, without its ending.
-    pub(crate) charts: Vec<(&'static str, Chart)>,
-}
+use crate::table::table;
 
 /// What was measured, cell by cell.
-pub(crate) struct Results {
+pub struct Results {
     /// What tells the cells apart.
     labels: &'static [&'static str],
     measures: &'static [&'static str],
@@ -32,7 +23,8 @@ struct Cell {
 }
 
 impl Results {
-    pub(crate) fn new(labels: &'static [&'static str], measures: &'static [&'static str]) -> Self {
+    /// Without cells. The names of the labels and of the measures are the titles of the columns.
+    pub fn new(labels: &'static [&'static str], measures: &'static [&'static str]) -> Self {
         Self {
             labels,
             measures,
@@ -41,20 +33,20 @@ impl Results {
     }
 
     /// Adds an experiment: a value for each label, and a mean for each measure, where it could be measured.
-    pub(crate) fn add<const N: usize>(&mut self, labels: [&str; N], means: Vec<Option<Mean>>) {
+    pub fn add<const N: usize>(&mut self, labels: [&str; N], means: Vec<Option<Mean>>) {
         let labels = labels.map(str::to_owned).to_vec();
         self.cells.push(Cell { labels, means });
     }
 
     /// One cell's mean of a measure, by their names; `None` also where there is no such cell.
-    pub(crate) fn mean(&self, labels: &[&str], measure: &str) -> Option<Mean> {
+    pub fn mean(&self, labels: &[&str], measure: &str) -> Option<Mean> {
         self.of(measure)
             .find(|(of, _)| *of == labels)
             .map(|(_, mean)| mean)
     }
 
     /// The largest mean of a measure, and the labels of its cell.
-    pub(crate) fn largest(&self, measure: &str) -> Option<(&[String], Mean)> {
+    pub fn largest(&self, measure: &str) -> Option<(&[String], Mean)> {
         self.of(measure)
             .max_by(|(_, one), (_, other)| one.mean.total_cmp(&other.mean))
     }
@@ -67,24 +59,23 @@ impl Results {
             .filter_map(move |cell| Some((&*cell.labels, cell.means[column?]?)))
     }
 
-    /// A measure of each strategy over the number of clients, by which and by whose name the cells are
-    /// labelled. `factor` changes the unit.
-    pub(crate) fn lines(
+    /// A line for each of these ways: a measure over some numbers. The labels of the cells are a number and a
+    /// way; `factor` changes the unit.
+    pub fn lines<'a>(
         &self,
-        strategies: &[Strategy],
-        clients: &[u32],
+        ways: impl IntoIterator<Item = &'a str>,
+        numbers: &[impl Copy + Display + Into<f64>],
         measure: &str,
         factor: f64,
     ) -> Vec<Line> {
-        let line = |(number, strategy): (usize, &Strategy)| {
-            let point = |&clients: &u32| {
-                let mean = self.mean(&[&clients.to_string(), strategy.name], measure)?;
-                Some((clients.into(), mean.times(factor)))
-            };
-            let points = clients.iter().filter_map(point).collect();
-            Line::measured(strategy.name, number, points)
+        let line = |(index, way)| {
+            let points = numbers.iter().filter_map(|&number| {
+                let mean = self.mean(&[&number.to_string(), way], measure)?;
+                Some((number.into(), mean.times(factor)))
+            });
+            Line::measured(way, index, points.collect())
         };
-        strategies.iter().enumerate().map(line).collect()
+        ways.into_iter().enumerate().map(line).collect()
     }
 
     /// A row for each cell, and one without cells between groups, which have the first label in
@@ -104,9 +95,10 @@ impl Results {
         groups.collect::<Vec<_>>().join(&Vec::new())
     }
 
-    pub(crate) fn table(&self) -> String {
+    /// The table as plain text.
+    pub fn table(&self) -> String {
         let header = [self.labels, self.measures].concat();
-        examples::table::table(&header, self.labels.len(), &self.rows())
+        table(&header, self.labels.len(), &self.rows())
     }
 }
 
