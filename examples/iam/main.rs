@@ -39,7 +39,7 @@ const RESOURCE: &str = "projects/demo";
 struct Options {
     /// How many writers there are
     #[arg(long, value_name = "N", default_value_t = 16,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
+          value_parser = clap::value_parser!(u16).range(2..=1000))]
     writers: u16,
 
     /// Shorten the waits of the last ways, and not their deadline of five minutes, so that a slow

@@ -55,13 +55,9 @@ pub(crate) fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcom
         }
         Outcome::Failed => {
             let reach = size + 1;
-            let points = [
-                (x, y - reach),
-                (x + reach, y),
-                (x, y + reach),
-                (x - reach, y),
-            ];
-            area.draw(&Polygon::new(points, PURPLE.filled()))?;
+            let ends = [(0, -reach), (reach, 0), (0, reach), (-reach, 0)];
+            let diamond = ends.map(|end| (x + end.0, y + end.1));
+            area.draw(&Polygon::new(diamond, PURPLE.filled()))?;
         }
     }
     Ok(())
@@ -98,12 +94,8 @@ pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> +
     let mut x = 24;
     for (name, kind, outcome) in calls.into_iter().filter(|call| has_call(call.2)) {
         let half = half(kind, ROW);
-        fill(
-            area,
-            (x, y - half),
-            (x + 12, y + half),
-            colour(kind, outcome),
-        )?;
+        let colour = colour(kind, outcome);
+        fill(area, (x, y - half), (x + 12, y + half), colour)?;
         shape(area, (x + 12, y), ROW, outcome)?;
         x = named(area, name, (x, y))?;
     }
@@ -112,15 +104,7 @@ pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> +
 
     let y = 152;
     let mut x = 24;
-    for ending in [
-        Ending::Arrived,
-        Ending::Misled,
-        Ending::GaveUp,
-        Ending::Lost,
-    ]
-    .into_iter()
-    .filter(|ending| has_end(*ending))
-    {
+    for ending in Ending::ALL.into_iter().filter(|ending| has_end(*ending)) {
         end_mark(area, (x + 8, y), ROW, ending)?;
         x = named(area, words(ending), (x, y))?;
     }

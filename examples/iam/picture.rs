@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use examples::drawing::{Area, BAND, Drawn, FAINT, GRID, INK, Picture, fill, line, page, text};
-use plotters::style::text_anchor::HPos;
+use plotters::style::{RGBColor, text_anchor::HPos};
 
 use crate::marks::{SMALL, WAIT, colour, end_mark, half, legend, shape, words};
 use crate::record::{Call, Ending, Outcome, Story};
@@ -34,7 +34,8 @@ pub(crate) fn draw(ways: &[Runs], title: &str, circumstances: &str) -> Picture {
     let row = row_height(writers);
     let panel = HEADLINE + row * writers + AXIS + GAP;
     let height = HEAD + panel * ways.len() as i32;
-    let scale = Scale::up_to(last_moment(stories()), row);
+    let end = stories().map(|story| story.took).max();
+    let scale = Scale::up_to(end.unwrap_or_default(), row);
 
     page((WIDTH, height), |page| {
         text(page, title, (24, 28), 26, INK, HPos::Left)?;
@@ -45,12 +46,8 @@ pub(crate) fn draw(ways: &[Runs], title: &str, circumstances: &str) -> Picture {
         for (way, runs) in ways.iter().enumerate() {
             let top = HEAD + panel * way as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
-            Panel {
-                area,
-                row,
-                scale: &scale,
-            }
-            .draw(way + 1, runs)?;
+            let scale = &scale;
+            Panel { area, row, scale }.draw(way + 1, runs)?;
         }
         Ok(())
     })
@@ -59,10 +56,6 @@ pub(crate) fn draw(ways: &[Runs], title: &str, circumstances: &str) -> Picture {
 /// Few writers get high rows; many share about a third of a screen, down to two pixels each.
 fn row_height(writers: i32) -> i32 {
     (176 / writers.max(1)).clamp(2, 22)
-}
-
-fn last_moment<'a>(stories: impl Iterator<Item = &'a Story>) -> Duration {
-    stories.map(|story| story.took).max().unwrap_or_default()
 }
 
 /// From time to place. Backoff doubles its waits, so the first attempts would all be one blot on
@@ -124,9 +117,12 @@ impl Panel<'_, '_> {
         let story = runs.drawn();
         let headline = format!("{number} · {}", story.title);
         text(&self.area, &headline, (24, 16), 20, INK, HPos::Left)?;
-        text(&self.area, &ended(runs), (24, 42), SMALL, INK, HPos::Left)?;
-        self.bands(story.writers())?;
-        self.axis(story.writers())?;
+        self.words(&ended(runs), (24, 42), INK, HPos::Left)?;
+        for writer in (0..story.writers()).step_by(2) {
+            let (top, bottom) = (self.top(writer), self.top(writer + 1));
+            self.bar((self.scale.left, self.scale.right), (top, bottom), BAND)?;
+        }
+        self.axis(self.top(story.writers()))?;
         for (writer, &ending) in story.endings.iter().enumerate() {
             self.writer(writer, &story.calls_of(writer), ending)?;
         }
@@ -137,82 +133,52 @@ impl Panel<'_, '_> {
         HEADLINE + self.row * writer as i32
     }
 
-    fn middle(&self, writer: usize) -> i32 {
-        self.top(writer) + self.row / 2
+    fn words(&self, words: &str, at: (i32, i32), colour: RGBColor, side: HPos) -> Drawn {
+        text(&self.area, words, at, SMALL, colour, side)
     }
 
-    fn bands(&self, writers: usize) -> Drawn {
-        for writer in (0..writers).step_by(2) {
-            let top = self.top(writer);
-            fill(
-                &self.area,
-                (self.scale.left, top),
-                (self.scale.right, top + self.row),
-                BAND,
-            )?;
-        }
-        Ok(())
+    fn bar(&self, x: (i32, i32), y: (i32, i32), colour: RGBColor) -> Drawn {
+        fill(&self.area, (x.0, y.0), (x.1, y.1), colour)
     }
 
-    fn axis(&self, writers: usize) -> Drawn {
-        let bottom = self.top(writers);
+    fn axis(&self, bottom: i32) -> Drawn {
         for tick in self.scale.ticks() {
             let x = self.scale.x(tick);
             line(&self.area, (x, HEADLINE), (x, bottom + 4), GRID, 1)?;
-            text(
-                &self.area,
-                &label(tick),
-                (x, bottom + 16),
-                SMALL,
-                FAINT,
-                HPos::Center,
-            )?;
+            self.words(&label(tick), (x, bottom + 16), FAINT, HPos::Center)?;
         }
         let (left, right) = (self.scale.left, self.scale.right);
         line(&self.area, (left, bottom), (right, bottom), FAINT, 1)
     }
 
     fn writer(&self, writer: usize, calls: &[Call], ending: Ending) -> Drawn {
-        let y = self.middle(writer);
+        let (top, bottom) = (self.top(writer), self.top(writer + 1));
+        let y = top + self.row / 2;
         if self.row >= NAMED_ROW {
             let name = format!("writer {:02}", writer + 1);
             let (before, after) = (self.scale.left - 10, self.scale.right + 40);
-            text(&self.area, &name, (before, y), SMALL, FAINT, HPos::Right)?;
-            text(
-                &self.area,
-                words(ending),
-                (after, y),
-                SMALL,
-                INK,
-                HPos::Left,
-            )?;
+            self.words(&name, (before, y), FAINT, HPos::Right)?;
+            self.words(words(ending), (after, y), INK, HPos::Left)?;
         }
         for (from, to) in Story::waits_of(calls) {
-            line(
-                &self.area,
-                (self.scale.x(from), y),
-                (self.scale.x(to), y),
-                WAIT,
-                1,
-            )?;
+            let (from, to) = (self.scale.x(from), self.scale.x(to));
+            line(&self.area, (from, y), (to, y), WAIT, 1)?;
         }
-        for call in calls {
+        let sides = |call: &Call| {
             let left = self.scale.x(call.start);
-            let right = self.scale.x(call.end).max(left + THINNEST);
+            (left, self.scale.x(call.end).max(left + THINNEST))
+        };
+        for call in calls {
             let half = half(call.kind, self.row);
-            let (top, bottom) = match call.writer {
+            let ends = match call.writer {
                 Some(_) => (y - half, y + half),
-                None => (self.top(writer), self.top(writer + 1)),
+                None => (top, bottom),
             };
-            let colour = colour(call.kind, call.outcome);
-            fill(&self.area, (left, top), (right, bottom), colour)?;
+            self.bar(sides(call), ends, colour(call.kind, call.outcome))?;
         }
         // All shapes above all bars: a shape must not vanish under the next call.
         for call in calls {
-            let right = self
-                .scale
-                .x(call.end)
-                .max(self.scale.x(call.start) + THINNEST);
+            let right = sides(call).1;
             shape(&self.area, (right, y), self.row, call.outcome)?;
         }
         end_mark(&self.area, (self.scale.right + 26, y), self.row, ending)

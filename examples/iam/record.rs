@@ -1,6 +1,6 @@
 //! What happened: every call of every writer, and how each writer ended.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a call was for.
@@ -47,6 +47,8 @@ pub(crate) enum Ending {
 }
 
 impl Ending {
+    pub(crate) const ALL: [Self; 4] = [Self::Arrived, Self::Misled, Self::GaveUp, Self::Lost];
+
     pub(crate) fn new(told_ok: bool, is_there: bool) -> Self {
         match (told_ok, is_there) {
             (true, true) => Self::Arrived,
@@ -78,17 +80,15 @@ impl Log {
     }
 
     pub(crate) fn add(&self, call: Call) {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(call);
+        self.locked().push(call);
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.locked().clone()
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -22,10 +22,10 @@ const LATENCY: Duration = Duration::from_millis(5);
 
 /// Prints the table; gives the picture.
 pub(crate) async fn show(options: &Options) -> Result<String, Error> {
-    let title = match options.writers {
-        1 => "One writer changes an IAM policy, alone".to_owned(),
-        writers => format!("{writers} writers change one IAM policy at the same time"),
-    };
+    let title = format!(
+        "{} writers change one IAM policy at the same time",
+        options.writers
+    );
     let deadlines = if options.patient {
         " The last three ways keep their deadline of 300 s."
     } else {

@@ -9,12 +9,9 @@ use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Pace};
-use crate::record::{Ending, Log, Outcome, Story};
+use crate::record::{Ending, Log, Story};
 use crate::way::Way;
 use crate::{Error, RESOURCE, ways};
-
-/// How often the progress bars tell the news.
-const NEWS: Duration = Duration::from_millis(50);
 
 /// Lets all writers loose on the service in one way, and waits for the last of them. To make a client
 /// takes longer than many calls, so ways that run at the same time share one that was made before.
@@ -50,21 +47,19 @@ pub(crate) async fn tell(
     let mut told_ok = vec![false; writers.into()];
     let mut told = vec![Duration::ZERO; writers.into()];
     let mut gave_up = 0;
-    let mut news = tokio::time::interval(NEWS);
-    loop {
-        tokio::select! {
-            ended = running.join_next() => {
-                let Some(ended) = ended else { break };
-                let (writer, ok, at) = ended?;
-                told_ok[writer] = ok;
-                told[writer] = at;
-                if ok { bar.inc(1) } else { gave_up += 1 }
-            }
-            _ = news.tick() => bar.set_message(so_far(&log, gave_up)),
+    while let Some(ended) = running.join_next().await {
+        let (writer, ok, at) = ended?;
+        told_ok[writer] = ok;
+        told[writer] = at;
+        if ok {
+            bar.inc(1)
+        } else {
+            gave_up += 1
         }
+        bar.set_message(format!("{gave_up} gave up, {} calls", log.calls().len()));
     }
     // Not `finish`, which would fill the bar.
-    bar.abandon_with_message(so_far(&log, gave_up));
+    bar.abandon();
 
     let policy: PlainPolicy = serde_json::from_value(service.policy(RESOURCE))?;
     let is_there = |writer| {
@@ -92,16 +87,4 @@ pub(crate) fn http() -> Result<reqwest::Client, Error> {
 
 fn member(writer: usize) -> String {
     format!("user:writer-{:02}@example.com", writer + 1)
-}
-
-fn so_far(log: &Log, gave_up: usize) -> String {
-    let calls = log.calls();
-    let conflicts = calls
-        .iter()
-        .filter(|call| call.outcome == Outcome::Conflict)
-        .count();
-    format!(
-        "{gave_up} gave up, {} calls, {conflicts} conflicts",
-        calls.len()
-    )
 }

@@ -17,11 +17,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use apalis::prelude::BoxDynError;
+use backoff_cloud::iam::PlainPolicy;
 use clap::Parser;
 use emulator::{Emulator, Faults, Reply};
 use examples::table::table;
 use examples::terminal::{ended, save, say};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
 
 use ledger::Ledger;
 use worker::{Order, ROLE, granted};
@@ -39,13 +41,13 @@ struct Options {
     /// Where to draw the picture
     #[arg(long, default_value = "out/jobs.svg")]
     out: PathBuf,
-    /// For a worker process: where everything is, and its name
-    #[arg(long, hide = true, num_args = 5)]
+    /// For a worker process: where everything is, as JSON, and its name
+    #[arg(long, hide = true, num_args = 2)]
     worker: Option<Vec<String>>,
 }
 
 /// Where everything is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Where {
     database: PathBuf,
     redis: Option<String>,
@@ -61,18 +63,14 @@ const PATIENCE: Duration = Duration::from_secs(180);
 #[tokio::main]
 async fn main() -> ExitCode {
     let options = Options::parse();
-    ended(match &options.worker {
-        Some(words) => {
-            let places = Where {
-                database: PathBuf::from(&words[0]),
-                redis: Some(words[1].clone()).filter(|address| !address.is_empty()),
-                emulator: words[2].clone(),
-                ledger: words[3].clone(),
-            };
-            worker::run(&places, &words[4]).await
-        }
-        None => run(&options).await,
+    ended(match options.worker.as_deref() {
+        Some([places, name]) => worker(places, name).await,
+        _ => run(&options).await,
     })
+}
+
+async fn worker(places: &str, name: &str) -> Result<(), BoxDynError> {
+    worker::run(&serde_json::from_str(places)?, name).await
 }
 
 /// A process that ends with this one.
@@ -189,13 +187,7 @@ async fn course(options: &Options, folder: &Path) -> Result<Course, BoxDynError>
 /// A worker process. No name is used twice.
 fn started(places: &Where, number: usize, kills: u32) -> Result<Process, BoxDynError> {
     let worker = Command::new(std::env::current_exe()?)
-        .arg("--worker")
-        .arg(&places.database)
-        .args([
-            places.redis.as_deref().unwrap_or_default(),
-            &places.emulator,
-            &places.ledger,
-        ])
+        .args(["--worker", &serde_json::to_string(places)?])
         .arg(format!("worker-{number}-{kills}"))
         .stdin(Stdio::null())
         .spawn()?;
@@ -213,12 +205,11 @@ fn rows(
     let sum = |of: fn(&ledger::Seen) -> u32| seen.iter().map(of).sum::<u32>();
     let is_there = |number: &u32| {
         let (resource, member) = granted(*number);
-        let policy = emulator.policy(&resource);
-        let bindings = policy["bindings"].as_array().cloned().unwrap_or_default();
-        let of_role = bindings.iter().filter(|binding| binding["role"] == ROLE);
-        let members =
-            of_role.flat_map(|binding| binding["members"].as_array().cloned().unwrap_or_default());
-        members.filter(|one| *one == member.as_str()).count() == 1
+        let policy = serde_json::from_value(emulator.policy(&resource));
+        let PlainPolicy { bindings, .. } = policy.unwrap_or_default();
+        let of_role = bindings.iter().filter(|binding| binding.role == ROLE);
+        let members = of_role.flat_map(|binding| &binding.members);
+        members.filter(|one| **one == member).count() == 1
     };
     let row = |what: &str, count: u32| vec![what.to_owned(), count.to_string()];
     let jobs_with =

@@ -95,9 +95,7 @@ fn bars<const N: usize>(
     shares: &[Share; N],
 ) -> Vec<Bar<N>> {
     let counts = |(at, page): &Scrape| (*at, shares.map(|share| page.sum_of(name, label, share.2)));
-    let pairs = scrapes.windows(2);
-    let bars = pairs.map(|pair| Bar::between(counts(&pair[0]), counts(&pair[1])));
-    bars.collect()
+    Bar::between(&scrapes.iter().map(counts).collect::<Vec<_>>())
 }
 
 /// Draws what ended, and how many calls were begun.

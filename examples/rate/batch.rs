@@ -22,27 +22,19 @@ const EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) strategy: Strategy,
-    /// What the service had counted, again and again.
-    samples: Vec<Sample>,
+    /// Since the beginning, again and again: how many calls the service had admitted and refused.
+    samples: Vec<(Duration, [f64; 2])>,
     /// Until the last job had ended.
     pub(crate) took: Duration,
     pub(crate) jobs: u32,
     pub(crate) gave_up: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Sample {
-    /// Since the beginning.
-    at: Duration,
-    admitted: u64,
-    refused: u64,
-}
-
 impl Batch {
     /// All that the service counted: the admitted calls and the refused.
     pub(crate) fn calls(&self) -> (u64, u64) {
-        let last = self.samples.last();
-        last.map_or((0, 0), |last| (last.admitted, last.refused))
+        let [admitted, refused] = self.samples.last().map_or([0.0; 2], |last| last.1);
+        (admitted as u64, refused as u64)
     }
 
     pub(crate) fn calls_per_job(&self) -> f64 {
@@ -52,14 +44,7 @@ impl Batch {
 
     /// The calls a second over time: the admitted, the refused.
     pub(crate) fn bars(&self) -> Vec<Bar<2>> {
-        let counts = |sample: &Sample| {
-            let counts = [sample.admitted, sample.refused];
-            (sample.at, counts.map(|count| count as f64))
-        };
-        let pairs = self.samples.windows(2);
-        pairs
-            .map(|pair| Bar::between(counts(&pair[0]), counts(&pair[1])))
-            .collect()
+        Bar::between(&self.samples)
     }
 }
 
@@ -115,11 +100,7 @@ pub(crate) async fn run(
     }
 
     // Before the first call.
-    let mut samples = vec![Sample {
-        at: Duration::ZERO,
-        admitted: 0,
-        refused: 0,
-    }];
+    let mut samples = vec![(Duration::ZERO, [0.0; 2])];
     let mut took = None;
     let mut moments = interval_at(start + EVERY, EVERY);
     moments.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -131,11 +112,8 @@ pub(crate) async fn run(
             },
             _ = moments.tick() => {
                 let stats = service.stats();
-                samples.push(Sample {
-                    at: start.elapsed(),
-                    admitted: stats.calls - stats.faults,
-                    refused: stats.faults,
-                });
+                let counts = [stats.calls - stats.faults, stats.faults];
+                samples.push((start.elapsed(), counts.map(|count| count as f64)));
                 bar.set_message(format!("{} calls, {} of them refused", stats.calls, stats.faults));
                 // The last one is made after the last job, so that all are as far apart.
                 if let Some(took) = took {

@@ -155,16 +155,4 @@ mod tests {
             assert!(svg.contains(options.hint()), "{svg}");
         }
     }
-
-    #[test]
-    fn the_least_time_follows_from_the_limit() {
-        for (args, millis) in [
-            (&["rate"][..], 14_020),
-            (&["rate", "--rate=50", "--jobs=150"], 2_020),
-            (&["rate", "--jobs=10"], 20),
-        ] {
-            let least = Options::parse_from(args).least();
-            assert_eq!(least, Duration::from_millis(millis), "{args:?}");
-        }
-    }
 }

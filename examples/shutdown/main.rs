@@ -26,9 +26,6 @@ struct Options {
     /// `stop_on` and once with it
     #[arg(long)]
     demo: bool,
-    /// The address on which the service listens
-    #[arg(long, default_value = "127.0.0.1:3000")]
-    listen: String,
 }
 
 const CLIENTS: usize = 20;
@@ -41,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         return demo(&upstream).await;
     }
     let service = service(&upstream, true);
-    let listener = TcpListener::bind(&options.listen).await?;
+    let listener = TcpListener::bind("127.0.0.1:3000").await?;
     say(&format!(
         "serves at http://{} until Ctrl-C\n",
         listener.local_addr()?

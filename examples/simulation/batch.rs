@@ -4,13 +4,12 @@
 use crate::Error;
 use crate::Findings;
 use crate::axis::Scale;
-use crate::calls::{Load, Outcome, herd, run};
+use crate::calls::{Load, Outcome, Sharing, herd, run};
 use crate::chart::{Chart, Line, Panel};
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
 use crate::results::Results;
 use crate::row::Hop;
 use crate::runs::Crew;
-use crate::sharing::Sharing;
 use crate::stats::{Mean, percentile};
 use crate::strategies::{BATCH, JITTERED, SPREAD};
 
@@ -34,7 +33,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let mut panels: Vec<_> = DRAWN.iter().map(|strategy| panel(strategy)).collect();
     for (number, hint) in Hint::ALL.into_iter().enumerate() {
         for strategy in BATCH {
-            let experiment = format!("{}, {}", hint.sentence(), strategy.name);
+            let experiment = format!("{}, {}", hint.name(), strategy.name);
             let load = Load {
                 hint,
                 ..Load::at_once(CALLERS, Quota::bucket(LIMIT))
@@ -46,7 +45,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
             if let Some(panel) = DRAWN.iter().position(|&drawn| drawn == strategy.name) {
                 // All calls arrive in the first tenth of a second, so it would set the scale.
                 let points = arrivals(&outcomes).split_off(1);
-                let line = Line::measured(hint.sentence(), number, points);
+                let line = Line::measured(hint.name(), number, points);
                 panels[panel].lines.push(line);
             }
         }

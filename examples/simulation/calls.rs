@@ -4,13 +4,32 @@
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-use backoff_cloud::Policy;
+use backoff_cloud::{Policy, Rate};
 use rand::rngs::SmallRng;
 
 use crate::executor::{self, Time};
 use crate::quota::{Hint, Quota, SECOND, Service, Throttled};
 use crate::row::Hop;
-use crate::sharing::{Shared, Sharing};
+
+/// What the calls of a process share about the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// Each call waits for itself, as its policy says.
+    Nothing,
+    /// A [`Rate`].
+    Rate,
+}
+
+impl Sharing {
+    pub(crate) const ALL: [Self; 2] = [Self::Nothing, Self::Rate];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "full jitter",
+            Self::Rate => "Rate",
+        }
+    }
+}
 
 /// Who calls, and how often.
 #[derive(Clone, Copy)]
@@ -95,12 +114,10 @@ impl Server<'_> {
         self.time.after(nanos).await;
     }
 
-    async fn call(&self, shared: &Shared) -> Result<(), Throttled> {
-        shared.admitted(&self.time).await;
+    async fn call(&self) -> Result<(), Throttled> {
         self.hop().await;
         let reply = self.arrives();
         self.hop().await;
-        shared.hears(reply.is_err(), &self.time);
         reply
     }
 
@@ -115,13 +132,13 @@ impl Server<'_> {
         reply
     }
 
-    async fn job(&self, process: usize, shared: &Shared, policy: &Policy) {
+    async fn job(&self, process: usize, rate: Option<&Rate>, policy: &Policy) {
         let began = self.time.nanos();
-        let call = policy.retry(|| self.call(shared));
+        let call = policy.retry(|| self.call());
         let call = call.runtime((self.time.clone(), &self.rng));
-        let done = match shared {
-            Shared::Rate(rate) => call.rate(rate).await,
-            _ => call.await,
+        let done = match rate {
+            Some(rate) => call.rate(rate).await,
+            None => call.await,
         };
         self.outcome.borrow_mut().jobs.push(Job {
             process,
@@ -132,7 +149,7 @@ impl Server<'_> {
     }
 }
 
-/// Runs until every job is done or given up. `policy` is that of a call that shares nothing.
+/// Runs until every job is done or given up.
 pub(crate) fn run(
     load: &Load,
     hop: Hop,
@@ -147,10 +164,10 @@ pub(crate) fn run(
         service: RefCell::new(Service::new(load.quota, load.hint)),
         outcome: RefCell::default(),
     };
-    let processes: Vec<_> = (0..load.processes)
-        .map(|_| (Shared::new(sharing, load), Cell::new(load.jobs)))
-        .collect();
-    let policy = &sharing.policy(*policy);
+    let rate = || Rate::new().pause_after_refusal(load.pause);
+    let rate = || (sharing == Sharing::Rate).then(rate);
+    let processes = (0..load.processes).map(|_| (rate(), Cell::new(load.jobs)));
+    let processes: Vec<_> = processes.collect();
     // Each has its time, and a job of its own or the jobs of its process.
     let trickle = (0..load.trickle).map(|job| (load.comes(job), Some(Cell::new(1))));
     let workers = (0..load.workers).map(|_| (load.begins(), None));
@@ -159,13 +176,13 @@ pub(crate) fn run(
         .enumerate()
         .map(|(number, (comes, own))| {
             let process = number % processes.len();
-            let (server, (shared, jobs)) = (&server, &processes[process]);
+            let (server, (rate, jobs)) = (&server, &processes[process]);
             async move {
                 server.time.until(comes).await;
                 let left = own.as_ref().unwrap_or(jobs);
                 while left.get() > 0 {
                     left.set(left.get() - 1);
-                    server.job(process, shared, policy).await;
+                    server.job(process, rate.as_ref(), policy).await;
                 }
             }
         });

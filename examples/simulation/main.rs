@@ -17,8 +17,7 @@
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
 //! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
-//! services and the time. All strategies are in `strategies.rs`, except those of `rate`: `sharing.rs` has them,
-//! with AWS' adaptive mode, which the library does not have.
+//! services and the time. All strategies are in `strategies.rs`.
 
 mod batch;
 mod calls;
@@ -34,7 +33,6 @@ mod rate_check;
 mod row;
 mod runs;
 mod service;
-mod sharing;
 mod strategies;
 mod verdict;
 

@@ -29,42 +29,35 @@ struct Experiment {
     looked_at_from: u64,
 }
 
-/// Titles of columns that a headline needs.
-const ATTEMPTS: &str = "attempts per request";
-const NEVER: &str = "never recovered, %";
-
 const EXPERIMENTS: [Experiment; 4] = [
-    outage("down, refusing", Trouble::Refusing),
-    outage("down, hanging", Trouble::Hanging),
-    errors("5 % errors", 0.05),
-    errors("20 % errors", 0.2),
+    experiment("down, refusing", Trouble::Refusing, 10, (10, 40, 100)),
+    experiment(DRAWN, Trouble::Hanging, 10, (10, 40, 100)),
+    experiment("5 % errors", Trouble::Errors(0.05), 120, (0, 180, 180)),
+    experiment("20 % errors", Trouble::Errors(0.2), 120, (0, 180, 180)),
 ];
 
-const fn outage(name: &'static str, trouble: Trouble) -> Experiment {
-    let (from, until, end) = (10, 40, 100);
-    Experiment {
-        name,
-        course: Course {
-            trouble,
-            from,
-            until,
-            end,
-        },
-        looked_at_from: from,
-    }
-}
+/// The experiment of the chart.
+const DRAWN: &str = "down, hanging";
 
-const fn errors(name: &'static str, share: f64) -> Experiment {
-    let end = 180;
+/// Without a budget, the service does not come back from the drawn trouble.
+const TITLE: &str = "Without a budget the retries keep the service down after it is up again";
+
+const fn experiment(
+    name: &'static str,
+    trouble: Trouble,
+    looked_at_from: u64,
+    (from, until, end): (u64, u64, u64),
+) -> Experiment {
+    let course = Course {
+        trouble,
+        from,
+        until,
+        end,
+    };
     Experiment {
         name,
-        course: Course {
-            trouble: Trouble::Errors(share),
-            from: 0,
-            until: end,
-            end,
-        },
-        looked_at_from: 120,
+        course,
+        looked_at_from,
     }
 }
 
@@ -141,27 +134,25 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let mut results = Results::new(
         &["trouble", "budget"],
         &[
-            ATTEMPTS,
+            "attempts per request",
             "answered, %",
             "requests lost",
             "recovered after, s",
-            NEVER,
+            "never recovered, %",
         ],
     );
-    let mut charts = Vec::new();
+    let [mut attempts, mut answered] = [Vec::new(), Vec::new()];
     for experiment in &EXPERIMENTS {
-        let [mut attempts, mut answered] = [Vec::new(), Vec::new()];
         for (index, contender) in OUTAGE.iter().enumerate() {
             let runs = experiment.run(&crew, contender);
             results.add([experiment.name, contender.name], experiment.means(&runs));
-            let line = |of| Line::measured(contender.name, index, over_time(&runs, of));
-            let attempted = |bin: &[Tally]| total(bin, |tally| tally.attempts) / bin.len() as f64;
-            attempts.push(line(&attempted));
-            answered.push(line(&percent_answered));
-        }
-        if experiment.is_outage() {
-            let title = headline(&results, experiment.name);
-            charts.push(chart(experiment, title, attempts, answered, seeds));
+            if experiment.name == DRAWN {
+                let line = |of| Line::measured(contender.name, index, over_time(&runs, of));
+                let attempted =
+                    |bin: &[Tally]| total(bin, |tally| tally.attempts) / bin.len() as f64;
+                attempts.push(line(&attempted));
+                answered.push(line(&percent_answered));
+            }
         }
     }
     drop(crew);
@@ -174,7 +165,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
             "attempts, answered: during the trouble. recovered after: the mean of the runs that \
                   recovered within a minute.\n"
                 .to_owned(),
-        charts,
+        charts: vec![("outage-hanging", chart(attempts, answered, seeds))],
     })
 }
 
@@ -192,53 +183,23 @@ fn over_time(runs: &[Vec<Tally>], of: &dyn Fn(&[Tally]) -> f64) -> Vec<(f64, Mea
         .collect()
 }
 
-/// What becomes of those whose retries cost nothing.
-fn headline(results: &Results, trouble: &str) -> String {
-    let of = |measure| {
-        let mean = results.mean(&[trouble, "no budget"], measure);
-        mean.unwrap_or_default().mean
-    };
-    if of(NEVER) > 50.0 {
-        return "Without a budget the retries keep the service down after it is up again"
-            .to_owned();
-    }
-    format!(
-        "Without a budget each request is tried {:.1} times in an outage, with any budget hardly more \
-         than once",
-        of(ATTEMPTS)
-    )
-}
-
-fn chart(
-    experiment: &Experiment,
-    title: String,
-    mut attempts: Vec<Line>,
-    answered: Vec<Line>,
-    seeds: u64,
-) -> (&'static str, Chart) {
+fn chart(mut attempts: Vec<Line>, answered: Vec<Line>, seeds: u64) -> Chart {
     let Course {
-        trouble,
-        from,
-        until,
-        end,
-    } = experiment.course;
+        from, until, end, ..
+    } = EXPERIMENTS[1].course;
     let half = BIN as f64 / 2.0;
     attempts.push(Line::bound(
         "the service's capacity",
         [half, end as f64 - half].map(|time| (time, CAPACITY as f64)),
     ));
-    let (name, down) = match trouble {
-        Trouble::Refusing => ("outage-refusing", "refuses connections"),
-        _ => ("outage-hanging", "does not answer"),
-    };
     let panel = |y, scale, lines| Panel {
         band: Some((from as f64, until as f64, "down")),
         ..Panel::new(("time, s", Scale::Linear), (y, scale), lines)
     };
-    let chart = Chart {
-        title,
+    Chart {
+        title: TITLE.to_owned(),
         subtitle: format!(
-            "For 30 s a service of {CAPACITY}/s {down}; {CLIENTS} processes call it {LOAD} times a \
+            "For 30 s a service of {CAPACITY}/s does not answer; {CLIENTS} processes call it {LOAD} times a \
              second, with up to five attempts.\nMeans of {seeds} seeds in steps of {BIN} s; bars \
              show ± 1 standard error where it is larger than the line."
         ),
@@ -246,8 +207,7 @@ fn chart(
             panel("attempts a second", Scale::Logarithmic, attempts),
             panel("requests that are answered, %", Scale::Linear, answered),
         ],
-    };
-    (name, chart)
+    }
 }
 
 #[cfg(test)]
@@ -257,8 +217,7 @@ mod tests {
     /// Attempts per request, percent answered, and seconds to recovery, of one run.
     fn one(trouble: Trouble, name: &str) -> (f64, f64, Option<f64>) {
         let contender = OUTAGE.iter().find(|one| one.name == name).unwrap();
-        let mut experiment = outage("", trouble);
-        experiment.course.end = 60;
+        let experiment = experiment("", trouble, 10, (10, 40, 60));
         let runs = experiment.run(&Crew::silent(1), contender);
         let attempts = experiment.attempts_per_request(&runs[0]);
         (

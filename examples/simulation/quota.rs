@@ -24,14 +24,6 @@ impl Hint {
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Nothing => "none",
-            Self::NextToken => "1 s",
-            Self::InTurn => "in turn",
-        }
-    }
-
-    pub(crate) fn sentence(self) -> &'static str {
-        match self {
             Self::Nothing => "no Retry-After",
             Self::NextToken => "Retry-After: 1",
             Self::InTurn => "Retry-After in turn",
@@ -157,13 +149,11 @@ impl Quota {
         let nanos = SECOND as f64;
         let time = (token / self.per_second * nanos).max(0.0).ceil() as u64;
         let (change, then) = self.then;
-        match time.checked_sub(change) {
-            None => time,
-            Some(_) => {
-                let more = token - self.tokens(change);
-                change + (more / then * nanos).ceil() as u64
-            }
+        if time < change {
+            return time;
         }
+        let more = token - self.tokens(change);
+        change + (more / then * nanos).ceil() as u64
     }
 
     /// The numbers of the tokens that may be used now: greater than the first, up to the second.

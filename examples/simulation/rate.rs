@@ -1,5 +1,5 @@
-//! The calls of a process meet a limit of 50 a second and share what they learn about it. A call takes
-//! 20 ms: two hops of |N(10, 2)| ms. All strategies are in [`sharing`](crate::sharing).
+//! The calls of a process meet a limit of 50 a second and share what they learn about it, or nothing. A call
+//! takes 20 ms: two hops of |N(10, 2)| ms.
 
 use std::time::Duration;
 
@@ -7,12 +7,11 @@ use backoff_cloud::{Jitter, Policy};
 
 use crate::Error;
 use crate::Findings;
-use crate::calls::{Load, Outcome, run};
+use crate::calls::{Load, Outcome, Sharing, run};
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
 use crate::results::Results;
 use crate::row::Hop;
 use crate::runs::Crew;
-use crate::sharing::Sharing;
 use crate::stats::{Mean, percentile};
 use crate::strategies::SHARED;
 
@@ -184,20 +183,16 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
 ];
 
 /// How many runs there are for each seed.
-pub(crate) fn runs(experiments: &[Experiment], strategies: &[Sharing]) -> usize {
-    let of = |one: &Experiment| {
-        strategies
-            .iter()
-            .filter(|sharing| one.has(**sharing))
-            .count()
-    };
-    experiments.iter().map(of).sum()
+pub(crate) fn runs(experiments: &[Experiment]) -> usize {
+    experiments.iter().flat_map(Experiment::strategies).count()
 }
 
 impl Experiment {
     /// Calls that share nothing renew a block for ever.
-    fn has(&self, sharing: Sharing) -> bool {
-        sharing == Sharing::Rate || !self.load.quota.is_renewed()
+    fn strategies(&self) -> impl Iterator<Item = Sharing> {
+        let has_rate_alone = self.load.quota.is_renewed();
+        let is_run = move |one: &Sharing| *one == Sharing::Rate || !has_rate_alone;
+        Sharing::ALL.into_iter().filter(is_run)
     }
 
     fn means(&self, outcomes: &[Outcome]) -> Vec<Option<Mean>> {
@@ -268,18 +263,14 @@ fn used(outcome: &Outcome) -> Option<f64> {
     Some(seconds(last.saturating_sub(change)))
 }
 
-pub(crate) fn measure(
-    crew: &Crew,
-    experiments: &[Experiment],
-    strategies: &[Sharing],
-) -> Result<Results, Error> {
+pub(crate) fn measure(crew: &Crew, experiments: &[Experiment]) -> Result<Results, Error> {
     let hop = Hop::published()?;
     let mut results = Results::new(
         &["limit", "strategy"],
         &[CALLS, TIME, DONE, SLOW, FAIR, USED],
     );
     for experiment in experiments {
-        for &sharing in strategies.iter().filter(|one| experiment.has(**one)) {
+        for sharing in experiment.strategies() {
             let title = format!("{}, {}", experiment.name, sharing.name());
             let outcomes = crew.run(&title, |rng| {
                 run(&experiment.load, hop, sharing, &experiment.policy, rng)
@@ -291,12 +282,12 @@ pub(crate) fn measure(
     Ok(results)
 }
 
-/// All strategies.
+/// Full jitter, and a `Rate`.
 pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
-    let crew = Crew::new(seeds, runs(&EXPERIMENTS, &Sharing::ALL));
+    let crew = Crew::new(seeds, runs(&EXPERIMENTS));
     Ok(Findings {
         title: format!("Calls against a limit of {LIMIT} a second, {seeds} seeds."),
-        results: measure(&crew, &EXPERIMENTS, &Sharing::ALL)?,
+        results: measure(&crew, &EXPERIMENTS)?,
         remarks: format!(
             "{TIME}: until the last job is done, as a multiple of the time that the limit needs.\n\
              {SLOW}: from the first call of a job to its end.\n\
@@ -313,30 +304,25 @@ mod tests {
     use super::*;
     use crate::calls::Job;
 
-    /// The mean of a measure of an experiment.
-    fn found(one: Experiment, sharing: Sharing, measured: &str, seeds: u64) -> f64 {
-        let results = measure(&Crew::silent(seeds), &[one], &[sharing]).unwrap();
-        let mean = results.mean(&[one.name, sharing.name()], measured);
-        mean.unwrap().mean
+    /// The means of an experiment.
+    fn found(one: Experiment, seeds: u64) -> impl Fn(Sharing, &str) -> f64 {
+        let results = measure(&Crew::silent(seeds), &[one]).unwrap();
+        move |sharing, measure| {
+            let mean = results.mean(&[one.name, sharing.name()], measure);
+            mean.unwrap().mean
+        }
     }
 
     #[test]
-    fn full_jitter_and_aws_lose_what_a_queue_keeps() {
-        // Means of other code for the same model, which has no queue for AWS' rules: calls and time.
-        for (sharing, calls, time) in [
-            (Sharing::Nothing, 1.87, 1.89),
-            (Sharing::Adaptive, 1.09, 6.1),
-            (Sharing::Rate, 1.03, 1.0),
-        ] {
-            let of = |measured| found(EXPERIMENTS[1], sharing, measured, 3);
-            let (found, took) = (of(CALLS), of(TIME));
-            let name = sharing.name();
-            assert!((found - calls).abs() < 0.04, "{name}: {found} calls");
-            assert!(
-                (took / time - 1.0).abs() < 0.12,
-                "{name}: {took} times the least"
-            );
-            assert_eq!(of(DONE), 100.0, "{name}");
+    fn full_jitter_loses_what_a_queue_keeps() {
+        let of = found(EXPERIMENTS[1], 3);
+        // Means of other code for the same model: calls and time.
+        for (sharing, calls, time) in [(Sharing::Nothing, 1.87, 1.89), (Sharing::Rate, 1.03, 1.0)] {
+            let (found, took) = (of(sharing, CALLS), of(sharing, TIME));
+            assert!((found - calls).abs() < 0.04, "{sharing:?}: {found} calls");
+            let off = took / time - 1.0;
+            assert!(off.abs() < 0.12, "{sharing:?}: {took} times the least");
+            assert_eq!(of(sharing, DONE), 100.0, "{sharing:?}");
         }
     }
 
@@ -344,9 +330,10 @@ mod tests {
     fn who_may_only_try_five_times_gives_up_without_a_queue() {
         let five = EXPERIMENTS[17].jobs(1_000);
         assert!(five.name.ends_with("five attempts"));
-        let done = |sharing| found(five, sharing, DONE, 2);
-        assert!(done(Sharing::Nothing) < 80.0, "{}", done(Sharing::Nothing));
-        assert_eq!(done(Sharing::Rate), 100.0);
+        let of = found(five, 2);
+        let done = of(Sharing::Nothing, DONE);
+        assert!(done < 80.0, "{done}");
+        assert_eq!(of(Sharing::Rate, DONE), 100.0);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 //! against limits.
 
 use crate::Error;
+use crate::calls::Sharing;
 use crate::rate::{CALLS, DONE, EXPERIMENTS, Experiment, FAIR, TIME, USED, measure, runs};
 use crate::results::Results;
 use crate::runs::Crew;
-use crate::sharing::Sharing;
 use crate::verdict::{Bound, Limit, Verdict};
 
 /// Calls for a job, and the time as a multiple of the least.
@@ -21,13 +21,12 @@ const WORST: f64 = 1.02;
 
 /// Runs everything with so many seeds.
 pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
-    let strategies = [Sharing::Nothing, Sharing::Rate];
-    let crew = Crew::new(seeds, runs(&EXPERIMENTS, &strategies));
+    let crew = Crew::new(seeds, runs(&EXPERIMENTS));
     verdict(&crew, &EXPERIMENTS, Sharing::Rate)
 }
 
 fn verdict(crew: &Crew, experiments: &[Experiment], checked: Sharing) -> Result<Verdict, Error> {
-    let results = measure(crew, experiments, &[Sharing::Nothing, checked])?;
+    let results = measure(crew, experiments)?;
     let limits = experiments.iter().map(|one| limits(one, checked, &results));
     let limits: Vec<_> = limits.collect::<Result<_, _>>()?;
     Ok(Verdict::new(
@@ -97,18 +96,15 @@ mod tests {
         assert!(rate.held().is_ok(), "{}", rate.text);
         assert_eq!(rate.limits.len(), 5 + 6 + 4);
         assert!(!rate.text.contains("MISSED"));
-        // AWS' mode is slow: in one process, in several, and after the change.
-        let aws = verdict(Sharing::Adaptive);
-        let missed: Vec<_> = aws.limits.iter().filter(|limit| !limit.is_held()).collect();
-        let misses = |what| missed.iter().filter(|limit| limit.what == what).count();
-        assert_eq!(
-            (misses(TIME), misses(USED), misses(DONE)),
-            (2, 1, 0),
-            "{}",
-            aws.text
-        );
-        let error = aws.held().unwrap_err().to_string();
+        // In one process and in several.
+        let alone = verdict(Sharing::Nothing);
+        let missed = alone.limits.iter().filter(|limit| !limit.is_held());
+        let missed: Vec<_> = missed.map(|limit| limit.what.as_str()).collect();
+        let misses = |what| missed.iter().filter(|missed| **missed == what).count();
+        let all = [CALLS, TIME, DONE].map(misses);
+        assert_eq!(all, [2, 2, 0], "{}", alone.text);
+        let error = alone.held().unwrap_err().to_string();
         assert_eq!(error, format!("{} of 15 limits are missed", missed.len()));
-        assert!(aws.text.contains("MISSED"));
+        assert!(alone.text.contains("MISSED"));
     }
 }

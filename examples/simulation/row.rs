@@ -10,14 +10,13 @@
 //! Three things are measured: how many writes and how many reads were sent in all, and the completion,
 //! which is the moment at which the last client has the reply to its last write, so the hop back counts.
 
-use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::iter;
 use std::time::Duration;
 
 use backoff_cloud::delay::Pace;
-use backoff_cloud::{Clock, Decision, Fault, GrpcCode, RetryState};
+use backoff_cloud::{Decision, Fault, GrpcCode, RetryState};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::{Normal, NormalError};
@@ -89,6 +88,7 @@ impl Crowd {
 }
 
 /// What happened. Times are in nanoseconds.
+#[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) writes: u64,
     pub(crate) reads: u64,
@@ -104,16 +104,6 @@ pub(crate) struct Outcome {
 enum Call {
     Read,
     Write { version: u32 },
-}
-
-/// A clock that the run sets.
-#[derive(Clone, Copy)]
-struct Now<'a>(&'a Cell<Duration>);
-
-impl Clock for Now<'_> {
-    fn now(&self) -> Duration {
-        self.0.get()
-    }
 }
 
 /// A writer that has not succeeded yet: a client, or a process that combines what its clients change.
@@ -138,16 +128,16 @@ impl Writer {
         }
     }
 
-    fn has_read(&mut self, version: u32, now: Now) {
+    fn has_read(&mut self, version: u32, now: Duration) {
         let last = self.version.replace(version);
-        self.pace.read(now.now(), last == Some(version));
+        self.pace.read(now, last == Some(version));
     }
 
     /// What to do about a write that was stale.
-    fn failed(&mut self, strategy: &Strategy, now: Now, rng: &mut SmallRng) -> Decision {
+    fn failed(&mut self, strategy: &Strategy, now: Duration, rng: &mut SmallRng) -> Decision {
         let policy = &strategy.policy;
         let verdict = policy.judge(&Stale);
-        let (clock, random) = (|| now.now(), || rng.next_u64());
+        let (clock, random) = (|| now, || rng.next_u64());
         if !strategy.is_paced {
             return self.retry.failed(policy, verdict, clock, random);
         }
@@ -158,8 +148,6 @@ impl Writer {
 
 /// One run to the end.
 pub(crate) fn run(crowd: &Crowd, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
-    let time = Cell::new(Duration::ZERO);
-    let now = Now(&time);
     let hop = crowd.hop;
     let mut writers = Vec::new();
     // By time of arrival. All other times follow from these: nothing else is shared.
@@ -170,17 +158,11 @@ pub(crate) fn run(crowd: &Crowd, strategy: &Strategy, rng: &mut SmallRng) -> Out
         writers.push(Writer::start(clients, strategy, arrival));
     }
     let mut current = 0;
-    let mut outcome = Outcome {
-        writes: 0,
-        reads: 0,
-        succeeded: Vec::new(),
-        gave_up: 0,
-        completion: 0,
-    };
+    let mut outcome = Outcome::default();
     while let Some(Reverse((arrived, writer, call))) = calls.pop() {
         let replied = arrived + hop.draw(rng);
         // What a client does, it does when it has the reply.
-        time.set(Duration::from_nanos(replied));
+        let now = Duration::from_nanos(replied);
         let one = &mut writers[writer];
         let (sent, call) = match call {
             Call::Read => {

@@ -153,10 +153,45 @@ pub fn mark(area: &Area, (x, y): (i32, i32), number: usize, colour: RGBColor) ->
     Ok(())
 }
 
+/// Lines of so many letters at most, unless a word is longer.
+///
+/// ```
+/// use examples::drawing::wrapped;
+///
+/// assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+/// assert_eq!(wrapped("one\ntwo", 7), ["one", "two"]);
+/// assert_eq!(wrapped("one-two-three four", 7), ["one-two-three", "four"]);
+/// assert_eq!(wrapped("bars: ± 1", 7), ["bars:", "±\u{a0}1"]);
+/// assert!(wrapped("", 7).is_empty());
+/// ```
+pub fn wrapped(text: &str, letters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    // A sign stays with its number.
+    for paragraph in text.replace("± ", "±\u{a0}").lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            let room = letters.saturating_sub(word.chars().count() + 1);
+            if !line.is_empty() && line.chars().count() > room {
+                lines.push(core::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line += word;
+        }
+        lines.push(line);
+    }
+    lines
+}
+
 /// Places near those wanted, which are sorted, each with so much room to the next.
 ///
 /// ```
-/// assert_eq!(examples::drawing::apart(&[10, 12, 14], (0, 200), 18), [10, 28, 46]);
+/// use examples::drawing::apart;
+///
+/// assert_eq!(apart(&[10, 100], (0, 200), 18), [10, 100]);
+/// assert_eq!(apart(&[10, 12, 14], (0, 200), 18), [10, 28, 46]);
+/// assert_eq!(apart(&[190, 195, 200], (0, 200), 18), [164, 182, 200]);
 /// ```
 pub fn apart(wanted: &[i32], (first, last): (i32, i32), room: i32) -> Vec<i32> {
     let mut places = wanted.to_vec();
@@ -212,13 +247,6 @@ pub fn adapting(svg: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_do_not_touch() {
-        assert_eq!(apart(&[10, 100], (0, 200), 18), [10, 100]);
-        assert_eq!(apart(&[10, 12, 14], (0, 200), 18), [10, 28, 46]);
-        assert_eq!(apart(&[190, 195, 200], (0, 200), 18), [164, 182, 200]);
-    }
 
     #[test]
     fn paper_and_ink_change_places() {

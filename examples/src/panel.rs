@@ -5,7 +5,7 @@ use std::time::Duration;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use crate::axis::{Axis, Range, Scale};
+use crate::axis::{Range, Scale};
 use crate::drawing::{Area, Drawn, FAINT, GRID, INK, SMALL, fill, line, text};
 
 /// An axis of seconds from zero to the last moment, without room after it.
@@ -19,7 +19,7 @@ use crate::drawing::{Area, Drawn, FAINT, GRID, INK, SMALL, fill, line, text};
 pub fn seconds(last: Duration, pixels: (i32, i32)) -> Range {
     // `Range` adds some room, which time does not need.
     let last = last.as_secs_f64() / 1.04;
-    Range::new(Axis::new("s", Scale::Linear), [last].into_iter(), pixels)
+    Range::new(Scale::Linear, [last].into_iter(), pixels)
 }
 
 /// The rates between two moments, one for each share.
@@ -34,23 +34,24 @@ pub struct Bar<const N: usize> {
 }
 
 impl<const N: usize> Bar<N> {
-    /// From two moments, and what had been counted by then.
+    /// From moments, and what had been counted by then.
     ///
     /// ```
     /// use std::time::Duration;
     /// use examples::panel::Bar;
     ///
     /// let moment = |millis, counts| (Duration::from_millis(millis), counts);
-    /// let bar = Bar::between(moment(0, [1.0, 0.0]), moment(500, [4.0, 2.0]));
-    /// assert_eq!((bar.rates, bar.height()), ([6.0, 4.0], 10.0));
+    /// let bars = Bar::between(&[moment(0, [1.0, 0.0]), moment(500, [4.0, 2.0])]);
+    /// assert_eq!((bars[0].rates, bars[0].height()), ([6.0, 4.0], 10.0));
     /// ```
-    pub fn between(before: (Duration, [f64; N]), after: (Duration, [f64; N])) -> Self {
-        let seconds = (after.0 - before.0).as_secs_f64();
-        Self {
-            from: before.0,
-            to: after.0,
-            rates: std::array::from_fn(|share| (after.1[share] - before.1[share]) / seconds),
-        }
+    pub fn between(moments: &[(Duration, [f64; N])]) -> Vec<Self> {
+        let bar = |pair: &[(Duration, [f64; N])]| {
+            let ((from, before), (to, after)) = (pair[0], pair[1]);
+            let seconds = (to - from).as_secs_f64();
+            let rates = std::array::from_fn(|share| (after[share] - before[share]) / seconds);
+            Self { from, to, rates }
+        };
+        moments.windows(2).map(bar).collect()
     }
 
     /// All shares together.
@@ -80,8 +81,7 @@ impl Panel<'_, '_> {
         &self,
         values: impl Iterator<Item = f64>,
     ) -> Result<Range, Box<dyn std::error::Error + Send + Sync>> {
-        let axis = Axis::new("", Scale::Linear);
-        let range = Range::new(axis, values, (self.bottom, self.top));
+        let range = Range::new(Scale::Linear, values, (self.bottom, self.top));
         let (left, right) = self.time.pixels();
         for (value, label) in range.ticks(28) {
             let y = range.at(value);

@@ -63,6 +63,17 @@ impl fmt::Display for Mean {
 }
 
 /// The value that a share of all do not exceed (by nearest rank); `None` of nothing.
+///
+/// ```
+/// use examples::stats::percentile;
+///
+/// let hundred: Vec<_> = (1..=100).rev().collect();
+/// assert_eq!(percentile(&hundred, 0.5), Some(50));
+/// assert_eq!(percentile(&hundred, 0.99), Some(99));
+/// assert_eq!(percentile(&[7], 0.99), Some(7));
+/// assert_eq!(percentile(&[1, 2, 3], 0.5), Some(2));
+/// assert_eq!(percentile(&[], 0.5), None);
+/// ```
 pub fn percentile(values: &[u64], share: f64) -> Option<u64> {
     let mut values = values.to_vec();
     values.sort_unstable();
@@ -71,6 +82,10 @@ pub fn percentile(values: &[u64], share: f64) -> Option<u64> {
 }
 
 /// Each number once, from the least to the greatest.
+///
+/// ```
+/// assert_eq!(examples::stats::ascending(&[50, 10, 50]), [10, 50]);
+/// ```
 pub fn ascending<N: Copy + Ord>(numbers: &[N]) -> Vec<N> {
     let mut numbers = numbers.to_vec();
     numbers.sort_unstable();
@@ -81,11 +96,6 @@ pub fn ascending<N: Copy + Ord>(numbers: &[N]) -> Vec<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_sorted_and_told_once() {
-        assert_eq!(ascending(&[50, 10, 50]), [10, 50]);
-    }
 
     #[test]
     fn a_mean_knows_its_error() {
@@ -116,15 +126,5 @@ mod tests {
         assert_eq!(shown(3462.4, 41.3), "3462 ± 41");
         assert_eq!(shown(5.0, 0.0), "5 ± 0");
         assert_eq!(shown(1.0, 1e-9), "1.0000 ± 0.0000");
-    }
-
-    #[test]
-    fn a_percentile_is_a_value_that_was_there() {
-        let hundred: Vec<_> = (1..=100).rev().collect();
-        assert_eq!(percentile(&hundred, 0.5), Some(50));
-        assert_eq!(percentile(&hundred, 0.99), Some(99));
-        assert_eq!(percentile(&[7], 0.99), Some(7));
-        assert_eq!(percentile(&[1, 2, 3], 0.5), Some(2));
-        assert_eq!(percentile(&[], 0.5), None);
     }
 }
