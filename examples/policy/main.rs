@@ -1,8 +1,5 @@
-//! What a policy does, before it does it: in words, as a table of its waits, and drawn.
+//! What a policy does, before it does it: in words, and as a table of its waits.
 
-mod picture;
-
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,9 +9,8 @@ use backoff_cloud::{
 };
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use examples::drawing::Drawn;
 use examples::table::table;
-use examples::terminal::{ended, save, say};
+use examples::terminal::{ended, say};
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 
@@ -38,7 +34,7 @@ fn policies() -> impl Iterator<Item = &'static (&'static str, Policy)> {
     presets::ALL.iter().chain(&ALGORITHMS)
 }
 
-/// Shows what a policy will do: in words, as a table of its waits, and drawn.
+/// Shows what a policy will do: in words, and as a table of its waits.
 #[derive(Parser)]
 struct Options {
     /// Which policy.
@@ -47,16 +43,13 @@ struct Options {
         value_parser = PossibleValuesParser::new(policies().map(|policy| policy.0))
     )]
     policy: String,
-    /// Where to draw it.
-    #[arg(long, default_value = "out/policy.svg")]
-    out: PathBuf,
 }
 
 fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
 
-fn run(options: &Options) -> Drawn {
+fn run(options: &Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let (name, policy) = policies()
         .find(|policy| policy.0 == options.policy)
         .ok_or_else(|| format!("there is no policy `{}`", options.policy))?;
@@ -83,10 +76,6 @@ fn run(options: &Options) -> Drawn {
         "{name} {policy}.\n\n{}\n",
         table(&header, 0, &rows)
     ))?;
-    save(
-        &options.out,
-        &picture::draw(name, policy, &planned, &means)?,
-    )?;
     Ok(())
 }
 
