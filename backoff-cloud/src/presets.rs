@@ -31,9 +31,10 @@ macro_rules! presets {
         /// - `± 20 %`, `± 1/7`: the wait is up to this part shorter or longer; the maximum stays the same.
         ///
         /// If the service asks for a longer wait, that wait follows. (After throttling `github::REQUEST` waits as
-        /// long as GitHub asks, also if that is shorter.) The presets `READ_MODIFY_WRITE` and `kubernetes::UPDATE` add the
-        /// wait of the table to it ([`spread_retry_after`](crate::Policy::spread_retry_after)), because many
-        /// writers of one resource are told the same time and would come back together.
+        /// long as GitHub asks, also if that is shorter.) The presets `READ_MODIFY_WRITE`, `kubernetes::UPDATE` and
+        /// `kubernetes::UPDATE_MANAGED` add the wait of the table to it
+        /// ([`spread_retry_after`](crate::Policy::spread_retry_after)), because many writers of one resource are told
+        /// the same time and would come back together.
         ///
         /// A policy with a deadline begins no wait that would end after the deadline. The time counts from the
         /// first attempt.

@@ -119,6 +119,27 @@ fn the_waits_are_those_of_the_policies() {
     }
 }
 
+/// Otherwise all writers who are told the same time come back together.
+#[test]
+fn the_policies_for_writers_of_one_resource_add_the_wait_to_the_hint() {
+    let hint = Duration::from_secs(4);
+    let hinted = Says {
+        delivery: Some(Delivery::NotSent),
+        ..of_kind(FaultKind::Transient).hint(4_000)
+    };
+    for (name, policy, ..) in rows() {
+        let (waits, _) = life(&policy, &hinted, u64::MAX, 1);
+        let backoff = policy.backoff(0, Duration::ZERO, u64::MAX);
+        let is_of_writers =
+            name.ends_with("READ_MODIFY_WRITE") || name.starts_with("kubernetes::UPDATE");
+        let wait = match is_of_writers {
+            true => hint + backoff,
+            false => hint.max(backoff),
+        };
+        assert_eq!(waits, [wait], "{name}");
+    }
+}
+
 /// The decision after so many failures, the last of them at this time.
 fn decision(policy: &Policy, failures: u32, at: Duration) -> Decision {
     let not_sent = broken(Delivery::NotSent);

@@ -48,7 +48,7 @@ impl Fault for Kind {
 const MINE: Codes = codes![500..=504];
 
 /// Codes are judged by the policy, patterns are retried. A path to a single letter is a variant.
-#[retry(base = "1ms", on = [429, MINE, Kind::A, Kind::Busy { .. }, Kind::Api { code: 404, detail } if *detail == 3, Kind::Io(1 | 2)])]
+#[retry(base = "1ms", on = [429, MINE, Kind::A, Kind::Busy { .. }, Kind::Api { code: 404, detail } if *detail == 3, Kind::Api { detail: 9, .. }, Kind::Io(1 | 2)])]
 async fn mixed(flaky: &Flaky, error: fn(u32) -> Kind) -> Result<u32, Kind> {
     flaky.call().map_err(|_| error(flaky.calls()))
 }
@@ -59,7 +59,7 @@ fn missing(detail: u32) -> Kind {
 
 #[test]
 fn patterns_beside_codes() {
-    let rows: [(fn(u32) -> Kind, u32); 8] = [
+    let rows: [(fn(u32) -> Kind, u32); 9] = [
         (|_| Kind::A, 3),
         (|since| Kind::Busy { since }, 3),
         (|_| Kind::Gone, 1),
@@ -68,6 +68,8 @@ fn patterns_beside_codes() {
         (|detail| Kind::Api { code: 503, detail }, 3),
         (|call| missing(call + 2), 2),
         (|call| missing(call + 3), 1),
+        // The guard says no, so the next pattern is tried.
+        (|_| missing(9), 3),
     ];
     for (error, calls) in rows {
         let got = asked(|flaky| run(mixed(flaky, error)));
