@@ -265,9 +265,17 @@ async fn a_loop_body_delays_no_other_task() {
 /// A hint that no call would wait for closes the queue for nobody else; an earlier one does for at most 75 s.
 #[tokio::test(start_paused = true)]
 async fn one_odd_hint_closes_the_queue_for_75_seconds_at_most() {
-    for (hint, most) in [(86_400, 1), (1_746_136_938, 1), (300, 76), (60, 61)] {
+    let [hour, never] = [Duration::from_secs(3_600), Duration::MAX];
+    for (hint, deadline, most) in [
+        (86_400, never, 1),
+        (1_746_136_938, never, 1),
+        (600, hour, 1),
+        (300, never, 76),
+        (60, never, 61),
+    ] {
         let rate: &'static Rate = Box::leak(Box::default());
         let policy = Policy::exponential().max_attempts(1_000).rate(rate);
+        let policy = policy.deadline(deadline);
         let hint = Duration::from_secs(hint);
         let odd = || std::future::ready(Err::<u32, _>(Refused::Throttled(Some(hint))));
         // Also where the policy does not repeat the call.
