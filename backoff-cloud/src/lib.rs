@@ -12,8 +12,7 @@
 //!
 //! The attribute calls the function again as the policy says. The function keeps its signature.
 //!
-#![cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{memorystore, retry};
 //! # use backoff_cloud::Fault;
 //! # #[derive(Debug)] struct ApiError(u16);

@@ -22,8 +22,7 @@
 //! The crate `governor` (`cargo add governor`) counts requests, and its `until_ready` waits for the next place.
 //! Inside of the attempt it counts retries too, as the server does:
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, TimedOut};
 //! use governor::{Quota, RateLimiter};
 //! use std::{cell::Cell, time::{Duration, Instant}};
@@ -59,8 +58,7 @@
 //! A semaphore bounds how many attempts run at the same time. The permit lives in the attempt, so a call that
 //! waits gives its place to another one:
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, TimedOut};
 //! use tokio::sync::Semaphore;
 //!
@@ -85,8 +83,7 @@
 //! attempt; and its refusal ends the retry, because the next attempts would be refused too. Say so in the
 //! error:
 //!
-#![cfg_attr(feature = "macros", doc = "```")]
-#![cfg_attr(not(feature = "macros"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Fault, Policy, TimedOut, Verdict};
 //!
 //! #[derive(Debug, Fault)]
@@ -126,8 +123,7 @@
 //! - send what no repetition cures to the dead letters at once;
 //! - use the message's id as the idempotency key, because every queue delivers twice now and then.
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Fault, Policy, StopReason, codes};
 //! use std::time::Duration;
 //!

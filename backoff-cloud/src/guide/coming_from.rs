@@ -45,8 +45,7 @@
 //! let page = (|| fetch(&client)).retry(builder.with_jitter()).when(|e: &io::Error| e.kind() == TimedOut).await?;
 //! ```
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! // after
 //! use backoff_cloud::{Jitter, Policy};
 //! use std::{io, time::Duration};
@@ -95,8 +94,7 @@
 //! });
 //! ```
 //!
-#![cfg_attr(feature = "macros", doc = "```")]
-#![cfg_attr(not(feature = "macros"), doc = "```ignore")]
+//! ```
 //! // after
 //! use backoff_cloud::{Fault, Jitter, Policy};
 //! use std::time::Duration;

@@ -22,14 +22,7 @@
 //! library's [`Std`](crate::Std), and only the timer is new. This one is of the crate `futures-timer`
 //! (`cargo add futures-timer`), which runs on any executor:
 //!
-#![cfg_attr(
-    all(any(feature = "std", feature = "tokio"), feature = "macros"),
-    doc = "```"
-)]
-#![cfg_attr(
-    not(all(any(feature = "std", feature = "tokio"), feature = "macros")),
-    doc = "```ignore"
-)]
+//! ```
 //! use backoff_cloud::{Clock, Policy, Random, Sleep, Std, TimedOut, retry};
 //! use futures_timer::Delay;
 //! use std::time::{Duration, Instant};

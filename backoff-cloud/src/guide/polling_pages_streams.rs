@@ -66,8 +66,7 @@
 //! One read that shows the write proves little, because the next read may be answered by a replica that
 //! does not know the write. Ask for several such reads in a row:
 //!
-#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
-#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{NotYet, retry};
 //! use std::cell::RefCell;
 //!
@@ -92,8 +91,7 @@
 //! knows nothing of the list, and a loop that keeps a page's cursor is needed around it. `resuming()`
 //! counts the failures since the last progress, and the loop goes on behind the pages that it has:
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, Resuming, TimedOut};
 //! use std::{cell::Cell, time::Duration};
 //!
@@ -156,8 +154,7 @@
 //! - **A position that the server does not know any more** (HTTP 410, `OUT_OF_RANGE`) is not cured by a
 //!   repetition. Read the whole state anew, then watch from there.
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, TimedOut};
 //! use std::time::Duration;
 //!

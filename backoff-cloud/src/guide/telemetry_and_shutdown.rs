@@ -38,14 +38,8 @@
 //! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
 //!
-#![cfg_attr(
-    all(feature = "tokio", feature = "macros", feature = "tracing"),
-    doc = "```"
-)]
-#![cfg_attr(
-    not(all(feature = "tokio", feature = "macros", feature = "tracing")),
-    doc = "```ignore"
-)]
+#![cfg_attr(feature = "tracing", doc = "```")]
+#![cfg_attr(not(feature = "tracing"), doc = "```ignore")]
 //! use backoff_cloud::{Budget, LogLevel, Policy, TimedOut, retry, storage};
 //!
 //! static BUDGET: Budget = Budget::aws().name("billing");
@@ -81,8 +75,7 @@
 //!
 //! Neither needs a feature. A hook is called with each event; a report is returned at the end.
 //!
-#![cfg_attr(feature = "tokio", doc = "```")]
-#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Event, Policy, StopReason, TimedOut};
 //! use std::time::Duration;
 //!
@@ -122,8 +115,7 @@
 //!
 //! The signal is often a `CancellationToken` of the crate `tokio-util` (`cargo add tokio-util`):
 //!
-#![cfg_attr(all(feature = "tokio", feature = "macros"), doc = "```")]
-#![cfg_attr(not(all(feature = "tokio", feature = "macros")), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Fault, Policy, Stopped, TimedOut, retry};
 //! use std::time::Duration;
 //! use tokio_util::sync::CancellationToken;
@@ -172,8 +164,7 @@
 //! A thread that blocks has no future to wait for. It takes a [`Stop`](crate::Stop), whose clones share
 //! one state:
 //!
-#![cfg_attr(any(feature = "std", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(any(feature = "std", feature = "tokio")), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, Stop, StopReason, TimedOut};
 //! use std::{thread, time::Duration};
 //!

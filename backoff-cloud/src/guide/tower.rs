@@ -58,8 +58,8 @@
 //! The service keeps its types. A call that is given up ends with the last error, or with the last response
 //! as it came: `Ok` with a 503 is what a caller sees when all attempts were answered by 503.
 //!
-#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(feature = "tower", doc = "```")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
 //! use backoff_cloud::{Policy, codes, tower::Idempotent};
 //! # use http_1 as http;
 //! use http::{Request, Response};
@@ -101,8 +101,8 @@
 //! error to the reader, and nothing is repeated. Where bodies are short, read them below the retry, so that
 //! reading is a part of the attempt:
 //!
-#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(feature = "tower", doc = "```")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
 //! use backoff_cloud::Policy;
 //! use http_body_util::{BodyExt as _, Full};
 //! # use http_1 as http;
@@ -149,8 +149,8 @@
 //! The layer clones the service inside for each call, because a request that is sent again needs a service
 //! that was made ready anew. `rate_limit` and a balancer are not `Clone`: put a `buffer` around them.
 //!
-#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(feature = "tower", doc = "```")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
 //! use backoff_cloud::Policy;
 //! # use http_1 as http;
 //! use http::{Request, Response};
@@ -211,8 +211,8 @@
 //! The error of somebody else's client (reqwest's, hyper-util's, `std::io::Error`) goes into a `BoxError` by
 //! `map_err`, between the layer and the client. Its facts are found in there:
 //!
-#![cfg_attr(all(feature = "tower", feature = "tokio"), doc = "```")]
-#![cfg_attr(not(all(feature = "tower", feature = "tokio")), doc = "```ignore")]
+#![cfg_attr(feature = "tower", doc = "```")]
+#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
 //! use backoff_cloud::Policy;
 //! # use http_1 as http;
 //! use http::{Request, Response};

@@ -30,8 +30,7 @@ use std::{
 /// [`Error`]: the client's error, or that the policy had no etag, and the reason why there was no further
 /// attempt.
 ///
-#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
-#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/iam/examples/memory.rs"));
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

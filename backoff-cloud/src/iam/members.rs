@@ -25,8 +25,7 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
 /// make one `Members` for each set of credentials. Changes by `iam::add` or by another process are
 /// conflicts as usual.
 ///
-#[cfg_attr(feature = "macros", doc = "```")]
-#[cfg_attr(not(feature = "macros"), doc = "```ignore")]
+/// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/iam/examples/memory.rs"));
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

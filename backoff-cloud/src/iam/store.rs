@@ -12,8 +12,7 @@ use std::{error, fmt, future::Future};
 /// from two closures, or implement it for a type of your own as in the example. Each method makes one
 /// request and does not retry it.
 ///
-#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
-#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// ```
 #[doc = include_str!("examples/memory.rs")]
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -14,8 +14,7 @@ use std::{fmt, future::Future};
 /// ask for version [`POLICY_VERSION`](super::POLICY_VERSION); the write must send the etag of its policy
 /// and return the policy that was written.
 ///
-#[cfg_attr(all(feature = "macros", feature = "tokio"), doc = "```")]
-#[cfg_attr(not(all(feature = "macros", feature = "tokio")), doc = "```ignore")]
+/// ```
 /// use backoff_cloud::{Fault, iam::{self, PlainPolicy}};
 /// use std::sync::Mutex;
 ///
