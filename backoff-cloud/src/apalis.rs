@@ -68,6 +68,7 @@ use backoff_core::{
     Tokio,
 };
 use std::{
+    borrow::Borrow,
     convert::Infallible,
     error::Error,
     fmt,
@@ -111,13 +112,9 @@ impl Job {
     /// The same job for its next run.
     fn next<Args>(&self, args: Args, saved: SavedRetry, at: SystemTime) -> Task<Args> {
         let mut metadata = self.0.metadata().clone();
-        let own = || {
-            self.0
-                .task_id()
-                .map(ToString::to_string)
-                .unwrap_or_default()
-        };
-        let first = metadata.get(FIRST).map_or_else(own, str::to_owned);
+        let own = || self.0.task_id().map(ToString::to_string);
+        let first = metadata.get(FIRST).map(str::to_owned);
+        let first = first.or_else(own).unwrap_or_default();
         metadata.replace(BEGAN, saved.began_millis.to_string());
         metadata.replace(FAILURES, saved.failures.to_string());
         metadata.replace(FIRST, first.clone());
@@ -147,18 +144,25 @@ fn whole_seconds(at: SystemTime) -> u64 {
 #[derive(Debug)]
 enum Failed<E> {
     Own(E),
-    /// Nobody knows how far the run came.
-    Killed,
+    /// The work did not return.
+    Lost(&'static str, Option<Delivery>),
+}
+
+impl<E> Failed<E> {
+    /// Nobody knows how far the run came, so its call may have arrived.
+    const KILLED: Self = Failed::Lost(
+        "the worker was killed, or the storage refused the job",
+        Some(Delivery::MaybeSent),
+    );
     /// The run began after the deadline.
-    Late,
+    const LATE: Self = Failed::Lost("no worker was free before the deadline", None);
 }
 
 impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failed::Own(error) => error.fmt(f),
-            Failed::Killed => f.write_str("the worker was killed, or the storage refused the job"),
-            Failed::Late => f.write_str("no worker was free before the deadline"),
+            Failed::Lost(how, _) => f.write_str(how),
         }
     }
 }
@@ -167,25 +171,23 @@ impl<E: Error + 'static> Error for Failed<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Failed::Own(error) => Some(error),
-            Failed::Killed | Failed::Late => None,
+            Failed::Lost(..) => None,
         }
     }
 }
 
-/// The call of a run that was killed may have arrived.
 impl<E: Fault> Fault for Failed<E> {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Failed::Own(error) => Some(error),
-            Failed::Killed | Failed::Late => None,
+            Failed::Lost(..) => None,
         }
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match self {
             Failed::Own(error) => error.delivery(),
-            Failed::Killed => Some(Delivery::MaybeSent),
-            Failed::Late => None,
+            Failed::Lost(_, delivery) => *delivery,
         }
     }
 }
@@ -267,31 +269,8 @@ fn is_there_already(error: &(dyn Error + 'static)) -> bool {
     is_violation || error.source().is_some_and(is_there_already)
 }
 
-/// A run that a rate may count until it ends, or is dropped because the worker stops.
-struct Running<'p>(&'p Policy, Option<ForeignCall>);
-
-impl Running<'_> {
-    async fn turn(&mut self) {
-        if let Some(call) = &mut self.1 {
-            call.turn(self.0, &Tokio).await;
-        }
-    }
-
-    fn ends(mut self) -> ForeignCall {
-        self.1.take().expect("a run ends once")
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        if let Some(call) = &mut self.1 {
-            call.cancelled(self.0);
-        }
-    }
-}
-
-/// Puts a job back as a policy says.
-pub trait RescheduleExt {
+/// Puts a job back as a policy says. Implemented for [`Policy`].
+pub trait RescheduleExt: Borrow<Policy> + Sync {
     /// Runs `work`. After a failure that the policy repeats, puts the job back into the storage, to run after the wait.
     /// [The module](self) says what holds, and has an example.
     ///
@@ -304,7 +283,7 @@ pub trait RescheduleExt {
         &self,
         job: &Job,
         args: Args,
-        storage: S,
+        mut storage: S,
         work: F,
     ) -> impl Future<Output = Result<(), BoxDynError>> + Send
     where
@@ -313,59 +292,44 @@ pub trait RescheduleExt {
         S::Error: Error + Send + Sync + 'static,
         F: FnOnce(Args) -> W + Send,
         W: Future<Output = Result<(), E>> + Send,
-        E: Fault + Error + Send + Sync + 'static;
-}
-
-impl RescheduleExt for Policy {
-    async fn reschedule<Args, S, Kind, F, W, E>(
-        &self,
-        job: &Job,
-        args: Args,
-        mut storage: S,
-        work: F,
-    ) -> Result<(), BoxDynError>
-    where
-        Args: Clone + Send,
-        S: TaskSink<Args, Kind> + Send,
-        S::Error: Error + Send + Sync + 'static,
-        F: FnOnce(Args) -> W + Send,
-        W: Future<Output = Result<(), E>> + Send,
         E: Fault + Error + Send + Sync + 'static,
     {
-        let operation = std::any::type_name::<F>();
-        let now = SystemTime::now();
-        let mut saved = job.saved(now);
-        let call = ForeignCall::job(saved.elapsed(now), saved.failures, self, &Tokio);
-        let mut running = Running(self, Some(call));
-        let error = if job.is_again() {
-            Failed::Killed
-        } else {
-            running.turn().await;
-            if saved.is_too_late(self, SystemTime::now()) {
-                let (reason, error) = (StopReason::Deadline, Failed::<E>::Late);
-                running
-                    .ends()
-                    .given_up(self, &Tokio, operation, &error, reason);
-                return Err(GaveUp::after(saved.failures, reason, error));
-            }
-            match work(args.clone()).await {
-                Ok(()) => {
-                    running.ends().succeeded::<E, _>(self, &Tokio, operation);
-                    return Ok(());
+        async move {
+            let policy = self.borrow();
+            let now = SystemTime::now();
+            let mut saved = job.saved(now);
+            let (elapsed, name) = (saved.elapsed(now), std::any::type_name::<F>());
+            let mut call = ForeignCall::job(*policy, name, elapsed, saved.failures, &Tokio);
+            let error = if job.is_again() {
+                Failed::KILLED
+            } else {
+                call.turn(&Tokio).await;
+                if saved.is_too_late(policy, SystemTime::now()) {
+                    let (reason, error) = (StopReason::Deadline, Failed::<E>::LATE);
+                    call.given_up(&Tokio, &error, reason);
+                    return Err(GaveUp::after(saved.failures, reason, error));
                 }
-                Err(error) => Failed::Own(error),
+                match work(args.clone()).await {
+                    Ok(()) => {
+                        call.succeeded::<E, _>(&Tokio);
+                        return Ok(());
+                    }
+                    Err(error) => Failed::Own(error),
+                }
+            };
+            saved.failures = saved.failures.saturating_add(1);
+            match call.failed(&Tokio, &error) {
+                Decision::Wait(wait) => {
+                    let at = SystemTime::now() + wait.delay;
+                    put_back(&mut storage, move || job.next(args.clone(), saved, at)).await
+                }
+                Decision::Stop(reason) => Err(GaveUp::after(saved.failures, reason, error)),
             }
-        };
-        saved.failures = saved.failures.saturating_add(1);
-        match running.ends().failed(self, &Tokio, operation, &error) {
-            Decision::Wait(wait) => {
-                let at = SystemTime::now() + wait.delay;
-                put_back(&mut storage, move || job.next(args.clone(), saved, at)).await
-            }
-            Decision::Stop(reason) => Err(GaveUp::after(saved.failures, reason, error)),
         }
     }
 }
+
+impl RescheduleExt for Policy {}
 
 #[cfg(test)]
 mod tests {

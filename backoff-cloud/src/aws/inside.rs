@@ -9,10 +9,7 @@ use aws_smithy_runtime_api_1::{
     client::{
         interceptors::{
             Intercept,
-            context::{
-                BeforeTransmitInterceptorContextMut, BeforeTransmitInterceptorContextRef, Error,
-                FinalizerInterceptorContextMut, FinalizerInterceptorContextRef, InterceptorContext,
-            },
+            context::{self, InterceptorContext},
         },
         orchestrator::OrchestratorError,
         result::ConnectorError,
@@ -93,14 +90,7 @@ use std::{
 /// status and its hint, and says whether the request was sent. In a box, without the key `faults(..)`, a policy
 /// outside does not recognise a reply that was given up inside.
 pub fn inside(policy: Policy) -> Inside {
-    Inside {
-        shared: Arc::new(Shared {
-            policy,
-            runtime: Tokio,
-            unlimited: TokenBucket::unlimited(),
-            is_intercepting: AtomicBool::new(false),
-        }),
-    }
+    Inside::new(policy, Tokio)
 }
 
 /// A policy as interceptor and retry classifier of an AWS client. Made by [`inside`]. Use clones of one `Inside` for
@@ -112,13 +102,22 @@ pub struct Inside<R = Tokio> {
 struct Shared<R> {
     policy: Policy,
     runtime: R,
-    /// Replaces the client's quota, because retries take tokens of the policy's budget.
-    unlimited: TokenBucket,
     /// Whether the interceptor has seen a call. A classifier alone would repeat everything.
     is_intercepting: AtomicBool,
 }
 
 impl<R> Inside<R> {
+    fn new(policy: Policy, runtime: R) -> Self {
+        let is_intercepting = AtomicBool::new(false);
+        Inside {
+            shared: Arc::new(Shared {
+                policy,
+                runtime,
+                is_intercepting,
+            }),
+        }
+    }
+
     /// Uses another clock than tokio's and other random numbers than this thread's. The client's own `sleep_impl`
     /// still does the waiting.
     ///
@@ -136,14 +135,7 @@ impl<R> Inside<R> {
     /// let without_chance = aws::inside(aws::STANDARD).runtime((Tokio, Greatest));
     /// ```
     pub fn runtime<T: Clock + Random>(self, runtime: T) -> Inside<T> {
-        Inside {
-            shared: Arc::new(Shared {
-                policy: self.shared.policy,
-                runtime,
-                unlimited: self.shared.unlimited.clone(),
-                is_intercepting: AtomicBool::new(false),
-            }),
-        }
+        Inside::new(self.shared.policy, runtime)
     }
 }
 
@@ -167,14 +159,9 @@ impl<R> fmt::Debug for Inside<R> {
 #[derive(Debug)]
 struct Call {
     retry: ForeignCall,
-    policy: Policy,
-    /// The name of the operation in events and metrics.
-    operation: &'static str,
     /// The address of its `Inside`: the `Inside` of a request replaces the client's.
     owner: usize,
-    /// The configuration of the client.
-    timeouts: TimeoutConfig,
-    retries: RetryConfig,
+    client: Configured,
     /// Whether the call ended because of a limit, or because it may have been applied.
     is_given_up: bool,
     /// Whether the call waits for its next attempt.
@@ -190,7 +177,49 @@ impl Storable for Call {
 /// If a call is dropped while it waits, no attempt follows, so the budget gets its tokens back.
 impl Drop for Call {
     fn drop(&mut self) {
-        self.retry.cancelled(&self.policy);
+        self.retry.cancelled();
+    }
+}
+
+/// The configuration of the client.
+#[derive(Clone, Debug)]
+struct Configured {
+    timeouts: TimeoutConfig,
+    retries: RetryConfig,
+}
+
+impl Configured {
+    /// If a request has an `Inside` of its own, that of the client has changed the configuration already.
+    fn of(cfg: &ConfigBag) -> Self {
+        if let Some(call) = cfg.load::<Call>() {
+            return call.client.clone();
+        }
+        let timeouts = cfg.load::<TimeoutConfig>().cloned();
+        let retries = cfg.load::<RetryConfig>().cloned();
+        Configured {
+            timeouts: timeouts.unwrap_or_else(TimeoutConfig::disabled),
+            retries: retries.unwrap_or_else(RetryConfig::standard),
+        }
+    }
+
+    /// Makes the client's loop end after so many attempts, wait so long after the first of them, and cut an attempt
+    /// after the rest of the deadline. The loop waits for the longest wait of its configuration, because the
+    /// classifier asks for an endless one; without the classifier it draws a wait between zero and the initial one.
+    fn put(self, attempts: u32, wait: Duration, remaining: Duration, cfg: &mut ConfigBag) {
+        let retries = plain(&self.retries)
+            .with_initial_backoff(wait)
+            .with_max_backoff(wait)
+            .with_max_attempts(attempts);
+        let limit = self.timeouts.operation_attempt_timeout();
+        let limit = limit.map_or(remaining, |limit| limit.min(remaining));
+        let timeouts = if limit == Duration::MAX {
+            self.timeouts
+        } else {
+            let builder = self.timeouts.into_builder();
+            builder.operation_attempt_timeout(limit).build()
+        };
+        let state = cfg.interceptor_state();
+        state.store_put(retries).store_put(timeouts);
     }
 }
 
@@ -205,13 +234,6 @@ impl<R: Clock + Random> Inside<R> {
             .filter(|call| call.owner == self.owner())
     }
 
-    /// The decision of the state machine about the failure. `give_time` makes the client cut attempts at the
-    /// deadline.
-    fn decide(&self, call: &mut Call, failure: &Failure<'_>) -> Decision {
-        let (policy, runtime) = (&call.policy, &self.shared.runtime);
-        call.retry.failed(policy, runtime, call.operation, failure)
-    }
-
     /// The client has ended the call although the policy has decided to wait.
     fn ended_by_the_client(&self, call: &mut Call, failure: &Failure<'_>) {
         let reason = if !call.is_repeatable {
@@ -223,42 +245,7 @@ impl<R: Clock + Random> Inside<R> {
             // The client's own classifiers, because ours is missing.
             StopReason::Permanent
         };
-        let (policy, runtime) = (&call.policy, &self.shared.runtime);
-        call.retry
-            .given_up(policy, runtime, call.operation, failure, reason);
-    }
-
-    /// Makes the client's loop follow the decision. The loop stops when the number of attempts is reached, and waits
-    /// for the longest wait of its configuration, because the classifier asks for an endless one.
-    fn obey(&self, wait: Option<Duration>, configured: &RetryConfig, cfg: &mut ConfigBag) {
-        let made = cfg.load::<RequestAttempts>().map_or(1, |it| it.attempts());
-        let attempts = match wait {
-            // The client also uses this number for the time limit of loading credentials.
-            Some(_) => configured.max_attempts().max(made.saturating_add(1)),
-            None => 1,
-        };
-        let wait = wait.unwrap_or_default();
-        // Without the classifier the client draws a wait between zero and the initial one.
-        let config = plain(configured)
-            .with_initial_backoff(wait)
-            .with_max_backoff(wait)
-            .with_max_attempts(attempts);
-        cfg.interceptor_state()
-            .store_put(config)
-            .store_put(self.shared.unlimited.clone());
-    }
-
-    /// Limits the next attempt to the time until the deadline.
-    fn give_time(remaining: Duration, timeouts: TimeoutConfig, cfg: &mut ConfigBag) {
-        let limit = timeouts.operation_attempt_timeout();
-        let limit = limit.map_or(remaining, |limit| limit.min(remaining));
-        let timeouts = if limit == Duration::MAX {
-            timeouts
-        } else {
-            let builder = timeouts.into_builder();
-            builder.operation_attempt_timeout(limit).build()
-        };
-        cfg.interceptor_state().store_put(timeouts);
+        call.retry.given_up(&self.shared.runtime, failure, reason);
     }
 }
 
@@ -269,51 +256,36 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
 
     fn modify_before_retry_loop(
         &self,
-        _context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _context: &mut context::BeforeTransmitInterceptorContextMut<'_>,
         _components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        let Shared {
+            policy, runtime, ..
+        } = &*self.shared;
         self.shared.is_intercepting.store(true, Ordering::Relaxed);
-        let policy = self.shared.policy;
-        let operation = if ForeignCall::IS_HEARD {
-            operation::name(cfg)
-        } else {
-            operation::UNNAMED
+        let operation = match ForeignCall::IS_HEARD {
+            true => operation::name(cfg),
+            false => operation::UNNAMED,
         };
-        let runtime = &self.shared.runtime;
-        let retry = ForeignCall::resumed(runtime.now(), 0);
-        let remaining = retry.remaining(&policy, runtime);
-        // Restores the configuration that the `Inside` of the client changed, if the request has its own.
-        let (timeouts, retries) = match cfg.load::<Call>() {
-            Some(call) => (call.timeouts.clone(), call.retries.clone()),
-            None => (
-                cfg.load::<TimeoutConfig>()
-                    .cloned()
-                    .unwrap_or_else(TimeoutConfig::disabled),
-                cfg.load::<RetryConfig>()
-                    .cloned()
-                    .unwrap_or_else(RetryConfig::standard),
-            ),
-        };
-        let config = plain(&retries).with_max_attempts(retries.max_attempts());
-        cfg.interceptor_state().store_put(config).store_put(Call {
+        let retry = ForeignCall::request(*policy, operation, runtime.now(), 0, runtime);
+        let client = Configured::of(cfg);
+        cfg.interceptor_state().store_put(Call {
             retry,
-            policy,
-            operation,
             owner: self.owner(),
-            timeouts: timeouts.clone(),
-            retries,
+            client: client.clone(),
             is_given_up: false,
             waits: false,
             is_repeatable: true,
         });
-        Self::give_time(remaining, timeouts, cfg);
+        let attempts = client.retries.max_attempts();
+        client.put(attempts, Duration::ZERO, retry.remaining(runtime), cfg);
         Ok(())
     }
 
     fn read_before_attempt(
         &self,
-        context: &BeforeTransmitInterceptorContextRef<'_>,
+        context: &context::BeforeTransmitInterceptorContextRef<'_>,
         _components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
@@ -328,46 +300,49 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
 
     fn read_after_attempt(
         &self,
-        context: &FinalizerInterceptorContextRef<'_>,
+        context: &context::FinalizerInterceptorContextRef<'_>,
         components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
+        let runtime = &self.shared.runtime;
+        let made = cfg.load::<RequestAttempts>().map_or(1, |it| it.attempts());
         let Some(call) = self.call(cfg) else {
             return Ok(());
         };
         let Some(failure) = Failure::of(context, components) else {
             // A request that is only signed has no outcome.
             if let Some(Ok(_)) = context.output_or_error() {
-                let (policy, runtime) = (&call.policy, &self.shared.runtime);
-                call.retry
-                    .succeeded::<Failure<'_>, _>(policy, runtime, call.operation);
+                call.retry.succeeded::<Failure<'_>, _>(runtime);
             }
             return Ok(());
         };
-        let wait = match self.decide(call, &failure) {
+        let client = call.client.clone();
+        let (attempts, wait) = match call.retry.failed(runtime, &failure) {
             Decision::Wait(wait) => {
                 call.waits = true;
-                Some(wait.delay)
+                // The client also uses this number for the time limit of loading credentials.
+                let attempts = client.retries.max_attempts().max(made.saturating_add(1));
+                (attempts, wait.delay)
             }
             Decision::Stop(reason) => {
                 call.is_given_up = !reason.is_final() || reason == StopReason::MaybeApplied;
-                None
+                (1, Duration::ZERO)
             }
         };
-        let remaining = call.retry.remaining(&call.policy, &self.shared.runtime);
-        let remaining = match remaining {
-            Duration::MAX => remaining,
-            _ => remaining.saturating_sub(wait.unwrap_or_default()),
+        let remaining = match call.retry.remaining(runtime) {
+            Duration::MAX => Duration::MAX,
+            remaining => remaining.saturating_sub(wait),
         };
-        let (timeouts, retries) = (call.timeouts.clone(), call.retries.clone());
-        self.obey(wait, &retries, cfg);
-        Self::give_time(remaining, timeouts, cfg);
+        client.put(attempts, wait, remaining, cfg);
+        // Instead of the client's quota: retries take tokens of the policy's budget.
+        let unlimited = TokenBucket::unlimited();
+        cfg.interceptor_state().store_put(unlimited);
         Ok(())
     }
 
     fn modify_before_completion(
         &self,
-        context: &mut FinalizerInterceptorContextMut<'_>,
+        context: &mut context::FinalizerInterceptorContextMut<'_>,
         components: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
@@ -379,13 +354,20 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         {
             self.ended_by_the_client(call, &failure);
         }
-        if !call.is_given_up {
-            return Ok(());
+        if call.is_given_up {
+            mark_given_up(context);
         }
-        let Some(Err(error)) = context.output_or_error_mut() else {
-            return Ok(());
-        };
-        let made_anew: fn(BoxError) -> OrchestratorError<Error> = match error.as_connector_error() {
+        Ok(())
+    }
+}
+
+/// Makes the error permanent for a policy around the client. The error still says what is known about the failure.
+fn mark_given_up(context: &mut context::FinalizerInterceptorContextMut<'_>) {
+    let Some(Err(error)) = context.output_or_error_mut() else {
+        return;
+    };
+    let made_anew: fn(BoxError) -> OrchestratorError<context::Error> =
+        match error.as_connector_error() {
             _ if error.is_timeout_error() => OrchestratorError::timeout,
             Some(connector) if connector.is_timeout() => {
                 |it| OrchestratorError::connector(ConnectorError::timeout(it))
@@ -395,13 +377,11 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
                 if let Some(reply) = context.response_mut() {
                     GivenUp::mark(reply);
                 }
-                return Ok(());
+                return;
             }
         };
-        let last = mem::replace(error, OrchestratorError::other("given up"));
-        *error = made_anew(GivenUp::around(last));
-        Ok(())
-    }
+    let last = mem::replace(error, OrchestratorError::other("given up"));
+    *error = made_anew(GivenUp::around(last));
 }
 
 /// A configuration without the client's rate limit, and of the first revision: a later revision limits the wait that a
@@ -410,7 +390,7 @@ fn plain(configured: &RetryConfig) -> RetryConfig {
     RetryConfig::standard().with_reconnect_mode(configured.reconnect_mode())
 }
 
-/// Declares every failure retryable, so that the loop follows the configuration that `Inside::obey` has stored.
+/// Declares every failure retryable, so that the loop follows the configuration of `Configured::put`.
 impl<R: Clock + Random + Send + Sync> ClassifyRetry for Inside<R> {
     fn classify_retry(&self, context: &InterceptorContext) -> RetryAction {
         self.classify_retry_v2(context, &RetryAction::NoActionIndicated)

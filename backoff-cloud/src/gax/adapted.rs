@@ -1,9 +1,7 @@
 //! A policy in the three roles that gax knows: it decides about errors, says how long to wait, and
 //! hears of successes.
 
-use backoff_core::{
-    __private::ForeignCall, Clock, Decision, Policy, Random, RetryState, StopReason, Tokio,
-};
+use backoff_core::{__private::ForeignCall, Clock, Decision, Policy, Random, StopReason, Tokio};
 use google_cloud_gax_1::{
     backoff_policy::BackoffPolicy, error::Error, retry_policy::RetryPolicy,
     retry_result::RetryResult, retry_state::RetryState as Loop, retry_throttler::RetryThrottler,
@@ -125,17 +123,14 @@ thread_local! {
     static HANDED: Cell<Option<Handed>> = const { Cell::new(None) };
 }
 
-/// Tokio's clock, which gax's loop uses too, so that paused time works.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
-
-/// A clock that starts with the loop, and tokio's random numbers.
+/// A clock that starts with the loop, and tokio's random numbers. Tokio's clock is that of gax's loop too, so that
+/// paused time works.
 struct Since(Instant);
 
 impl Clock for Since {
     fn now(&self) -> Duration {
-        now().saturating_duration_since(self.0)
+        let now = tokio::time::Instant::now().into_std();
+        now.saturating_duration_since(self.0)
     }
 }
 
@@ -150,67 +145,59 @@ impl Random for Since {
 }
 
 impl Adapted {
-    /// The policy for one request, which gax may know to be idempotent.
-    fn policy(&self, state: &Loop) -> Policy {
-        if state.idempotent {
-            self.policy.idempotent(true)
-        } else {
-            *self.policy
-        }
+    /// The call of this loop, after this number of failed attempts. gax may know that the request is idempotent.
+    fn call(&self, state: &Loop, failures: u32) -> ForeignCall {
+        let policy = match state.idempotent {
+            true => self.policy.idempotent(true),
+            false => *self.policy,
+        };
+        let operation = self.operation.unwrap_or("google_cloud_gax");
+        let clock = Since(state.start);
+        ForeignCall::request(policy, operation, Duration::ZERO, failures, &clock)
     }
 
     fn owner(&self) -> usize {
         Arc::as_ptr(&self.policy).addr()
     }
-
-    /// The name of the operation in events and metrics.
-    fn name(&self) -> &'static str {
-        self.operation.unwrap_or("google_cloud_gax")
-    }
 }
 
 impl RetryPolicy for Adapted {
     fn on_error(&self, state: &Loop, error: Error) -> RetryResult {
-        let policy = self.policy(state);
-        let clock = Since(state.start);
-        let failures = state.attempt_count.saturating_sub(1);
-        let mut call = ForeignCall::resumed(Duration::ZERO, failures);
-        call.draw_waits(&policy, &clock);
-        let decision = call.failed(&policy, &clock, self.name(), &error);
-        HANDED.set(match decision {
-            Decision::Wait(wait) => Some(Handed {
-                owner: self.owner(),
-                start: state.start,
-                attempt: state.attempt_count,
-                delay: wait.delay,
-                is_waited: false,
-                call,
-            }),
-            Decision::Stop(_) => None,
-        });
-        match decision {
-            Decision::Wait(_) => RetryResult::Continue(error),
-            Decision::Stop(reason) if reason.is_final() => RetryResult::Permanent(error),
-            Decision::Stop(_) => RetryResult::Exhausted(error),
+        let mut call = self.call(state, state.attempt_count.saturating_sub(1));
+        match call.failed(&Since(state.start), &error) {
+            Decision::Wait(wait) => {
+                HANDED.set(Some(Handed {
+                    owner: self.owner(),
+                    start: state.start,
+                    attempt: state.attempt_count,
+                    delay: wait.delay,
+                    is_waited: false,
+                    call,
+                }));
+                RetryResult::Continue(error)
+            }
+            Decision::Stop(reason) => {
+                HANDED.set(None);
+                match reason.is_final() {
+                    true => RetryResult::Permanent(error),
+                    false => RetryResult::Exhausted(error),
+                }
+            }
         }
     }
 
     /// Another throttler has refused the attempt. To continue would mean to wait without attempts until the time
     /// is over.
     fn on_throttle(&self, state: &Loop, error: Error) -> ThrottleResult {
-        let (policy, clock) = (self.policy(state), Since(state.start));
-        let mut call = ForeignCall::resumed(Duration::ZERO, state.attempt_count);
-        call.given_up(&policy, &clock, self.name(), &error, StopReason::Budget);
+        let mut call = self.call(state, state.attempt_count);
+        call.given_up(&Since(state.start), &error, StopReason::Budget);
         ThrottleResult::Exhausted(error)
     }
 
     fn remaining_time(&self, state: &Loop) -> Option<Duration> {
-        let retry = RetryState::start_at(Duration::ZERO);
-        let remaining = retry.remaining(&self.policy, || Since(state.start).now());
-        let wait = match Handed::take(state) {
-            Some(handed) if handed.is_waited => handed.delay,
-            _ => Duration::ZERO,
-        };
+        let remaining = self.call(state, 0).remaining(&Since(state.start));
+        let handed = Handed::take(state).filter(|handed| handed.is_waited);
+        let wait = handed.map_or(Duration::ZERO, |handed| handed.delay);
         // gax gives up if this is less than the wait, even if there is time for the attempt.
         (remaining != Duration::MAX).then(|| remaining.saturating_sub(wait).max(wait))
     }
@@ -248,12 +235,9 @@ impl RetryThrottler for Adapted {
             RetryResult::Exhausted(error) => (StopReason::Attempts, error),
         };
         let handed = HANDED.take().filter(|it| it.owner == self.owner());
-        if let Some(Handed {
-            start, mut call, ..
-        }) = handed
-        {
-            let clock = Since(start);
-            unless_panicking(|| call.given_up(&self.policy, &clock, self.name(), error, reason));
+        if let Some(mut handed) = handed {
+            let clock = Since(handed.start);
+            unless_panicking(|| handed.call.given_up(&clock, error, reason));
         }
     }
 

@@ -17,9 +17,11 @@ use crate::{
 };
 use core::{future::poll_fn, time::Duration};
 
-/// The state of such a call.
+/// Such a call, with its policy and the name of its operation.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignCall {
+    policy: Policy,
+    operation: &'static str,
     state: CallState,
     repeats: Repeats,
 }
@@ -61,67 +63,57 @@ impl ForeignCall {
     /// Whether logs or metrics get each call.
     pub const IS_HEARD: bool = cfg!(any(feature = "metrics", feature = "tracing"));
 
-    /// A call whose first attempt began at `started`, with this number of failed attempts. After a failure,
-    /// the beginning of the running attempt and the time spent waiting are unknown, so neither is recorded.
-    pub fn resumed(started: Duration, failures: u32) -> Self {
+    /// The request of a client whose first attempt began at `started`, after this number of failed attempts.
+    /// After a failure, the beginning of the running attempt and the time spent waiting are unknown, so
+    /// neither is recorded. The waits are drawn again, if later waits grow from them.
+    pub fn request(
+        policy: Policy,
+        operation: &'static str,
+        started: Duration,
+        failures: u32,
+        random: &impl Random,
+    ) -> Self {
+        let mut state = CallState::resumed(started, failures);
+        state.draw_waits(&policy, random);
         ForeignCall {
-            state: CallState::resumed(started, failures),
+            policy,
+            operation,
+            state,
             repeats: Repeats::Request,
         }
     }
 
     /// The run of a job whose first run began `elapsed` ago, after this number of failed runs.
     pub fn job<R: Clock + Random>(
+        policy: Policy,
+        operation: &'static str,
         elapsed: Duration,
         failures: u32,
-        policy: &Policy,
         runtime: &R,
     ) -> Self {
         // The difference of two readings of a clock counts, also where the job is older than the clock.
         let started = nanos(runtime.now()).wrapping_sub(nanos(elapsed.min(LONGEST)));
-        let mut call = ForeignCall {
+        let started = Duration::from_nanos(started);
+        ForeignCall {
             repeats: Repeats::Job,
-            ..Self::resumed(Duration::from_nanos(started), failures)
-        };
-        call.draw_waits(policy, runtime);
-        call
+            ..Self::request(policy, operation, started, failures, runtime)
+        }
     }
 
     /// Waits for the turn of the attempt, if the policy has a rate.
-    pub async fn turn<R: Clock + Sleep>(&mut self, policy: &Policy, runtime: &R) {
-        let Some(rate) = policy.shared_rate() else {
+    pub async fn turn<R: Clock + Sleep>(&mut self, runtime: &R) {
+        let Some(rate) = self.policy.shared_rate() else {
             return;
         };
-        let queued = self.state.enters(rate, &Rules::of(policy), runtime);
+        let queued = self.state.enters(rate, &Rules::of(&self.policy), runtime);
         if let Some(mut queued) = queued {
             poll_fn(|cx| self.state.turn(&mut queued, runtime, cx)).await;
         }
     }
 
-    fn parts<'c, E, R>(
-        &'c mut self,
-        policy: &'c Policy,
-        operation: &'c mut Named,
-        runtime: &'c R,
-    ) -> Parts<'c, (), E, Repeats, R> {
-        Parts::new(
-            policy,
-            operation,
-            &mut self.state,
-            &mut self.repeats,
-            runtime,
-        )
-    }
-
-    /// Draws the waits before the next one again, for a policy whose waits grow from the waits before.
-    /// The loop that has waited tells only how often.
-    pub fn draw_waits(&mut self, policy: &Policy, random: &impl Random) {
-        self.state.draw_waits(policy, random);
-    }
-
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.
-    pub fn remaining<C: Clock>(&self, policy: &Policy, clock: &C) -> Duration {
-        self.state.remaining(&Rules::of(policy), clock)
+    pub fn remaining<C: Clock>(&self, clock: &C) -> Duration {
+        self.state.remaining(&Rules::of(&self.policy), clock)
     }
 
     /// The attempt after the wait begins.
@@ -130,50 +122,32 @@ impl ForeignCall {
     }
 
     /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
-    pub fn failed<E, R>(
-        &mut self,
-        policy: &Policy,
-        runtime: &R,
-        operation: &'static str,
-        error: &E,
-    ) -> Decision
-    where
-        E: Fault,
-        R: Clock + Random,
-    {
-        let operation = &mut Named(operation);
-        let parts = self.parts(policy, operation, runtime);
-        parts.failed(error, Stage::Whole, false)
+    pub fn failed<E: Fault, R: Clock + Random>(&mut self, runtime: &R, error: &E) -> Decision {
+        self.told(runtime, |parts| parts.failed(error, Stage::Whole, false))
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
     /// the wait has taken, and logs and metrics get the end.
-    pub fn given_up<E, C>(
-        &mut self,
-        policy: &Policy,
-        clock: &C,
-        operation: &'static str,
-        error: &E,
-        reason: StopReason,
-    ) where
-        E: Fault,
-        C: Clock,
-    {
-        let operation = &mut Named(operation);
-        let parts = self.parts(policy, operation, clock);
-        parts.ends(Some(error), None, End::GivenUp(reason));
+    pub fn given_up<E: Fault, C: Clock>(&mut self, clock: &C, error: &E, reason: StopReason) {
+        self.told(clock, |parts| {
+            parts.ends(Some(error), None, End::GivenUp(reason));
+        });
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
     /// success.
-    pub fn succeeded<E, C>(&self, policy: &Policy, clock: &C, operation: &'static str)
-    where
-        E: Fault,
-        C: Clock,
-    {
-        let mut this = *self;
-        let operation = &mut Named(operation);
-        this.parts::<E, _>(policy, operation, clock).succeeded(None);
+    pub fn succeeded<E: Fault, C: Clock>(&mut self, clock: &C) {
+        self.told::<E, _, _>(clock, |parts| parts.succeeded(None));
+    }
+
+    fn told<E, R, T>(
+        &mut self,
+        runtime: &R,
+        tell: impl FnOnce(Parts<'_, (), E, Repeats, R>) -> T,
+    ) -> T {
+        let operation = &mut Named(self.operation);
+        let (state, repeats) = (&mut self.state, &mut self.repeats);
+        tell(Parts::new(&self.policy, operation, state, repeats, runtime))
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the
@@ -183,8 +157,8 @@ impl ForeignCall {
     }
 
     /// The call is dropped: the policy's budget gets back the tokens that a wait has taken.
-    pub fn cancelled(&mut self, policy: &Policy) {
-        if let Some(budget) = policy.budget {
+    pub fn cancelled(&mut self) {
+        if let Some(budget) = self.policy.budget {
             self.state.cancelled(budget);
         }
     }

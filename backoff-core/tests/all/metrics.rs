@@ -530,13 +530,13 @@ fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
     let time = testing::VirtualTime::new();
     let (_, mut recorded, _) = recorded_with_operations(|| {
         let policy = POLICY.max_attempts(4);
-        let mut call = ForeignCall::resumed(Duration::ZERO, 2);
+        let mut call = ForeignCall::request(policy, "get", Duration::ZERO, 2, &time);
         time.advance(100 * SECOND);
-        let decision = call.failed(&policy, &time, "get", &BUSY);
+        let decision = call.failed(&time, &BUSY);
         assert!(matches!(decision, Decision::Wait(_)), "{decision:?}");
         call.begins(&time);
         time.advance(SECOND);
-        let decision = call.failed(&policy, &time, "get", &BUSY);
+        let decision = call.failed(&time, &BUSY);
         assert_eq!(decision, Decision::Stop(StopReason::Attempts));
     });
     let delay = "retry.call.delay retry.policy=storage retry.outcome=failed_with_retry";
