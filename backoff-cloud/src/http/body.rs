@@ -4,7 +4,7 @@
 //! its beginning is kept, as a text for people. If a field has an unexpected type, the other fields are still read.
 
 use super::service;
-use backoff_core::{__private::Reasons, FaultKind, GrpcCode, hint};
+use backoff_core::{__private::Reasons, GrpcCode, hint};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
@@ -20,8 +20,10 @@ const EXCERPT: usize = 200;
 pub(super) struct BodyFacts {
     number: Option<i64>,
     name: Option<String>,
-    message: String,
-    details: Details,
+    pub(super) message: String,
+    /// The details of a `google.rpc.Status`, as the server has sent them: as values they would take a hundred times
+    /// the memory.
+    details: Option<Box<RawValue>>,
     /// The code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure and OpenAI, or the
     /// `<Code>` of an XML body, which AWS and Azure send; Google's reason; OpenAI's `error.type`.
     pub(super) service_code: Option<String>,
@@ -29,33 +31,10 @@ pub(super) struct BodyFacts {
     pub(super) reasons: Reasons,
     /// The `details.retryAfterSeconds` of Kubernetes; zero means nothing.
     pub(super) hint: Option<Duration>,
-}
-
-/// The details of a `google.rpc.Status`, as the server has sent them: as values they would take a hundred times
-/// the memory.
-#[derive(Debug, Default)]
-pub(super) struct Details(Option<Box<RawValue>>);
-
-impl Details {
-    /// The details as values. A detail that is no value (it is nested too deeply) is left out.
-    pub(super) fn values(&self) -> Vec<Value> {
-        let mut values = Vec::new();
-        self.each(|detail| values.extend(parsed::<Value>(Some(detail))));
-        values
-    }
-
-    /// The longest delay of a `google.rpc.RetryInfo`.
-    pub(super) fn retry_after(&self) -> Option<Duration> {
-        let mut longest = None;
-        self.each(|detail| longest = longest.max(retry_info(detail)));
-        longest
-    }
-
-    fn each<'a>(&'a self, take: impl FnMut(&'a RawValue)) {
-        if let Some(list) = &self.0 {
-            each(list.get(), take);
-        }
-    }
+    /// The longest delay of a `google.rpc.RetryInfo` in the details.
+    pub(super) retry_info: Option<Duration>,
+    /// The limit that the body passes, if the rest was left out.
+    pub(super) cut_at: Option<usize>,
 }
 
 /// The fields that are read of the objects in a body: of the body itself, of its `error`, and of the details.
@@ -96,12 +75,12 @@ struct OnlyError {
 impl BodyFacts {
     /// Reads the body of an error.
     pub(super) fn read(body: &[u8]) -> Self {
-        Self::read_within(body, usize::MAX).0
+        Self::read_within(body, usize::MAX)
     }
 
     /// Reads a body. Of a body with more than `longest` bytes the codes are read, which take no memory, and
-    /// an excerpt is the message. Also returns whether the body is longer.
-    pub(super) fn read_within(body: &[u8], longest: usize) -> (Self, bool) {
+    /// an excerpt is the message.
+    pub(super) fn read_within(body: &[u8], longest: usize) -> Self {
         let is_cut = body.len() > longest;
         let text = String::from_utf8_lossy(without_mark(body));
         // Streaming services send lists.
@@ -125,16 +104,23 @@ impl BodyFacts {
             service_code,
             reasons,
             hint: seconds.filter(|it| *it > 0).map(Duration::from_secs),
+            cut_at: is_cut.then_some(longest),
             ..BodyFacts::default()
         };
         if is_status && !is_cut {
             facts.message = parsed(error.message).unwrap_or_default();
-            facts.details = Details(error.details.map(ToOwned::to_owned));
+            facts.details = error.details.map(ToOwned::to_owned);
+            if let Some(details) = error.details {
+                let longest = &mut facts.retry_info;
+                each(details.get(), |detail| {
+                    *longest = (*longest).max(retry_info(detail))
+                });
+            }
         } else {
             let message = parsed(fields.message).filter(|_| !is_cut);
             facts.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
         }
-        (facts, is_cut)
+        facts
     }
 
     /// The gRPC code by its name. If the HTTP status is a success, it says nothing about the error, so the
@@ -151,42 +137,33 @@ impl BodyFacts {
 
     /// The number as an HTTP status, if it is the status of a failure.
     pub(super) fn status(&self) -> Option<u16> {
-        status_of(self.number?)
+        let status = u16::try_from(self.number?).ok()?;
+        (400..600).contains(&status).then_some(status)
     }
 
-    /// The longest delay of a `google.rpc.RetryInfo` in the details.
-    pub(super) fn retry_after(&self) -> Option<Duration> {
-        self.details.retry_after()
+    /// The details as values. A detail that is no value (it is nested too deeply) is left out.
+    pub(super) fn details(&self) -> Vec<Value> {
+        let mut values = Vec::new();
+        if let Some(details) = &self.details {
+            each(details.get(), |detail| {
+                values.extend(parsed::<Value>(Some(detail)))
+            });
+        }
+        values
     }
-
-    /// The kind of the code of another service than Google, beside a status that leaves it open.
-    pub(super) fn service_kind(&self) -> Option<FaultKind> {
-        service::kind(self.service_code.as_deref()?, 400)
-    }
-
-    /// The message and the details.
-    pub(super) fn into_parts(self) -> (String, Details) {
-        (self.message, self.details)
-    }
-}
-
-/// The `code` of an error in a body as an HTTP status, if it is the status of a failure.
-fn status_of(code: i64) -> Option<u16> {
-    let status = u16::try_from(code).ok()?;
-    (400..600).contains(&status).then_some(status)
 }
 
 /// The error in the body of a success, if the body contains only an error with a code. A body with another
 /// first field is not read further. For a body that is longer than `longest` see [`BodyFacts::read_within`].
-pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<(BodyFacts, bool)> {
+pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<BodyFacts> {
     serde_json::from_slice::<OnlyError>(without_mark(body)).ok()?;
-    let (facts, is_cut) = BodyFacts::read_within(body, longest);
-    (facts.number.is_some() || facts.name.is_some()).then_some((facts, is_cut))
+    let facts = BodyFacts::read_within(body, longest);
+    (facts.number.is_some() || facts.name.is_some()).then_some(facts)
 }
 
 /// The error in the body of a success if the body is an XML document whose root is `Error` and that has a `Code`, as
 /// S3 sends it.
-pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(BodyFacts, bool)> {
+pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<BodyFacts> {
     let text = without_mark(body).trim_ascii_start();
     let text = match text.strip_prefix(b"<?xml") {
         Some(rest) => rest[rest.iter().position(|byte| *byte == b'>')? + 1..].trim_ascii_start(),
@@ -195,7 +172,7 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<(BodyF
     let after = text.strip_prefix(b"<Error")?.first()?;
     let is_root = *after == b'>' || after.is_ascii_whitespace();
     let facts = is_root.then(|| BodyFacts::read_within(body, longest))?;
-    facts.0.service_code.is_some().then_some(facts)
+    facts.service_code.is_some().then_some(facts)
 }
 
 /// The beginning of a body as one line of text for people.
@@ -297,8 +274,8 @@ mod tests {
     fn read(body: impl AsRef<[u8]>) -> (Option<GrpcCode>, String, usize) {
         let facts = BodyFacts::read(body.as_ref());
         let code = facts.grpc_code(409);
-        let (message, details) = facts.into_parts();
-        (code, message, details.values().len())
+        let details = facts.details().len();
+        (code, facts.message, details)
     }
 
     const ABORTED: Option<GrpcCode> = Some(GrpcCode::Aborted);
@@ -333,7 +310,7 @@ mod tests {
             format!(r#"{{"error": {{"code": {deep}, {error}}}}}"#),
         ] {
             assert_eq!(read(&body), (ABORTED, "busy".to_owned(), 1));
-            let delay = BodyFacts::read(body.as_bytes()).retry_after();
+            let delay = BodyFacts::read(body.as_bytes()).retry_info;
             assert_eq!(delay, Some(Duration::from_secs(7)));
         }
     }
@@ -425,7 +402,7 @@ mod tests {
     }
 
     fn error_in(body: &[u8]) -> Option<Option<u16>> {
-        error_of_success(body, usize::MAX).map(|(facts, _)| facts.status())
+        error_of_success(body, usize::MAX).map(|facts| facts.status())
     }
 
     #[test]
@@ -475,11 +452,12 @@ mod tests {
                 format!("\u{feff} [ {{ \"error\" : {{{error}}} }} ] "),
             ] {
                 for longest in [0, 8, 100, 1_000, 2_000] {
-                    let (facts, is_cut) = error_of_success(body.as_bytes(), longest).unwrap();
+                    let facts = error_of_success(body.as_bytes(), longest).unwrap();
+                    let is_cut = facts.cut_at.is_some();
                     let codes = (facts.status(), facts.grpc_code(200));
                     assert_eq!(codes, (status, code), "{longest}: {body}");
                     assert_eq!(is_cut, longest < 2_000, "{longest}: {body}");
-                    assert!(!is_cut || facts.details.0.is_none(), "{longest}: {body}");
+                    assert!(!is_cut || facts.details.is_none(), "{longest}: {body}");
                 }
             }
         }
@@ -498,11 +476,9 @@ mod tests {
             &spaced,
             "<Error xmlns=\"a\"><Code>SlowDown</Code></Error>",
         ] {
-            let (facts, is_cut) = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
-            assert_eq!(
-                (facts.service_code.as_deref(), is_cut),
-                (Some("SlowDown"), false)
-            );
+            let facts = xml_error_of_success(body.as_bytes(), usize::MAX).expect(body);
+            assert_eq!(facts.service_code.as_deref(), Some("SlowDown"));
+            assert_eq!(facts.cut_at, None);
         }
         for body in [
             "",
@@ -523,7 +499,7 @@ mod tests {
         #[test]
         fn nothing_panics(body in prop::collection::vec(any::<u8>(), 0..100), longest in 0usize..100) {
             let facts = BodyFacts::read(&body);
-            let _ = (facts.grpc_code(200), facts.retry_after(), facts.status(), excerpt(&body));
+            let _ = (facts.grpc_code(200), facts.details(), facts.status(), excerpt(&body));
             let _ = error_of_success(&body, longest);
         }
 
@@ -533,7 +509,7 @@ mod tests {
             end in 0usize..100,
         ) {
             let body = &body.as_bytes()[..end.min(body.len())];
-            let _ = (BodyFacts::read(body).retry_after(), error_of_success(body, 50).is_some());
+            let _ = (BodyFacts::read(body).details(), error_of_success(body, 50).is_some());
         }
     }
 }

@@ -1,20 +1,19 @@
 //! The error of a request to an HTTP/JSON service.
 
+mod own;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use super::{
-    body::{BodyFacts, Details, excerpt, excerpt_of},
-    headers, service,
-};
+use super::{body::BodyFacts, headers, service};
 use crate::{github, services::STALE_SIGNATURE};
 use backoff_core::{
     __private::Reasons, Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet,
     Stopped, TimedOut, hint,
 };
+use own::Own;
 use reqwest::header::HeaderMap;
-use serde_json::{Value, error::Category};
+use serde_json::Value;
 use std::{
     error::Error,
     fmt,
@@ -52,32 +51,9 @@ pub struct ApiError(Box<Kind>);
 
 enum Kind {
     Reply(Reply),
-    Json(NotJson),
-    /// The body of a success is longer than this limit.
-    TooLong(usize),
-    /// The head of the reply did not arrive within this time.
-    NoHead(Duration),
-    /// The body of a success paused for longer than this time.
-    Stalled(Duration),
-    /// The request was not sent, for this reason.
-    NotSent(String),
+    Own(Own),
     /// An error of reqwest, of any version, or of this library.
     Other(Box<dyn Other>),
-}
-
-/// A success whose body is not the JSON that was asked for.
-struct NotJson {
-    /// The name of the type that was asked for.
-    wanted: &'static str,
-    problem: Category,
-    line: usize,
-    column: usize,
-    /// How many bytes the body has.
-    bytes: usize,
-    /// The beginnings of the parser's message, which repeats whole texts of the server, and of the body.
-    excerpt: String,
-    /// Whether the body ends too early.
-    is_cut: bool,
 }
 
 /// An error that has its own facts for a retry.
@@ -87,27 +63,37 @@ impl<E: Error + Fault + Send + Sync> Other for E {}
 
 struct Reply {
     status: u16,
-    headers: HeaderMap,
-    retry_after: Option<Duration>,
-    hint_source: HintSource,
-    /// The value of the header `x-should-retry` or `stripe-should-retry`; `true` too if the server still works on an
-    /// earlier attempt.
-    asks: Option<bool>,
-    code: Option<GrpcCode>,
-    service_code: Option<String>,
-    /// What Google's reasons say about limits and quotas.
-    reasons: Reasons,
-    message: String,
-    details: Details,
+    head: Head,
+    facts: BodyFacts,
     cut: Option<Cut>,
     /// Whether the reply answers a request that reqwest made because of a redirect.
     is_redirected: bool,
+}
+
+impl Reply {
+    /// The code that the body names.
+    fn code(&self) -> Option<GrpcCode> {
+        self.facts.grpc_code(self.status)
+    }
+
+    fn service_code(&self) -> Option<&str> {
+        let code = self.head.service_code.as_ref();
+        code.or(self.facts.service_code.as_ref())
+            .map(String::as_str)
+    }
+
+    /// The longest hint, but for that of a `google.rpc.RetryInfo`.
+    fn hint(&self) -> Option<Duration> {
+        self.head.retry_after.max(self.facts.hint)
+    }
 }
 
 /// The parts of a reply's head beside the status.
 pub(super) struct Head {
     headers: HeaderMap,
     retry_after: Option<Duration>,
+    /// The value of the header `x-should-retry` or `stripe-should-retry`; `true` too if the server still works on an
+    /// earlier attempt.
     asks: Option<bool>,
     service_code: Option<String>,
 }
@@ -157,35 +143,21 @@ impl ApiError {
     }
 
     pub(super) fn reply(status: u16, head: Head, mut facts: BodyFacts, cut: Option<Cut>) -> Self {
-        let code = facts.grpc_code(status);
-        let service_code = head.service_code.or_else(|| facts.service_code.take());
-        let is_under_way =
-            status == 409 && service_code.as_deref() == Some("idempotency_key_in_use");
-        let (own, info) = (head.retry_after.max(facts.hint), facts.retry_after());
-        let hint_source = match info > own {
-            true => HintSource::RetryInfo,
-            false => HintSource::RetryAfter,
-        };
-        let retry_after = own.max(info);
-        let reasons = match status {
-            ..500 => facts.reasons,
-            _ => Reasons::default(),
-        };
-        let (message, details) = facts.into_parts();
-        ApiError::of(Kind::Reply(Reply {
+        if status >= 500 {
+            facts.reasons = Reasons::default();
+        }
+        let mut reply = Reply {
             status,
-            headers: head.headers,
-            retry_after,
-            hint_source,
-            asks: head.asks.or(is_under_way.then_some(true)),
-            code,
-            service_code,
-            reasons,
-            message,
-            details,
+            head,
+            facts,
             cut,
             is_redirected: false,
-        }))
+        };
+        // The server still works on an earlier request with this key.
+        if status == 409 && reply.service_code() == Some("idempotency_key_in_use") {
+            reply.head.asks.get_or_insert(true);
+        }
+        ApiError::of(Kind::Reply(reply))
     }
 
     /// Whether the service calls the signature of the request too old, or too young.
@@ -196,13 +168,13 @@ impl ApiError {
 
     /// Whether the reply names no gRPC code. Of a reply whose body was cut, nothing is known.
     pub(super) fn names_no_code(&self) -> bool {
-        matches!(&*self.0, Kind::Reply(reply) if reply.code.is_none())
+        matches!(&*self.0, Kind::Reply(reply) if reply.code().is_none())
     }
 
     /// Marks a reply that the next attempt can change, unless the server says that the next attempt cannot.
     pub(super) fn passing(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {
-            reply.asks.get_or_insert(true);
+            reply.head.asks.get_or_insert(true);
         }
         self
     }
@@ -216,53 +188,13 @@ impl ApiError {
         self
     }
 
-    /// The error in the body of a success. `read` bytes of the body were read, and `is_cut` says whether
-    /// something was left out. The error has the status that its code names, or the status of the reply if
-    /// the code names none.
-    pub(super) fn in_success(
-        status: u16,
-        headers: &HeaderMap,
-        (facts, is_cut): (BodyFacts, bool),
-        read: usize,
-    ) -> Self {
+    /// The error in the body of a success. The error has the status that its code names, or the status of the
+    /// reply if the code names none.
+    pub(super) fn in_success(status: u16, headers: &HeaderMap, facts: BodyFacts) -> Self {
         let status = facts.status().unwrap_or(status);
         let head = Head::of(status, headers, SystemTime::now());
-        Self::reply(status, head, facts, is_cut.then_some(Cut::TooLong(read)))
-    }
-
-    /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
-    /// counts as cut, because HTTP does not always notice when a body ends too early. So does an empty body,
-    /// unless HTTP `says_end`, where the body ends.
-    pub(super) fn not_json<T>(error: &serde_json::Error, body: &[u8], says_end: bool) -> Self {
-        ApiError::of(Kind::Json(NotJson {
-            wanted: std::any::type_name::<T>(),
-            problem: error.classify(),
-            line: error.line(),
-            column: error.column(),
-            bytes: body.len(),
-            excerpt: format!("{}: {}", excerpt_of(&error.to_string()), excerpt(body)),
-            is_cut: error.is_eof() && !(says_end && body.trim_ascii().is_empty()),
-        }))
-    }
-
-    /// A success whose body is longer than `limit`.
-    pub(super) fn too_long(limit: usize) -> Self {
-        ApiError::of(Kind::TooLong(limit))
-    }
-
-    /// A reply whose head did not arrive within this time.
-    pub(super) fn no_head(time: Duration) -> Self {
-        ApiError::of(Kind::NoHead(time))
-    }
-
-    /// A success whose body paused for longer than this time.
-    pub(super) fn stalled(time: Duration) -> Self {
-        ApiError::of(Kind::Stalled(time))
-    }
-
-    /// A request that was refused before it was sent, and the reason.
-    pub(crate) fn not_sent(reason: String) -> Self {
-        ApiError::of(Kind::NotSent(reason))
+        let cut = facts.cut_at.map(Cut::TooLong);
+        Self::reply(status, head, facts, cut)
     }
 
     /// The HTTP status of an error, also if its body was cut.
@@ -295,7 +227,7 @@ impl ApiError {
     pub fn grpc_code(&self) -> Option<GrpcCode> {
         let reply = self.as_reply()?;
         let is_half_a_conflict = reply.status == 409 && reply.cut.is_some();
-        let code = reply.reasons.code(reply.code);
+        let code = reply.facts.reasons.code(reply.code());
         code.or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
@@ -321,7 +253,7 @@ impl ApiError {
     /// assert_eq!(error.kind(), Some(FaultKind::Throttled));
     /// ```
     pub fn service_code(&self) -> Option<&str> {
-        self.as_reply()?.service_code.as_deref()
+        self.as_reply()?.service_code()
     }
 
     /// The headers of the reply, at most 16 KiB of them; `None` if the error is not a reply. A header that
@@ -339,7 +271,7 @@ impl ApiError {
     /// assert_eq!(resume.header("Range"), Some("bytes=0-262143"));
     /// ```
     pub fn headers(&self) -> Option<&HeaderMap> {
-        Some(&self.as_reply()?.headers)
+        Some(&self.as_reply()?.head.headers)
     }
 
     /// The first value of one of the [`headers`](Self::headers), if it is visible ASCII text. Upper and
@@ -352,7 +284,7 @@ impl ApiError {
     /// parses the details anew. The values may take a hundred times the memory of the body.
     pub fn details(&self) -> Vec<Value> {
         self.as_reply()
-            .map_or_else(Vec::new, |reply| reply.details.values())
+            .map_or_else(Vec::new, |reply| reply.facts.details())
     }
 
     /// For a success whose body is not the JSON that was asked for, the parser's message and the first 200
@@ -372,7 +304,7 @@ impl ApiError {
     /// ```
     pub fn excerpt(&self) -> Option<&str> {
         match &*self.0 {
-            Kind::Json(not_json) => Some(&not_json.excerpt),
+            Kind::Own(own) => own.excerpt.as_deref(),
             _ => None,
         }
     }
@@ -380,11 +312,7 @@ impl ApiError {
     /// Whether the reply is a success whose body cannot be shown: it is not the JSON that was asked for, or
     /// it is too long.
     pub(crate) fn is_unreadable(&self) -> bool {
-        match &*self.0 {
-            Kind::Json(not_json) => !not_json.is_cut,
-            Kind::TooLong(_) => true,
-            _ => false,
-        }
+        matches!(&*self.0, Kind::Own(own) if own.delivery.is_none())
     }
 
     fn as_reply(&self) -> Option<&Reply> {
@@ -405,17 +333,20 @@ impl Fault for ApiError {
     }
 
     fn retry_after(&self) -> Option<Duration> {
-        self.as_reply()?.retry_after
+        let reply = self.as_reply()?;
+        reply.hint().max(reply.facts.retry_info)
     }
 
     fn hint_source(&self) -> HintSource {
-        let reply = self.as_reply();
-        reply.map_or(HintSource::RetryAfter, |reply| reply.hint_source)
+        match self.as_reply() {
+            Some(reply) if reply.facts.retry_info > reply.hint() => HintSource::RetryInfo,
+            _ => HintSource::RetryAfter,
+        }
     }
 
     fn unread_hint(&self) -> Option<(&str, &[u8])> {
         let reply = self.as_reply()?;
-        hint::unread_in_headers(reply.status, &reply.headers, SystemTime::now())
+        hint::unread_in_headers(reply.status, &reply.head.headers, SystemTime::now())
     }
 
     fn service_code(&self) -> Option<&str> {
@@ -429,18 +360,15 @@ impl Fault for ApiError {
     /// The header `x-should-retry: false` of OpenAI, Anthropic and others, and Stripe's `stripe-should-retry`.
     fn must_stop(&self) -> bool {
         self.as_reply()
-            .is_some_and(|reply| reply.asks == Some(false))
+            .is_some_and(|reply| reply.head.asks == Some(false))
     }
 
     fn delivery(&self) -> Option<Delivery> {
         match &*self.0 {
             Kind::Other(error) => error.delivery(),
-            Kind::NotSent(_) => Some(Delivery::NotSent),
-            Kind::NoHead(_) | Kind::Stalled(_) => Some(Delivery::MaybeSent),
-            Kind::Json(not_json) => not_json.is_cut.then_some(Delivery::MaybeSent),
+            Kind::Own(own) => own.delivery,
             Kind::Reply(reply) if reply.is_redirected => Some(Delivery::MaybeSent),
             Kind::Reply(_) => self.has_stale_signature().then_some(Delivery::NotSent),
-            Kind::TooLong(_) => None,
         }
     }
 
@@ -452,22 +380,23 @@ impl Fault for ApiError {
     fn kind(&self) -> Option<FaultKind> {
         match &*self.0 {
             Kind::Other(error) => error.kind(),
-            Kind::Json(not_json) => (!not_json.is_cut).then_some(FaultKind::Permanent),
-            Kind::TooLong(_) | Kind::NotSent(_) => Some(FaultKind::Permanent),
-            Kind::Reply(reply) if reply.asks == Some(true) => Some(match reply.status {
+            Kind::Own(own) => own.kind(),
+            Kind::Reply(reply) if reply.head.asks == Some(true) => Some(match reply.status {
                 429 => FaultKind::Throttled,
                 _ => FaultKind::Transient,
             }),
-            Kind::Reply(reply) if reply.reasons.kind().is_some() => reply.reasons.kind(),
-            // A gRPC code decides if there is one.
-            Kind::Reply(reply) if self.grpc_code().is_none() => {
+            Kind::Reply(reply) => {
+                let by_reason = reply.facts.reasons.kind();
+                // A gRPC code decides if there is one.
+                if by_reason.is_some() || self.grpc_code().is_some() {
+                    return by_reason;
+                }
                 let header = |name: &str| self.header(name);
                 match header("x-github-request-id") {
-                    Some(_) => github::kind(reply.status, header, &reply.message),
-                    None => service::kind(reply.service_code.as_deref()?, reply.status),
+                    Some(_) => github::kind(reply.status, header, &reply.facts.message),
+                    None => service::kind(reply.service_code()?, reply.status),
                 }
             }
-            Kind::Reply(_) | Kind::NoHead(_) | Kind::Stalled(_) => None,
         }
     }
 

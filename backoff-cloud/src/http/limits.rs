@@ -248,7 +248,7 @@ impl Limits {
         body: &[u8],
     ) -> ApiError {
         let facts = BodyFacts::read_within(body, self.error_body);
-        ApiError::in_success(status, headers, facts, self.error_body)
+        ApiError::in_success(status, headers, facts)
     }
 
     /// The whole body.

@@ -9,9 +9,7 @@ use reqwest::Request;
 pub(super) enum Rule {
     /// The method and the headers decide.
     ByRequest,
-    /// The same, and the request has a key by which the server recognises it.
-    ByKey,
-    /// The caller has decided for this request.
+    /// The caller has decided for this request, or it has a key by which the server recognises it.
     Set(bool),
     /// A function of the caller decides.
     By(fn(&Request) -> bool),
@@ -23,7 +21,6 @@ impl Rule {
         let may_be_made_twice = match self {
             Rule::Set(may_be_made_twice) => may_be_made_twice,
             Rule::By(rule) => request.judged(rule),
-            Rule::ByKey => true,
             Rule::ByRequest => may_send_twice(&policy, request.method(), request.headers()),
         };
         policy.idempotent(may_be_made_twice)
@@ -123,7 +120,6 @@ mod tests {
             (Rule::ByRequest, "POST", key, true, false),
             (Rule::Set(true), "POST", none, true, true),
             (Rule::Set(false), "GET", none, false, false),
-            (Rule::ByKey, "POST", none, true, true),
             (Rule::By(reads), "GET", none, true, true),
             (Rule::By(reads), "POST", none, false, false),
         ] {

@@ -4,7 +4,7 @@ use super::{
     body::{error_of_success, without_mark, xml_error_of_success},
     empty::Empty,
     error::ApiError,
-    headers,
+    headers, service,
 };
 use backoff_core::FaultKind;
 use reqwest::header::HeaderMap;
@@ -94,8 +94,7 @@ impl Reply {
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         if let Some(facts) = error_of_success(&self.body, self.error_body) {
-            let (headers, read) = (&self.headers, self.error_body);
-            return Err(ApiError::in_success(self.status, headers, facts, read));
+            return Err(ApiError::in_success(self.status, &self.headers, facts));
         }
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
@@ -115,15 +114,16 @@ impl Reply {
     /// The reply, unless its body is an error in XML. The error has the status 503 if its code says throttling, or else
     /// 500, as in botocore.
     pub(super) fn without_xml_error(self) -> Result<Self, ApiError> {
-        let Some((facts, is_cut)) = xml_error_of_success(&self.body, self.error_body) else {
+        let Some(facts) = xml_error_of_success(&self.body, self.error_body) else {
             return Ok(self);
         };
-        let status = match facts.service_kind() {
+        let code = facts.service_code.as_deref().unwrap_or_default();
+        // Beside a status that leaves the kind open.
+        let status = match service::kind(code, 400) {
             Some(FaultKind::Throttled) => 503,
             _ => 500,
         };
-        let (headers, read) = (&self.headers, self.error_body);
-        Err(ApiError::in_success(status, headers, (facts, is_cut), read))
+        Err(ApiError::in_success(status, &self.headers, facts))
     }
 }
 

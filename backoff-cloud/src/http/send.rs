@@ -314,13 +314,11 @@ impl<T: 'static> Operation for Requests<T> {
         let may_be_error = matches!(self.method, "PUT" | "POST");
         request.sent(limits, move |response| async move {
             let is_redirected = asked.is_some_and(|asked| !is_same(asked, response.url()));
-            let outcome = limits.reply(response).await;
-            let outcome = match may_be_error {
-                true => outcome.and_then(Reply::without_xml_error),
-                false => outcome,
-            };
-            let outcome = outcome.and_then(read);
-            outcome.map_err(|error| {
+            let mut outcome = limits.reply(response).await;
+            if may_be_error {
+                outcome = outcome.and_then(Reply::without_xml_error);
+            }
+            outcome.and_then(read).map_err(|error| {
                 let is_conflict = error.status() == Some(409) && error.names_no_code();
                 match is_redirected {
                     true => error.redirected(),
@@ -522,7 +520,7 @@ impl<J> Sending<J> {
         J: Judge<ApiError>,
     {
         let rule = match self.rule {
-            Rule::ByRequest if self.adds_key => Rule::ByKey,
+            Rule::ByRequest if self.adds_key => Rule::Set(true),
             rule => rule,
         };
         let (policy, copies, method) = prepared(self.policy, rule, self.source);

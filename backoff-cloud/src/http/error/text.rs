@@ -1,8 +1,7 @@
 //! The text of an error and its source.
 
-use super::{ApiError, Cut, Kind, NotJson, Reply};
+use super::{ApiError, Cut, Kind, Reply};
 use backoff_core::__private::{Loggable, Rounded};
-use serde_json::error::Category;
 use std::{error::Error, fmt};
 
 /// One line of at most 500 characters, without the passwords and queries of URLs, because the text comes
@@ -24,76 +23,29 @@ impl fmt::Debug for ApiError {
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Reply(Reply {
-                status,
-                code,
-                service_code,
-                message,
-                cut,
-                ..
-            }) => {
-                write!(f, "HTTP {status}")?;
-                if let Some(code) = code {
-                    write!(f, " {code}")?;
-                }
-                if let Some(code) = service_code {
-                    write!(f, " {code}")?;
-                }
-                if let Some(cut) = cut {
-                    write!(f, ", but its body was cut: {cut}")?;
-                }
-                if !message.is_empty() {
-                    write!(f, ": {message}")?;
-                }
-                Ok(())
-            }
-            Kind::Json(not_json) => not_json.fmt(f),
-            Kind::TooLong(limit) => write!(
-                f,
-                "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
-                 read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
-                 request, or call its `json` or `success`"
-            ),
-            Kind::NoHead(time) => write!(
-                f,
-                "no reply arrived within {}, the limit of `http::Limits`; to wait longer, pass \
-                 `http::Limits::new().head_timeout(time)` to `.limits(..)` of the request",
-                Rounded(*time)
-            ),
-            Kind::Stalled(time) => write!(
-                f,
-                "the body of the reply stopped: no byte arrived within {}, the limit of \
-                 `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
-                 `.limits(..)` of the request, or call its `json` or `success`",
-                Rounded(*time)
-            ),
-            Kind::NotSent(reason) => write!(f, "nothing was sent: {reason}"),
+            Kind::Reply(reply) => reply.fmt(f),
+            Kind::Own(own) => f.write_str(&own.text),
             Kind::Other(error) => with_causes(f, &**error),
         }
     }
 }
 
-/// Shows nothing of the body, which may contain a password or a token, because the request was a success.
-impl fmt::Display for NotJson {
+impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NotJson {
-            wanted,
-            line,
-            column,
-            bytes,
-            ..
-        } = self;
-        let problem = match self.problem {
-            Category::Syntax => "it is not valid JSON",
-            Category::Data => "a value has another type, or is missing",
-            Category::Eof => "it ends too early",
-            Category::Io => "it cannot be read",
-        };
-        write!(
-            f,
-            "the reply is not the JSON of a `{wanted}`: {problem}, at line {line}, column {column}; \
-             it has {bytes} bytes, and `ApiError::excerpt` shows their beginning"
-        )
+        write!(f, "HTTP {}", self.status)?;
+        if let Some(code) = self.code() {
+            write!(f, " {code}")?;
+        }
+        if let Some(code) = self.service_code() {
+            write!(f, " {code}")?;
+        }
+        if let Some(cut) = &self.cut {
+            write!(f, ", but its body was cut: {cut}")?;
+        }
+        if !self.facts.message.is_empty() {
+            write!(f, ": {}", self.facts.message)?;
+        }
+        Ok(())
     }
 }
 
