@@ -152,7 +152,7 @@
 //!
 //! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written
 //! already: the etag, the conditions, the spelling of members and a minute for each attempt are taken care
-//! of. The client is one of Google's own, plain REST, or [two closures](crate::iam::store):
+//! of. The client is one of Google's own, plain REST, or a [store](crate::iam::PolicyStore) of yours:
 //!
 //! ```rust,ignore
 //! use backoff_cloud::iam;

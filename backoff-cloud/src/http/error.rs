@@ -432,6 +432,11 @@ impl From<reqwest::Error> for Cut {
 
 fn without_secrets(url: &mut reqwest::Url) {
     url.set_query(None);
+    as_sent(url);
+}
+
+/// Removes what a client does not send: the fragment, the user and the password.
+pub(super) fn as_sent(url: &mut reqwest::Url) {
     url.set_fragment(None);
     // These calls fail if the URL can have neither a user nor a password.
     let _ = url.set_username("");

@@ -3,6 +3,7 @@
 use super::{
     body::BodyFacts,
     error::{ApiError, Cut, ERROR_BODY, Head},
+    headers,
     reply::Reply,
 };
 use reqwest::{
@@ -172,12 +173,13 @@ impl Limits {
     /// The panics of [`json`](Self::json).
     pub async fn reply(self, mut response: Response) -> Result<Reply, ApiError> {
         self.checked(&mut response).await?;
-        let says_end = says_where_it_ends(&response);
-        let headers = std::mem::take(response.headers_mut());
-        let body = self.whole(&mut response).await?;
-        let status = response.status().as_u16();
-        let read = self.error_body;
-        Ok(Reply::new(status, headers, body, says_end, read))
+        Ok(Reply {
+            status: response.status().as_u16(),
+            says_end: says_where_it_ends(&response),
+            headers: headers::marked(std::mem::take(response.headers_mut())),
+            body: self.whole(&mut response).await?,
+            error_body: self.error_body,
+        })
     }
 
     /// The same as [`http::success`](super::success), within these limits.

@@ -25,10 +25,8 @@ impl Outgoing {
 impl From<RequestBuilder> for Outgoing {
     fn from(builder: RequestBuilder) -> Self {
         let (client, request) = builder.build_split();
-        Outgoing(match request {
-            Ok(request) => Ok(Box::new(Built::New(client, request))),
-            Err(error) => Err(error.into()),
-        })
+        let built = request.map(|request| Box::new(Built::New(client, request)));
+        Outgoing(built.map_err(ApiError::from))
     }
 }
 
@@ -36,10 +34,8 @@ impl From<RequestBuilder> for Outgoing {
 impl From<reqwest_012::RequestBuilder> for Outgoing {
     fn from(builder: reqwest_012::RequestBuilder) -> Self {
         let (client, request) = builder.build_split();
-        Outgoing(match request {
-            Ok(request) => Ok(Box::new(Built::Old(client, request))),
-            Err(error) => Err(error.into()),
-        })
+        let built = request.map(|request| Box::new(Built::Old(client, request)));
+        Outgoing(built.map_err(ApiError::from))
     }
 }
 

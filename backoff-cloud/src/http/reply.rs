@@ -27,32 +27,16 @@ use std::fmt;
 /// # Ok(()) }
 /// ```
 pub struct Reply {
-    status: u16,
-    headers: HeaderMap,
-    body: Vec<u8>,
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Vec<u8>,
     /// Whether HTTP says where the body ends, so that a body that was cut is noticed.
-    says_end: bool,
+    pub(super) says_end: bool,
     /// How many bytes of the body of an error are read.
-    error_body: usize,
+    pub(super) error_body: usize,
 }
 
 impl Reply {
-    pub(super) fn new(
-        status: u16,
-        headers: HeaderMap,
-        body: Vec<u8>,
-        says_end: bool,
-        error_body: usize,
-    ) -> Self {
-        Reply {
-            status,
-            headers: headers::marked(headers),
-            body,
-            says_end,
-            error_body,
-        }
-    }
-
     /// The HTTP status, from 200 to 299.
     pub fn status(&self) -> u16 {
         self.status
@@ -108,9 +92,7 @@ impl Reply {
             value.ok_or_else(|| ApiError::not_json::<T>(&error, text, self.says_end))
         })
     }
-}
 
-impl Reply {
     /// The reply, unless its body is an error in XML. The error has the status 503 if its code says throttling, or else
     /// 500, as in botocore.
     pub(super) fn without_xml_error(self) -> Result<Self, ApiError> {
@@ -141,7 +123,13 @@ mod tests {
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
         headers.insert("set-cookie", "SECRET".parse().unwrap());
-        Reply::new(201, headers, body.to_vec(), true, 1_000)
+        Reply {
+            status: 201,
+            headers: headers::marked(headers),
+            body: body.to_vec(),
+            says_end: true,
+            error_body: 1_000,
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     copies::{Copies, Source},
-    error::ApiError,
+    error::{ApiError, as_sent},
     limits::Limits,
     outgoing::{self, Outgoing},
     repeat::Rule,
@@ -16,6 +16,7 @@ use backoff_core::{
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
+    borrow::Borrow,
     fmt,
     future::{Future as _, IntoFuture},
     mem,
@@ -23,7 +24,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Sends a request of reqwest by a policy.
+/// Sends a request of reqwest by a policy. Implemented for [`Policy`].
 ///
 /// ```no_run
 /// use backoff_cloud::{http::{self, SendExt as _}, storage};
@@ -33,13 +34,15 @@ use std::{
 /// let object = storage::REQUEST.send(client.get("http://127.0.0.1:8080/a")).bytes().await?;
 /// # Ok(()) }
 /// ```
-pub trait SendExt {
+pub trait SendExt: Borrow<Policy> {
     /// Sends the request until it succeeds or the policy ends the call. Nothing is sent before the
     /// [`Sending`] is awaited.
     ///
     /// The request is a `RequestBuilder` of reqwest 0.13, or with the feature `reqwest-012` of reqwest
     /// 0.12.
-    fn send(&self, request: impl Into<Outgoing>) -> Sending;
+    fn send(&self, request: impl Into<Outgoing>) -> Sending {
+        Sending::new(*self.borrow(), Source::Request(request.into()))
+    }
 
     /// A request that `build` makes for each attempt: for a body that is a stream or a multipart form, of which
     /// there are no copies, and for a token or a signature that may expire during the call.
@@ -64,25 +67,17 @@ pub trait SendExt {
     ///     .await?;
     /// # Ok(()) }
     /// ```
-    fn send_with<B, R>(&self, build: B) -> Sending
-    where
-        B: FnMut() -> R + Send + 'static,
-        R: Into<Outgoing>;
-}
-
-impl SendExt for Policy {
-    fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending::new(*self, Source::Request(request.into()))
-    }
-
     fn send_with<B, R>(&self, mut build: B) -> Sending
     where
         B: FnMut() -> R + Send + 'static,
         R: Into<Outgoing>,
     {
-        Sending::new(*self, Source::Build(Box::new(move || build().into())))
+        let build = move || build().into();
+        Sending::new(*self.borrow(), Source::Build(Box::new(build)))
     }
 }
+
+impl SendExt for Policy {}
 
 /// A request and its policy. Made by [`SendExt::send`] and [`SendExt::send_with`].
 ///
@@ -453,7 +448,9 @@ impl<J> Sending<J> {
         self.limits = limits;
         self
     }
+}
 
+impl<J: Judge<ApiError>> Sending<J> {
     /// The JSON body of the reply as a value. An empty body is `None` for an `Option`, and `()` for a unit:
     /// see [`http::json`](super::json).
     ///
@@ -465,10 +462,7 @@ impl<J> Sending<J> {
     /// memorystore::REQUEST.send(client.delete(url)).json::<()>().await?;
     /// # Ok(()) }
     /// ```
-    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J>
-    where
-        J: Judge<ApiError>,
-    {
+    pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
         self.read(|reply| reply.json())
     }
 
@@ -481,18 +475,12 @@ impl<J> Sending<J> {
     /// let object: Vec<u8> = storage::REQUEST.send(client.get(url)).bytes().await?;
     /// # Ok(()) }
     /// ```
-    pub fn bytes(self) -> Sent<Vec<u8>, J>
-    where
-        J: Judge<ApiError>,
-    {
+    pub fn bytes(self) -> Sent<Vec<u8>, J> {
         self.read(|reply| Ok(reply.into_body()))
     }
 
     /// The reply's body as a text: see [`Reply::text`].
-    pub fn text(self) -> Sent<String, J>
-    where
-        J: Judge<ApiError>,
-    {
+    pub fn text(self) -> Sent<String, J> {
         self.read(|reply| Ok(reply.text()))
     }
 
@@ -508,17 +496,11 @@ impl<J> Sending<J> {
     /// println!("{} after {} attempts", reply.status(), report.attempts);
     /// # Ok(()) }
     /// ```
-    pub fn reply(self) -> Sent<Reply, J>
-    where
-        J: Judge<ApiError>,
-    {
+    pub fn reply(self) -> Sent<Reply, J> {
         self.read(Ok)
     }
 
-    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J>
-    where
-        J: Judge<ApiError>,
-    {
+    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J> {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::Set(true),
             rule => rule,
@@ -573,16 +555,11 @@ fn name_of(method: &Method) -> &'static str {
     }
 }
 
-/// Whether a response came from the URL of the request. The fragment, the user and the password of a URL
-/// are not sent, so they are not compared.
+/// Whether a response came from the URL of the request. What is not sent of a URL is not compared.
 fn is_same(mut asked: Url, answered: &Url) -> bool {
     let mut answered = answered.clone();
-    for url in [&mut asked, &mut answered] {
-        url.set_fragment(None);
-        // These calls fail if the URL can have neither a user nor a password.
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-    }
+    as_sent(&mut asked);
+    as_sent(&mut answered);
     asked == answered
 }
 

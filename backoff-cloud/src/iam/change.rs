@@ -1,9 +1,8 @@
 //! Adding a member to a role and removing it, as a whole read-modify-write.
 
 use super::READ_MODIFY_WRITE;
-use super::condition::Condition;
 use super::grant::Grant;
-use super::step::{ATTEMPT_TIMEOUT, change, make_known, read, version, write};
+use super::step::{self, ATTEMPT_TIMEOUT, make_known, read, version, write};
 use super::store::{Error, Failure, PolicyStore};
 use backoff_core::{
     Policy, UpdateReport, Updated, Verdict,
@@ -41,8 +40,8 @@ use std::{
 /// iam::add(&client, project, "roles/viewer", "user:ann@example.com").await?;
 ///
 /// let year = iam::Condition::new("2026", "request.time.getFullYear() == 2026");
-/// let (updated, report) = iam::add(&client, project, "roles/viewer", "group:audit@example.com")
-///     .condition(year)
+/// let audit = iam::Grant::add("roles/viewer", "group:audit@example.com").condition(year);
+/// let (updated, report) = iam::change(&client, project, audit)
 ///     .policy(iam::READ_MODIFY_WRITE.max_attempts(10))
 ///     .reported()
 ///     .await?;
@@ -56,12 +55,12 @@ pub fn add<'a, S: PolicyStore>(
     role: &str,
     member: &str,
 ) -> Change<'a, S> {
-    Change::new(store, resource, role, member, true)
+    change(store, resource, Grant::add(role, member))
 }
 
 /// Takes a role from a member, in every spelling that the policy has. A binding without members is removed.
-/// Nothing is written if the member does not have the role. A role with a condition is removed only if
-/// [`condition`](Change::condition) names the same condition.
+/// Nothing is written if the member does not have the role. A role with a condition is removed only by a
+/// [`change`] with the same [condition](Grant::condition).
 ///
 /// # Errors
 /// The errors of [`add`].
@@ -71,10 +70,27 @@ pub fn remove<'a, S: PolicyStore>(
     role: &str,
     member: &str,
 ) -> Change<'a, S> {
-    Change::new(store, resource, role, member, false)
+    change(store, resource, Grant::remove(role, member))
 }
 
-/// A change of an allow policy. Made by [`add`] and [`remove`]; it does nothing until it is awaited.
+/// Makes this change, which may have a condition, as [`add`] and [`remove`] do.
+///
+/// # Errors
+/// The errors of [`add`].
+pub fn change<'a, S: PolicyStore>(store: &'a S, resource: &'a str, grant: Grant) -> Change<'a, S> {
+    make_known();
+    Change {
+        store,
+        resource,
+        operation: grant.name(),
+        grant,
+        policy: READ_MODIFY_WRITE,
+        judge: ByCodes,
+        attempt_timeout: ATTEMPT_TIMEOUT,
+    }
+}
+
+/// A change of an allow policy. Made by [`add`], [`remove`] and [`change`]; it does nothing until it is awaited.
 #[derive(Debug)]
 #[must_use = "a change is not made until it is awaited"]
 pub struct Change<'a, S, J = ByCodes> {
@@ -87,29 +103,7 @@ pub struct Change<'a, S, J = ByCodes> {
     operation: &'static str,
 }
 
-impl<'a, S: PolicyStore> Change<'a, S> {
-    fn new(store: &'a S, resource: &'a str, role: &str, member: &str, adds: bool) -> Self {
-        make_known();
-        Change {
-            store,
-            resource,
-            grant: Grant::new(role, member, adds),
-            policy: READ_MODIFY_WRITE,
-            judge: ByCodes,
-            attempt_timeout: ATTEMPT_TIMEOUT,
-            operation: if adds { "iam::add" } else { "iam::remove" },
-        }
-    }
-}
-
 impl<'a, S: PolicyStore, J> Change<'a, S, J> {
-    /// Changes the binding with this condition. Without this call the change is for the binding without a
-    /// condition.
-    pub fn condition(mut self, condition: Condition) -> Self {
-        self.grant.condition = Some(condition);
-        self
-    }
-
     /// Lets a function decide which failures are retried, instead of the policy's codes, as
     /// [`Policy::when`] does. The function decides about conflicts too. Nothing else changes: hints and the
     /// limits of the policy hold. [An example](super#an-account-that-was-just-made).
@@ -153,8 +147,12 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     }
 
     /// Also returns a report: the number of attempts and the time spent.
-    pub fn reported(self) -> ReportedChange<'a, S, J> {
-        ReportedChange(self)
+    pub fn reported(self) -> Running<'a, Changed<S>>
+    where
+        S: PolicyStore<Policy: Send, Error: Send> + Sync,
+        J: Judge<Failure<S::Error>> + Send + 'a,
+    {
+        Box::pin(self.run())
     }
 
     async fn run(self) -> Changed<S>
@@ -167,7 +165,7 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
         Judged::new(&self.policy, self.judge)
             .update(
                 || read(store, resource),
-                |policy| change(&self.grant, resource, policy, |policy| policy),
+                |policy| step::change(&self.grant, resource, policy, |policy| policy),
                 |policy| write(store, resource, policy),
             )
             .version(version)
@@ -178,38 +176,22 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     }
 }
 
+type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 type Written<S> = Updated<<S as PolicyStore>::Policy, <S as PolicyStore>::Policy>;
 
 type Changed<S> = Result<(Written<S>, UpdateReport), Error<<S as PolicyStore>::Error>>;
-
-/// A [`Change`] that also returns a report. Made by [`Change::reported`].
-#[derive(Debug)]
-#[must_use = "a change is not made until it is awaited"]
-pub struct ReportedChange<'a, S, J = ByCodes>(Change<'a, S, J>);
 
 impl<'a, S, J> IntoFuture for Change<'a, S, J>
 where
     S: PolicyStore<Policy: Send, Error: Send> + Sync,
     J: Judge<Failure<S::Error>> + Send + 'a,
 {
-    type Output = Result<Updated<S::Policy, S::Policy>, Error<S::Error>>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+    type Output = Result<Written<S>, Error<S::Error>>;
+    type IntoFuture = Running<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async { self.run().await.map(|(updated, _)| updated) })
-    }
-}
-
-impl<'a, S, J> IntoFuture for ReportedChange<'a, S, J>
-where
-    S: PolicyStore<Policy: Send, Error: Send> + Sync,
-    J: Judge<Failure<S::Error>> + Send + 'a,
-{
-    type Output = Changed<S>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.0.run())
     }
 }
 
@@ -218,7 +200,7 @@ mod tests {
     use super::*;
     use crate::{
         iam::{
-            self, Members,
+            Condition, Members,
             kept::{Kept, PROJECT, ROLE},
         },
         reply::{Says, broken, grpc, http},
@@ -243,36 +225,31 @@ mod tests {
             let night = Condition::new("night", "request.time.getHours() < 6");
             let members = Members::new(Arc::clone(&kept)).policy(policy);
             let is_removed = way % 2 == 1;
+            let new = Grant::add(ROLE, NEW).condition(night.clone());
             if is_removed {
-                let add = members.add(PROJECT, ROLE, NEW).condition(night.clone());
+                let add = members.change(PROJECT, new.clone());
                 assert!(add.await.unwrap().is_written());
             }
+            let grant = match is_removed {
+                true => Grant::remove(ROLE, NEW).condition(night.clone()),
+                false => new,
+            };
             let before = kept.calls().1;
             kept.failing.lock().unwrap().extend(failing);
             let begin = Instant::now();
             let written = if way < 2 {
-                let change = if is_removed { iam::remove } else { iam::add };
-                let change = change(&kept, PROJECT, ROLE, NEW).policy(policy);
+                let change = change(&kept, PROJECT, grant).policy(policy);
                 let outcome = match decides {
-                    // In either order.
-                    Some(when) if is_removed => change.when(when).condition(night.clone()).await,
-                    Some(when) => change.condition(night.clone()).when(when).await,
-                    None => change.condition(night.clone()).await,
+                    Some(when) => change.when(when).await,
+                    None => change.await,
                 };
                 outcome.map(|it| it.is_written()).map_err(|it| it.reason)
             } else {
                 let members = match decides {
-                    Some(when) => members.when(when),
+                    Some(when) => members.set(|it| it.when(when)),
                     None => members,
                 };
-                let change = if is_removed {
-                    Members::remove
-                } else {
-                    Members::add
-                };
-                let outcome = change(&members, PROJECT, ROLE, NEW)
-                    .condition(night.clone())
-                    .await;
+                let outcome = members.change(PROJECT, grant).await;
                 outcome.map(|it| it.is_written()).map_err(|it| it.reason())
             };
             *told = (written, kept.calls().1 - before, begin.elapsed().as_secs());
@@ -326,6 +303,30 @@ mod tests {
                 assert!(told.2 >= seconds, "{way} {failing:?}: {told:?}");
             }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn tasks_that_change_a_policy_at_the_same_time_all_arrive() {
+        // Long enough for the longest waits after seven conflicts.
+        let patient = READ_MODIFY_WRITE.deadline(Duration::from_secs(3_600));
+        let kept = Arc::new(Kept::default());
+        let names: Vec<_> = (0..8).map(|n| format!("user:{n}@example.com")).collect();
+        for adds in [true, false] {
+            let tasks = names.iter().cloned().map(|name| {
+                let kept = Arc::clone(&kept);
+                tokio::spawn(async move {
+                    let change = if adds { add } else { remove };
+                    change(&kept, PROJECT, ROLE, &name).policy(patient).await
+                })
+            });
+            for task in tasks.collect::<Vec<_>>() {
+                assert!(task.await.unwrap().unwrap().is_written());
+            }
+            let mut left = kept.members();
+            left.sort();
+            assert_eq!(left, if adds { names.clone() } else { vec![] });
+        }
+        assert!(kept.calls().0 > 16, "nobody was slower than another");
     }
 
     /// A row: a reply, and whether the change is made again.

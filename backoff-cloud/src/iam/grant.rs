@@ -4,23 +4,58 @@ use super::allow::{AllowPolicy, Binding};
 use super::condition::Condition;
 use super::member::is_same;
 
-/// A member that a role is given to or taken from.
-#[derive(Clone, Debug)]
-pub(super) struct Grant {
+/// A role that is given to a member, or taken from a member: for [`change`](super::change) and
+/// [`Members::change`](super::Members::change).
+///
+/// ```
+/// use backoff_cloud::iam::{Condition, Grant};
+///
+/// let night = Condition::new("night", "request.time.getHours() < 6");
+/// let at_night = Grant::add("roles/viewer", "user:ann@example.com").condition(night);
+/// # drop(at_night);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "a grant is not made until it is given to `change`"]
+pub struct Grant {
     role: String,
     member: String,
-    pub(super) condition: Option<Condition>,
+    condition: Option<Condition>,
     /// Whether the member is added. Otherwise it is removed.
     adds: bool,
 }
 
 impl Grant {
-    pub(super) fn new(role: &str, member: &str, adds: bool) -> Self {
+    /// The member gets the role.
+    pub fn add(role: &str, member: &str) -> Self {
         Grant {
             role: role.to_owned(),
             member: member.to_owned(),
             condition: None,
+            adds: true,
+        }
+    }
+
+    /// The member loses the role.
+    pub fn remove(role: &str, member: &str) -> Self {
+        let adds = false;
+        Grant {
             adds,
+            ..Grant::add(role, member)
+        }
+    }
+
+    /// Changes the binding with this condition. Without this call the change is for the binding without a
+    /// condition.
+    pub fn condition(mut self, condition: Condition) -> Self {
+        self.condition = Some(condition);
+        self
+    }
+
+    /// What events and metrics call the change.
+    pub(super) fn name(&self) -> &'static str {
+        match self.adds {
+            true => "iam::add",
+            false => "iam::remove",
         }
     }
 
@@ -34,10 +69,9 @@ impl Grant {
 
     /// Changes a policy. Call this only if the change [is needed](Self::is_needed).
     pub(super) fn apply(&self, policy: &mut impl AllowPolicy) {
-        if self.adds {
-            self.add(policy);
-        } else {
-            self.remove(policy);
+        match self.adds {
+            true => self.add_to(policy),
+            false => self.remove_from(policy),
         }
     }
 
@@ -45,7 +79,7 @@ impl Grant {
         binding.role() == self.role && binding.has_condition(self.condition.as_ref())
     }
 
-    fn add(&self, policy: &mut impl AllowPolicy) {
+    fn add_to(&self, policy: &mut impl AllowPolicy) {
         let bindings = policy.bindings_mut();
         let member = self.member.clone();
         match bindings.iter_mut().find(|it| self.is_of(*it)) {
@@ -59,7 +93,7 @@ impl Grant {
     }
 
     /// Removes the member in every spelling, and a binding that has no members left.
-    fn remove(&self, policy: &mut impl AllowPolicy) {
+    fn remove_from(&self, policy: &mut impl AllowPolicy) {
         policy.bindings_mut().retain_mut(|binding| {
             if !self.is_of(binding) {
                 return true;
@@ -80,7 +114,7 @@ mod tests {
     const ROLE: &str = "roles/viewer";
 
     fn grant(member: &str) -> Grant {
-        Grant::new(ROLE, member, true)
+        Grant::add(ROLE, member)
     }
 
     /// Changes the policy, and returns whether it is different now.

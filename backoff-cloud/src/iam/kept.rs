@@ -51,7 +51,7 @@ impl Kept {
         (self.reads.load(Relaxed), self.writes.load(Relaxed))
     }
 
-    pub(super) fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Says> {
+    fn write(&self, policy: PlainPolicy) -> Result<PlainPolicy, Says> {
         self.writes.fetch_add(1, Relaxed);
         if let Some(failure) = self.failing.lock().unwrap().pop() {
             return Err(failure);

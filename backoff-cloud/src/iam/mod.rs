@@ -88,7 +88,7 @@
 //!
 //! The most frequent change of an allow policy gives a role to a member or takes it away. [`add`] and
 //! [`remove`] do this as a whole read-modify-write. They work with Google's own clients, with plain REST
-//! (`Rest`, feature `http`), and with any client of yours, as [two closures](store) or as [a type](PolicyStore).
+//! (`Rest`, feature `http`), and with any client of yours that is a [`PolicyStore`].
 //! They need the feature `tokio`. If many tasks of one process change the members of one resource,
 //! [`Members`] makes one read-modify-write of the changes that wait at the same time.
 //!
@@ -169,21 +169,21 @@ mod rest;
 #[cfg(feature = "tokio")]
 mod step;
 mod store;
-mod store_fns;
 #[cfg(feature = "http")]
 mod url;
 
 pub use allow::{AllowPolicy, Binding, POLICY_VERSION};
 #[cfg(feature = "tokio")]
-pub use change::{Change, ReportedChange, add, remove};
+pub use change::{Change, add, change, remove};
 pub use condition::Condition;
+#[cfg(feature = "tokio")]
+pub use grant::Grant;
 #[cfg(feature = "combine")]
-pub use members::{MemberChange, Members};
+pub use members::Members;
 pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]
 pub use rest::Rest;
 pub use store::{Error, Failure, PolicyStore};
-pub use store_fns::{StoreFns, store};
 
 use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;

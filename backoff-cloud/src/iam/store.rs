@@ -8,9 +8,8 @@ use std::{error, fmt, future::Future};
 
 /// A client that reads and writes allow policies.
 ///
-/// Google's own clients and `Rest` implement it. For any other client, [`store`](super::store) makes one
-/// from two closures, or implement it for a type of your own as in the example. Each method makes one
-/// request and does not retry it.
+/// Google's own clients and `Rest` implement it. For any other client, implement it for a type of your own as in
+/// the example. Each method makes one request and does not retry it.
 ///
 /// ```
 #[doc = include_str!("examples/memory.rs")]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::iam::kept::{Kept, PROJECT, ROLE};
 use backoff_core::{Fault, StopReason, Updated, combine::CombineError};
-use std::sync::atomic::Ordering::Relaxed;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 /// A policy in memory, whose first writes get a reply without an etag, and its members.
 fn members(without_etag: u32) -> (Arc<Kept>, Members<Arc<Kept>>) {
@@ -17,8 +17,8 @@ async fn a_policy_without_an_etag_is_not_written() {
     let kept = Kept::without_etag();
     let members = Members::new(Arc::clone(&kept));
     let (added, removed) = tokio::join!(
-        members.add(PROJECT, ROLE, "user:a").into_future(),
-        members.remove(PROJECT, ROLE, "user:b").into_future(),
+        members.add(PROJECT, ROLE, "user:a"),
+        members.remove(PROJECT, ROLE, "user:b"),
     );
     let resource = PROJECT.to_owned();
     let CombineError::Own {
@@ -45,7 +45,7 @@ async fn after_a_reply_without_an_etag_the_policy_is_read_again() {
 #[tokio::test(start_paused = true)]
 async fn the_callers_of_a_group_share_one_policy() {
     let (kept, members) = members(0);
-    let add = |name| members.add(PROJECT, ROLE, name).into_future();
+    let add = |name| members.add(PROJECT, ROLE, name);
     let (first, second) = tokio::join!(add("user:a"), add("user:b"));
     let (Ok(Updated::Written(first)), Ok(Updated::Written(second))) = (first, second) else {
         panic!("both are written")
@@ -83,7 +83,7 @@ async fn the_callers_of_a_group_share_one_policy() {
 async fn a_member_that_the_service_refuses_fails_alone() {
     let (kept, members) = members(0);
     let names = ["user:a", "user:b", "nobody:c", "user:d"];
-    let tasks = names.map(|name| tokio::spawn(members.add(PROJECT, ROLE, name).into_future()));
+    let tasks = names.map(|name| tokio::spawn(members.add(PROJECT, ROLE, name)));
     for (name, task) in names.into_iter().zip(tasks) {
         let ended = task.await.unwrap();
         assert_eq!(ended.is_err(), name == "nobody:c", "{name}");
@@ -108,12 +108,13 @@ async fn each_rule_holds_in_any_order() {
         members
             .clone()
             .policy(once)
-            .at_most(1)
-            .attempt_timeout(limit),
-        members.attempt_timeout(limit).at_most(1).policy(once),
+            .set(|it| it.at_most(1).attempt_timeout(limit)),
+        members
+            .set(|it| it.attempt_timeout(limit).at_most(1))
+            .policy(once),
     ] {
         kept.without_etag.store(1, Relaxed);
-        let add = |name| members.add(PROJECT, ROLE, name).into_future();
+        let add = |name| members.add(PROJECT, ROLE, name);
         let (first, second) = tokio::join!(add("user:a"), add("user:b"));
         let first = first.unwrap_err();
         assert_eq!(first.reason(), StopReason::Attempts);
@@ -131,9 +132,9 @@ async fn each_change_has_attempts_of_its_own() {
     let members = members.policy(READ_MODIFY_WRITE.max_attempts(1));
     let add = |name| members.add(PROJECT, ROLE, name);
     let (by_policy, once, twice) = tokio::join!(
-        add("user:a").into_future(),
-        add("user:b").into_future().max_attempts(1),
-        add("user:c").into_future().max_attempts(2),
+        add("user:a"),
+        add("user:b").max_attempts(1),
+        add("user:c").max_attempts(2),
     );
     for ended in [by_policy, once] {
         let ended = ended.unwrap_err();
