@@ -43,6 +43,18 @@
 //! 22. [Ported programs](ported): real code before and after.
 //! 23. [Comparison](comparison): what other libraries do, with the sources.
 
+// The examples need these features. `cargo test --workspace` has them.
+#![cfg(any(
+    not(doctest),
+    all(
+        feature = "http",
+        feature = "rate",
+        feature = "serde",
+        feature = "testing",
+        feature = "tower",
+        feature = "tracing"
+    )
+))]
 // Some links lead to items that exist with their feature only. The pages are checked with all features; few programs
 // have both of these.
 #![cfg_attr(

@@ -171,8 +171,7 @@
 //! connection that breaks meanwhile is a failure of the attempt. A `POST` is repeated only where that does no
 //! harm: write `.idempotency_key()`, or choose the policy.
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! // before: client.get(url).send().await?.error_for_status()?.json().await?
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //!

@@ -13,8 +13,7 @@
 //! The preset stays in the code. The configuration names the rules that it changes, and
 //! [`over`](crate::PolicySettings::over) puts them on the preset:
 //!
-#![cfg_attr(feature = "serde", doc = "```")]
-#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, PolicySettings, storage};
 //! use std::time::Duration;
 //!
@@ -52,8 +51,7 @@
 //!
 //! A [`Policy`](crate::Policy) is `Copy`. Keep it beside the client, and name the field in the attribute:
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{Policy, http::{self, ApiError}, retry};
 //! use serde_json::Value;
 //!
@@ -73,8 +71,7 @@
 //!
 //! Each value may be text, because an environment has nothing else:
 //!
-#![cfg_attr(feature = "serde", doc = "```")]
-#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{PolicySettings, storage};
 //! use serde::{Deserialize as _, de::value::{Error, MapDeserializer}};
 //!
@@ -103,8 +100,7 @@
 //! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to
 //! write, and the format adds the line:
 //!
-#![cfg_attr(feature = "serde", doc = "```")]
-#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::PolicySettings;
 //!
 //! for (wrong, message) in [
@@ -137,8 +133,7 @@
 //! A field of type `Policy` is read directly. A rule that is not named is as in
 //! [`Policy::exponential`](crate::Policy::exponential):
 //!
-#![cfg_attr(feature = "serde", doc = "```")]
-#![cfg_attr(not(feature = "serde"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Jitter, Policy};
 //!
 //! #[derive(serde::Deserialize)]

@@ -21,8 +21,7 @@
 //! [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) is a policy for requests to any HTTP service. Give
 //! the request to [`send`](crate::http::SendExt::send), and say what you want of the reply:
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //!
 //! #[tokio::main]
@@ -48,8 +47,7 @@
 //! from the start in each attempt. [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) is your word that
 //! it may: this function only reads. Nobody looks at the requests in it, so a `POST` would be repeated too.
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{http::{self, ApiError}, plain_http, retry};
 //! use serde_json::Value;
 //!
@@ -97,8 +95,7 @@
 //! [`notify`](crate::Retrying::notify) takes a closure, which is called with each [`Event`](crate::Event).
 //! In this program nobody listens at the address at first:
 //!
-#![cfg_attr(feature = "http", doc = "```")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{http::SendExt as _, plain_http};
 //! use std::time::Duration;
 //!

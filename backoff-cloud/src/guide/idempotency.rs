@@ -91,8 +91,7 @@
 //! and another one in the next call. For the header there is
 //! [`idempotency_key`](crate::http::Sending::idempotency_key):
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //! use serde_json::Value;
 //!
@@ -139,8 +138,7 @@
 //! slow. The second delivery is a new call with a new id, so the service would do the work twice. The key
 //! has to come from the message, because the message is what stays the same:
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
 //!
 //! struct Message { id: String, body: String }

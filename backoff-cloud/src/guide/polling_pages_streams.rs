@@ -16,8 +16,7 @@
 //! [`memorystore::OPERATION`](crate::memorystore::OPERATION) begins with 5 s, and ends after two hours.
 //! This program needs the feature `http`, and serde with `derive`:
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{Jitter, Policy, http::SendExt as _};
 //! use serde::Deserialize;
 //! use std::{error::Error, time::Duration};

@@ -16,8 +16,7 @@
 //! Add the feature `rate` (`features = ["http", "rate"]`). Declare one `static` for each limit, and name it in
 //! every policy for that limit:
 //!
-#![cfg_attr(feature = "rate", doc = "```")]
-#![cfg_attr(not(feature = "rate"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, Rate, TimedOut, retry};
 //!
 //! static GMAIL: Rate = Rate::new();
@@ -72,8 +71,7 @@
 //! may wait in the queue. After that time the call ends with an error made from
 //! [`TimedOut`](crate::TimedOut), and nothing was sent:
 //!
-#![cfg_attr(feature = "rate", doc = "```")]
-#![cfg_attr(not(feature = "rate"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Rate, TimedOut, retry};
 //!
 //! static GMAIL: Rate = Rate::new();
@@ -100,8 +98,7 @@
 //! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit,
 //! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate):
 //!
-#![cfg_attr(feature = "rate", doc = "```")]
-#![cfg_attr(not(feature = "rate"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, Rate, TimedOut};
 //! use std::{collections::HashMap, sync::{Arc, Mutex}};
 //!

@@ -38,8 +38,7 @@
 //! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
 //!
-#![cfg_attr(feature = "tracing", doc = "```")]
-#![cfg_attr(not(feature = "tracing"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Budget, LogLevel, Policy, TimedOut, retry, storage};
 //!
 //! static BUDGET: Budget = Budget::aws().name("billing");

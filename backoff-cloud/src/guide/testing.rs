@@ -61,8 +61,7 @@
 //! A listener of the standard library answers each connection with the next status, and `testing::instant()` leaves
 //! the waits out:
 //!
-#![cfg_attr(all(feature = "testing", feature = "http"), doc = "```")]
-#![cfg_attr(not(all(feature = "testing", feature = "http")), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{http::SendExt as _, plain_http, testing};
 //! use std::io::{self, BufRead as _, BufReader, Write as _};
 //! use std::{net::TcpListener, thread};
@@ -101,8 +100,7 @@
 //!
 //! # Waits that do not last, and no retries
 //!
-#![cfg_attr(feature = "testing", doc = "```")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{StopReason, TimedOut, retry, storage, testing};
 //!
 //! #[retry(policy = storage::REQUEST, max_attempts = 8)]
@@ -130,8 +128,7 @@
 //! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless
 //! `drawing(0)` asks for the shortest. It needs no runtime, so a blocking test can check async numbers.
 //!
-#![cfg_attr(feature = "testing", doc = "```")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{TimedOut, iam, testing::VirtualTime};
 //! use std::time::Duration;
 //!
@@ -185,8 +182,7 @@
 //! A function that you give to `when` is a function: call it with the errors that matter. That the policy
 //! uses it is one test with `VirtualTime` more.
 //!
-#![cfg_attr(feature = "testing", doc = "```")]
-#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, testing::VirtualTime};
 //! use std::io::{Error, ErrorKind};
 //!

@@ -25,8 +25,7 @@
 //!
 //! reqwest's client is a service by itself:
 //!
-#![cfg_attr(all(feature = "tower", feature = "http"), doc = "```no_run")]
-#![cfg_attr(not(all(feature = "tower", feature = "http")), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::plain_http;
 //! use tower::{Service as _, ServiceBuilder, ServiceExt as _};
 //!
@@ -58,8 +57,7 @@
 //! The service keeps its types. A call that is given up ends with the last error, or with the last response
 //! as it came: `Ok` with a 503 is what a caller sees when all attempts were answered by 503.
 //!
-#![cfg_attr(feature = "tower", doc = "```")]
-#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Policy, codes, tower::Idempotent};
 //! # use http_1 as http;
 //! use http::{Request, Response};
@@ -101,8 +99,7 @@
 //! error to the reader, and nothing is repeated. Where bodies are short, read them below the retry, so that
 //! reading is a part of the attempt:
 //!
-#![cfg_attr(feature = "tower", doc = "```")]
-#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::Policy;
 //! use http_body_util::{BodyExt as _, Full};
 //! # use http_1 as http;
@@ -149,8 +146,7 @@
 //! The layer clones the service inside for each call, because a request that is sent again needs a service
 //! that was made ready anew. `rate_limit` and a balancer are not `Clone`: put a `buffer` around them.
 //!
-#![cfg_attr(feature = "tower", doc = "```")]
-#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::Policy;
 //! # use http_1 as http;
 //! use http::{Request, Response};
@@ -191,8 +187,7 @@
 //! So **the error of the service below the layer needs `From<TimedOut>`**. `BoxError` has it, and so have
 //! the errors of this library. An error of your own gets it by a variant:
 //!
-#![cfg_attr(feature = "tower", doc = "```")]
-#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::{Fault, TimedOut};
 //!
 //! #[derive(Debug, thiserror::Error, Fault)]
@@ -211,8 +206,7 @@
 //! The error of somebody else's client (reqwest's, hyper-util's, `std::io::Error`) goes into a `BoxError` by
 //! `map_err`, between the layer and the client. Its facts are found in there:
 //!
-#![cfg_attr(feature = "tower", doc = "```")]
-#![cfg_attr(not(feature = "tower"), doc = "```ignore")]
+//! ```
 //! use backoff_cloud::Policy;
 //! # use http_1 as http;
 //! use http::{Request, Response};

@@ -117,8 +117,7 @@
 //!
 //! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut:
 //!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::retry;
 //!
 //! #[retry(deadline = "30s", attempt = n, on = [429, 500..=504])]

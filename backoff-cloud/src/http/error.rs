@@ -49,6 +49,7 @@ pub(super) const ERROR_BODY: usize = 64 << 10;
 /// ```
 pub struct ApiError(Box<Kind>);
 
+#[expect(clippy::large_enum_variant, reason = "an `ApiError` is a box")]
 enum Kind {
     Reply(Reply),
     Own(Own),
@@ -71,26 +72,16 @@ struct Reply {
 }
 
 impl Reply {
-    /// The code that the body names.
+    /// The gRPC code that the body names.
     fn code(&self) -> Option<GrpcCode> {
         self.facts.grpc_code(self.status)
     }
-
-    fn service_code(&self) -> Option<&str> {
-        let code = self.head.service_code.as_ref();
-        code.or(self.facts.service_code.as_ref())
-            .map(String::as_str)
-    }
-
-    /// The longest hint, but for that of a `google.rpc.RetryInfo`.
-    fn hint(&self) -> Option<Duration> {
-        self.head.retry_after.max(self.facts.hint)
-    }
 }
 
-/// The parts of a reply's head beside the status.
+/// The parts of a reply's head beside the status. What the head does not say may come from the body.
 pub(super) struct Head {
     headers: HeaderMap,
+    /// The longest hint, but for that of a `google.rpc.RetryInfo`.
     retry_after: Option<Duration>,
     /// The value of the header `x-should-retry` or `stripe-should-retry`; `true` too if the server still works on an
     /// earlier attempt.
@@ -142,22 +133,29 @@ impl ApiError {
         Self::reply(status, Head::of(status, headers, now), facts, cut)
     }
 
-    pub(super) fn reply(status: u16, head: Head, mut facts: BodyFacts, cut: Option<Cut>) -> Self {
+    pub(super) fn reply(
+        status: u16,
+        mut head: Head,
+        mut facts: BodyFacts,
+        cut: Option<Cut>,
+    ) -> Self {
+        head.retry_after = head.retry_after.max(facts.hint);
+        head.service_code = head.service_code.or(facts.service_code.take());
+        // The server still works on an earlier request with this key.
+        if status == 409 && head.service_code.as_deref() == Some("idempotency_key_in_use") {
+            head.asks.get_or_insert(true);
+        }
+        // The reason may be that of another service, which the failed one has called.
         if status >= 500 {
             facts.reasons = Reasons::default();
         }
-        let mut reply = Reply {
+        ApiError::of(Kind::Reply(Reply {
             status,
             head,
             facts,
             cut,
             is_redirected: false,
-        };
-        // The server still works on an earlier request with this key.
-        if status == 409 && reply.service_code() == Some("idempotency_key_in_use") {
-            reply.head.asks.get_or_insert(true);
-        }
-        ApiError::of(Kind::Reply(reply))
+        }))
     }
 
     /// Whether the service calls the signature of the request too old, or too young.
@@ -253,7 +251,7 @@ impl ApiError {
     /// assert_eq!(error.kind(), Some(FaultKind::Throttled));
     /// ```
     pub fn service_code(&self) -> Option<&str> {
-        self.as_reply()?.service_code()
+        self.as_reply()?.head.service_code.as_deref()
     }
 
     /// The headers of the reply, at most 16 KiB of them; `None` if the error is not a reply. A header that
@@ -334,12 +332,12 @@ impl Fault for ApiError {
 
     fn retry_after(&self) -> Option<Duration> {
         let reply = self.as_reply()?;
-        reply.hint().max(reply.facts.retry_info)
+        reply.head.retry_after.max(reply.facts.retry_info)
     }
 
     fn hint_source(&self) -> HintSource {
         match self.as_reply() {
-            Some(reply) if reply.facts.retry_info > reply.hint() => HintSource::RetryInfo,
+            Some(reply) if reply.facts.retry_info > reply.head.retry_after => HintSource::RetryInfo,
             _ => HintSource::RetryAfter,
         }
     }
@@ -394,7 +392,7 @@ impl Fault for ApiError {
                 let header = |name: &str| self.header(name);
                 match header("x-github-request-id") {
                     Some(_) => github::kind(reply.status, header, &reply.facts.message),
-                    None => service::kind(reply.service_code()?, reply.status),
+                    None => service::kind(self.service_code()?, reply.status),
                 }
             }
         }

@@ -36,7 +36,7 @@ impl fmt::Display for Reply {
         if let Some(code) = self.code() {
             write!(f, " {code}")?;
         }
-        if let Some(code) = self.service_code() {
+        if let Some(code) = &self.head.service_code {
             write!(f, " {code}")?;
         }
         if let Some(cut) = &self.cut {
