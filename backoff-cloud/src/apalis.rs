@@ -64,7 +64,7 @@ use apalis_core_1::{
     task::{ExecutionContext, Task, builder::TaskBuilder, from_request::FromRequest},
 };
 use backoff_core::{
-    __private::ForeignCall, Decision, Delivery, Fault, Policy, SavedRetry, Sleep as _, StopReason,
+    __private::ForeignCall, Decision, Delivery, Fault, Jitter, Policy, SavedRetry, StopReason,
     Tokio,
 };
 use std::{
@@ -231,8 +231,13 @@ impl<E: Error + Send + Sync + 'static> GaveUp<E> {
     }
 }
 
-/// The pauses between the attempts to put a job back.
-const PUT_BACK: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(1)];
+/// Three attempts to put a job back, after 100 ms and a second.
+const PUT_BACK: Policy = Policy::exponential()
+    .base(Duration::from_millis(100))
+    .factor(10.0)
+    .jitter(Jitter::None)
+    .max_attempts(3)
+    .name("apalis::PUT_BACK");
 
 /// Puts the job back. SQLite and Redis ignore a job that is there already; PostgreSQL refuses it.
 async fn put_back<Args, S, Kind>(
@@ -243,17 +248,11 @@ where
     S: TaskSink<Args, Kind>,
     S::Error: Error + Send + Sync + 'static,
 {
-    let mut pauses = PUT_BACK.iter();
+    let mut call = PUT_BACK.when_any(|_: &_| true).resuming();
     loop {
-        let Err(error) = storage.push_task(next()).await else {
-            return Ok(());
-        };
-        if is_there_already(&error) {
-            return Ok(());
-        }
-        match pauses.next() {
-            Some(pause) => Tokio.sleep(*pause).await,
-            None => return Err(error.into()),
+        match storage.push_task(next()).await {
+            Err(error) if !is_there_already(&error) => call.failed(error).await?,
+            _ => return Ok(()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use reqwest::{
     Response, Version,
-    header::{CONTENT_LENGTH, HeaderMap, TRANSFER_ENCODING},
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 use serde::de::DeserializeOwned;
 use std::{
@@ -240,17 +240,6 @@ impl Limits {
         };
         let facts = BodyFacts::read(&body);
         ApiError::reply(status.as_u16(), head, facts, cut)
-    }
-
-    /// The error in the body of a success with this status. The body may have other fields too.
-    pub(crate) fn error_in_success(
-        self,
-        status: u16,
-        headers: &HeaderMap,
-        body: &[u8],
-    ) -> ApiError {
-        let facts = BodyFacts::read_within(body, self.error_body);
-        ApiError::in_success(status, headers, facts)
     }
 
     /// The whole body.

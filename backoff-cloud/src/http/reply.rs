@@ -1,7 +1,7 @@
 //! The reply to a request that succeeded: its status, its headers, its body.
 
 use super::{
-    body::{error_of_success, without_mark, xml_error_of_success},
+    body::{BodyFacts, error_of_success, without_mark, xml_error_of_success},
     empty::Empty,
     error::ApiError,
     headers, service,
@@ -91,6 +91,12 @@ impl Reply {
             let value = empty.and_then(Empty::value);
             value.ok_or_else(|| ApiError::not_json::<T>(&error, text, self.says_end))
         })
+    }
+
+    /// The error in the body, which may have other fields too.
+    pub(crate) fn error_in_body(&self) -> ApiError {
+        let facts = BodyFacts::read_within(&self.body, self.error_body);
+        ApiError::in_success(self.status, &self.headers, facts)
     }
 
     /// The reply, unless its body is an error in XML. The error has the status 503 if its code says throttling, or else

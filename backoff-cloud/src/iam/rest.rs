@@ -3,7 +3,7 @@
 use super::allow::POLICY_VERSION;
 use super::plain::PlainPolicy;
 use super::store::PolicyStore;
-use super::url::{Verb, url, url_of_get};
+use super::url::url;
 use crate::http::{ApiError, Limits};
 use backoff_core::__private::Loggable;
 use reqwest::{Client, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
@@ -128,7 +128,7 @@ impl Rest {
         self
     }
 
-    fn url(&self, resource: &str, verb: Verb) -> Result<Url, ApiError> {
+    fn url(&self, resource: &str, verb: &str) -> Result<Url, ApiError> {
         url(&self.base, resource, verb).map_err(ApiError::not_sent)
     }
 
@@ -144,40 +144,25 @@ impl Rest {
         }
         self.limits.head(request.send()).await
     }
-}
 
-/// The policy in a reply. A success with an error in its body is that error, with the status that the error
-/// names.
-async fn read(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
-    let headers = response.headers().clone();
-    let status = response.status().as_u16();
-    let policy: PlainPolicy = limits.json(response).await?;
-    let Some(error) = error_in(&policy) else {
-        return Ok(policy);
-    };
-    let body = json!({ "error": error }).to_string();
-    Err(limits.error_in_success(status, &headers, body.as_bytes()))
-}
-
-/// The policy that was written. If the reply is a success that shows no policy and names no failure, this
-/// is an empty policy without an etag. Such a reply has an unknown error in its body, a web page instead of
-/// JSON, or a body that is too long.
-async fn written(response: Response, limits: Limits) -> Result<PlainPolicy, ApiError> {
-    let is_success = response.status().is_success();
-    match read(response, limits).await {
-        Err(error) if is_success && says_nothing(&error) => Ok(PlainPolicy::default()),
-        reply => reply,
+    /// The policy in a reply. A success with an error in its body is that error, with the status that the error
+    /// names.
+    async fn read(&self, response: Response) -> Result<PlainPolicy, ApiError> {
+        let reply = self.limits.reply(response).await?;
+        let policy: PlainPolicy = reply.json()?;
+        match policy.rest.get("error") {
+            Some(error) if !error.is_null() => Err(reply.error_in_body()),
+            _ => Ok(policy),
+        }
     }
 }
 
+/// Whether the error of a success names no failure: an unknown error in its body, a web page instead of JSON, or a body
+/// that is too long.
 fn says_nothing(error: &ApiError) -> bool {
     // An error that names a code has another status or that code.
     let names_no_code = error.status().is_some_and(|status| status < 300);
     error.is_unreadable() || names_no_code && error.grpc_code().is_none()
-}
-
-fn error_in(policy: &PlainPolicy) -> Option<&Value> {
-    policy.rest.get("error").filter(|error| !error.is_null())
 }
 
 impl PolicyStore for Rest {
@@ -185,21 +170,28 @@ impl PolicyStore for Rest {
     type Error = ApiError;
 
     async fn get(&self, resource: &str) -> Result<PlainPolicy, ApiError> {
+        let mut url = self.url(resource, "getIamPolicy")?;
         let request = if self.by_get {
-            let url = url_of_get(&self.base, resource).map_err(ApiError::not_sent)?;
+            let options = format!("options.requestedPolicyVersion={POLICY_VERSION}");
+            url.set_query(Some(&options));
             self.client.request(Method::GET, url)
         } else {
             let options = json!({ "requestedPolicyVersion": POLICY_VERSION });
-            let url = self.url(resource, Verb::Get)?;
             self.post(url, &json!({ "options": options }))
         };
-        read(self.send(request).await?, self.limits).await
+        self.read(self.send(request).await?).await
     }
 
+    /// If the reply is a success that shows no policy and names no failure, this is an empty policy without an etag.
     async fn set(&self, resource: &str, policy: PlainPolicy) -> Result<PlainPolicy, ApiError> {
-        let url = self.url(resource, Verb::Set)?;
+        let url = self.url(resource, "setIamPolicy")?;
         let request = self.post(url, &json!({ "policy": policy }));
-        written(self.send(request).await?, self.limits).await
+        let response = self.send(request).await?;
+        let is_success = response.status().is_success();
+        match self.read(response).await {
+            Err(error) if is_success && says_nothing(&error) => Ok(PlainPolicy::default()),
+            written => written,
+        }
     }
 }
 

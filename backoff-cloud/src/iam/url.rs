@@ -1,29 +1,12 @@
 //! The URL of a resource's policy, from a name that may come from an untrusted source.
 
-use super::allow::POLICY_VERSION;
 use super::resource::check;
 use backoff_core::__private::Loggable;
 use reqwest::Url;
 
-/// The verb at the end of the URL.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Verb {
-    Get,
-    Set,
-}
-
-impl Verb {
-    const fn name(self) -> &'static str {
-        match self {
-            Verb::Get => "getIamPolicy",
-            Verb::Set => "setIamPolicy",
-        }
-    }
-}
-
 /// The URL of this verb: the segments of `base`, the encoded segments of the resource, and the verb. If the
 /// name could lead to another resource or another verb, the error says what to write.
-pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String> {
+pub(super) fn url(base: &str, resource: &str, verb: &str) -> Result<Url, String> {
     check(resource)?;
     let mut url = Url::parse(base)
         .map_err(|error| format!("`{}` is not the URL of a service: {error}", Loggable(base)))?;
@@ -40,18 +23,9 @@ pub(super) fn url(base: &str, resource: &str, verb: Verb) -> Result<Url, String>
         ));
     };
     path.pop_if_empty();
-    let named = format!("{resource}:{}", verb.name());
+    let named = format!("{resource}:{verb}");
     path.extend(named.split('/'));
     drop(path);
-    Ok(url)
-}
-
-/// The URL of a read by GET, which has its options in the query.
-pub(super) fn url_of_get(base: &str, resource: &str) -> Result<Url, String> {
-    let mut url = url(base, resource, Verb::Get)?;
-    url.set_query(Some(&format!(
-        "options.requestedPolicyVersion={POLICY_VERSION}"
-    )));
     Ok(url)
 }
 
@@ -63,7 +37,7 @@ mod tests {
     const BASE: &str = "https://example.com/v1";
 
     fn path(resource: &str) -> String {
-        let url = url(BASE, resource, Verb::Get).unwrap();
+        let url = url(BASE, resource, "getIamPolicy").unwrap();
         let rest = url.as_str().strip_prefix("https://example.com/v1/");
         let resource = rest.and_then(|rest| rest.strip_suffix(":getIamPolicy"));
         resource.expect("base and verb stay").to_owned()
@@ -104,15 +78,12 @@ mod tests {
             ("example", Err("is not the URL of a service")),
             ("data:a", Err("it has no path")),
         ] {
-            match (url(base, "b/c", Verb::Set), expected) {
+            match (url(base, "b/c", "setIamPolicy"), expected) {
                 (Ok(url), Ok(expected)) => assert_eq!(url.as_str(), expected),
                 (Err(refusal), Err(says)) => assert!(refusal.contains(says), "{refusal}"),
                 (found, _) => panic!("{base}: {found:?}"),
             }
         }
-        let read = url_of_get("http://a/v1", "b").unwrap();
-        let url = "http://a/v1/b:getIamPolicy?options.requestedPolicyVersion=3";
-        assert_eq!(read.as_str(), url);
     }
 
     /// The segments as a server reads them.
@@ -137,7 +108,7 @@ mod tests {
             base in "(/[a-z0-9]{1,4}){0,3}/?",
         ) {
             let whole = format!("https://example.com{base}");
-            if let Ok(url) = url(&whole, &resource, Verb::Set) {
+            if let Ok(url) = url(&whole, &resource, "setIamPolicy") {
                 prop_assert_eq!(url.host_str(), Some("example.com"));
                 prop_assert_eq!((url.query(), url.fragment()), (None, None));
                 prop_assert_eq!((url.username(), url.password()), ("", None));
