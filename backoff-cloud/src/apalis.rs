@@ -140,94 +140,71 @@ fn whole_seconds(at: SystemTime) -> u64 {
     since.as_secs() + u64::from(since.subsec_nanos() > 0)
 }
 
-/// How a run failed.
+/// A run whose work did not return.
 #[derive(Debug)]
-enum Failed<E> {
-    Own(E),
-    /// The work did not return.
-    Lost(&'static str, Option<Delivery>),
+struct Lost {
+    how: &'static str,
+    delivery: Option<Delivery>,
 }
 
-impl<E> Failed<E> {
-    /// Nobody knows how far the run came, so its call may have arrived.
-    const KILLED: Self = Failed::Lost(
-        "the worker was killed, or the storage refused the job",
-        Some(Delivery::MaybeSent),
-    );
-    /// The run began after the deadline.
-    const LATE: Self = Failed::Lost("no worker was free before the deadline", None);
-}
+/// Nobody knows how far the run came, so its call may have arrived.
+const KILLED: Lost = Lost {
+    how: "the worker was killed, or the storage refused the job",
+    delivery: Some(Delivery::MaybeSent),
+};
 
-impl<E: fmt::Display> fmt::Display for Failed<E> {
+/// The run began after the deadline.
+const LATE: Lost = Lost {
+    how: "no worker was free before the deadline",
+    delivery: None,
+};
+
+impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failed::Own(error) => error.fmt(f),
-            Failed::Lost(how, _) => f.write_str(how),
-        }
+        f.write_str(self.how)
     }
 }
 
-impl<E: Error + 'static> Error for Failed<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Failed::Own(error) => Some(error),
-            Failed::Lost(..) => None,
-        }
-    }
-}
+impl Error for Lost {}
 
-impl<E: Fault> Fault for Failed<E> {
-    fn inner(&self) -> Option<&dyn Fault> {
-        match self {
-            Failed::Own(error) => Some(error),
-            Failed::Lost(..) => None,
-        }
-    }
-
+impl Fault for Lost {
     fn delivery(&self) -> Option<Delivery> {
-        match self {
-            Failed::Own(error) => error.delivery(),
-            Failed::Lost(_, delivery) => *delivery,
-        }
+        self.delivery
     }
 }
 
 /// The policy has ended a job.
 #[derive(Debug)]
-struct GaveUp<E> {
+struct GaveUp {
     runs: u32,
     reason: StopReason,
-    error: E,
+    error: BoxDynError,
 }
 
-impl<E: fmt::Display> fmt::Display for GaveUp<E> {
+impl fmt::Display for GaveUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.runs == 1 { "" } else { "s" };
-        write!(
-            f,
-            "gave up after {} run{s} ({}): {}",
-            self.runs,
-            self.reason.name(),
-            self.error
-        )
+        let (runs, reason, error) = (self.runs, self.reason.name(), &self.error);
+        write!(f, "gave up after {runs} run{s} ({reason}): {error}")
     }
 }
 
-impl<E: Error + 'static> Error for GaveUp<E> {
+impl Error for GaveUp {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.error)
+        Some(&*self.error)
     }
 }
 
-impl<E: Error + Send + Sync + 'static> GaveUp<E> {
+impl GaveUp {
     /// The result of the handler by which apalis kills the job.
-    fn after(runs: u32, reason: StopReason, error: E) -> BoxDynError {
-        let gave_up = GaveUp {
+    fn after(runs: u32, reason: StopReason, error: impl Into<BoxDynError>) -> BoxDynError {
+        let error = error.into();
+        AbortError::new(GaveUp {
             runs,
             reason,
             error,
-        };
-        AbortError::new(gave_up).into()
+        })
+        .into()
     }
 }
 
@@ -299,25 +276,25 @@ pub trait RescheduleExt: Borrow<Policy> + Sync {
             let mut saved = job.saved(now);
             let (elapsed, name) = (saved.elapsed(now), std::any::type_name::<F>());
             let mut call = ForeignCall::job(*policy, name, elapsed, saved.failures, &Tokio);
-            let error = if job.is_again() {
-                Failed::KILLED
+            let (decision, error): (_, BoxDynError) = if job.is_again() {
+                (call.failed(&Tokio, &KILLED), KILLED.into())
             } else {
                 call.turn(&Tokio).await;
                 if saved.is_too_late(policy, SystemTime::now()) {
-                    let (reason, error) = (StopReason::Deadline, Failed::<E>::LATE);
-                    call.given_up(&Tokio, &error, reason);
-                    return Err(GaveUp::after(saved.failures, reason, error));
+                    let reason = StopReason::Deadline;
+                    call.given_up(&Tokio, &LATE, reason);
+                    return Err(GaveUp::after(saved.failures, reason, LATE));
                 }
                 match work(args.clone()).await {
                     Ok(()) => {
                         call.succeeded::<E, _>(&Tokio);
                         return Ok(());
                     }
-                    Err(error) => Failed::Own(error),
+                    Err(error) => (call.failed(&Tokio, &error), error.into()),
                 }
             };
             saved.failures = saved.failures.saturating_add(1);
-            match call.failed(&Tokio, &error) {
+            match decision {
                 Decision::Wait(wait) => {
                     let at = SystemTime::now() + wait.delay;
                     put_back(&mut storage, move || job.next(args.clone(), saved, at)).await

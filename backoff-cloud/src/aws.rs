@@ -95,9 +95,9 @@
 //! [`Fault`](trait@crate::Fault): their codes, statuses and hints, and whether the request was sent.
 //! The feature needs Rust 1.94.1.
 //!
-#![doc = "```ignore"]
+//! ```ignore
 #![doc = include_str!("aws/examples/outside.rs")]
-#![doc = "```"]
+//! ```
 //!
 //! Each client retries by itself: three attempts, unless it is configured otherwise. Retries inside retries
 //! multiply: three attempts inside and four outside are twelve, and the errors do not say that the client

@@ -4,8 +4,7 @@
 //! retry around the call, by an attribute or a closure: the errors of these clients are
 //! [`Fault`](trait@crate::Fault)s.
 //!
-#![cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
-#![cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+//! ```no_run
 //! use backoff_cloud::{Policy, gax::WithPolicy, memorystore};
 //! use google_cloud_secretmanager_v1::client::SecretManagerService;
 //!
@@ -114,6 +113,9 @@
 //! [`Policy::update`]: crate::Policy::update
 //! [`RetryState`]: crate::RetryState
 
+// The examples need this client.
+#![cfg(any(not(doctest), feature = "google-cloud-secretmanager-v1"))]
+
 mod adapted;
 #[cfg(all(test, feature = "metrics", feature = "tracing"))]
 mod telemetry;
@@ -138,8 +140,7 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// Takes a [`Policy`](crate::Policy) or an [`Adapted`], which can have a name for
     /// [logs and metrics](self#what-logs-and-metrics-show):
     ///
-    #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
-    #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+    /// ```no_run
     /// use backoff_cloud::{gax::{self, WithPolicy as _}, memorystore};
     /// use google_cloud_secretmanager_v1::client::SecretManagerService;
     ///
@@ -155,8 +156,7 @@ pub trait WithPolicy<Kind>: kind::Sealed<Kind> + Sized {
     /// one. A failed call returns the error of this attempt. The call changes neither the client's throttler nor
     /// the budget of its policy.
     ///
-    #[cfg_attr(feature = "google-cloud-secretmanager-v1", doc = "```no_run")]
-    #[cfg_attr(not(feature = "google-cloud-secretmanager-v1"), doc = "```ignore")]
+    /// ```no_run
     /// use backoff_cloud::{gax::WithPolicy as _, iam};
     /// use google_cloud_secretmanager_v1::client::SecretManagerService;
     ///
@@ -189,32 +189,29 @@ mod kind {
     impl<B: RequestOptionsBuilder> Sealed<OfRequest> for B {}
 }
 
-impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
-    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
-        let adapted = policy.into().named(of_client(type_name::<F>()));
-        self.with_retry_policy(adapted.clone())
-            .with_backoff_policy(adapted.clone())
-            .with_retry_throttler(adapted)
-    }
+/// The methods of [`WithPolicy`]. The name is that of the operation, if the policy has none.
+macro_rules! by_three_parts {
+    ($name:expr) => {
+        fn with_policy(self, policy: impl Into<Adapted>) -> Self {
+            let adapted = policy.into().named($name);
+            self.with_retry_policy(adapted.clone())
+                .with_backoff_policy(adapted.clone())
+                .with_retry_throttler(adapted)
+        }
 
-    fn try_once(self) -> Self {
-        self.with_retry_policy(NeverRetry)
-            .with_retry_throttler(Unthrottled)
-    }
+        fn try_once(self) -> Self {
+            self.with_retry_policy(NeverRetry)
+                .with_retry_throttler(Unthrottled)
+        }
+    };
+}
+
+impl<F, C> WithPolicy<kind::OfClient> for ClientBuilder<F, C> {
+    by_three_parts!(of_client(type_name::<F>()));
 }
 
 impl<B: RequestOptionsBuilder> WithPolicy<kind::OfRequest> for B {
-    fn with_policy(self, policy: impl Into<Adapted>) -> Self {
-        let adapted = policy.into().named(type_name::<B>());
-        self.with_retry_policy(adapted.clone())
-            .with_backoff_policy(adapted.clone())
-            .with_retry_throttler(adapted)
-    }
-
-    fn try_once(self) -> Self {
-        self.with_retry_policy(NeverRetry)
-            .with_retry_throttler(Unthrottled)
-    }
+    by_three_parts!(type_name::<B>());
 }
 
 /// For requests that are never retried. The client's own throttler would give the budget tokens for a success,

@@ -41,9 +41,9 @@ use std::{
 
 /// Makes a retry of an AWS client from a policy. Give it to the client twice: as interceptor and as retry classifier.
 ///
-#[doc = "```ignore"]
+/// ```ignore
 #[doc = include_str!("examples/inside.rs")]
-#[doc = "```"]
+/// ```
 ///
 /// The clients accept no other retry strategy, so their own loop runs. In this loop the interceptor asks the same
 /// state machine as in the rest of this library, [`RetryState`](crate::RetryState), after each attempt. So the
