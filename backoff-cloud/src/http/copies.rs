@@ -47,14 +47,6 @@ impl Copies {
         }
     }
 
-    /// The host of the requests, if the first one is kept.
-    pub(super) fn host(&self) -> Option<&str> {
-        match self {
-            Copies::Many(request) => request.url().host_str(),
-            Copies::Once(_) | Copies::Anew(..) | Copies::Refused(_) => None,
-        }
-    }
-
     /// The request of the next attempt.
     pub(super) fn next(&mut self) -> Result<Built, ApiError> {
         let request = match self {

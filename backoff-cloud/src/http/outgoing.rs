@@ -143,16 +143,12 @@ mod old {
 
     /// The response. Its body still comes from the same connection.
     pub(super) fn newer(response: reqwest_012::Response) -> Response {
-        let url = response.url().clone();
+        let newer = http_1::Response::builder().url(response.url().clone());
         let (parts, body) = http_1::Response::from(response).into_parts();
-        let mut newer = http_1::Response::new(Body::wrap(body));
-        *newer.status_mut() = parts.status;
-        *newer.version_mut() = parts.version;
+        let newer = newer.status(parts.status).version(parts.version);
+        let newer = newer.body(Body::wrap(body));
+        let mut newer = newer.expect("the parts are those of a response");
         *newer.headers_mut() = parts.headers;
-        let named = http_1::Response::builder().url(url).body(());
-        if let Ok(named) = named {
-            *newer.extensions_mut() = named.into_parts().0.extensions;
-        }
         newer.into()
     }
 }

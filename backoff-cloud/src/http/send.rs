@@ -237,7 +237,7 @@ pub struct Requests<T> {
     copies: Copies,
     /// The method of the first request, for logs and metrics.
     method: &'static str,
-    /// The host of the last request, for logs, if `copies` does not keep a request.
+    /// The host of the last request, for logs.
     host: Option<Box<str>>,
     limits: Limits,
     adds_key: bool,
@@ -263,7 +263,7 @@ impl<T: 'static> Memory<ApiError> for Requests<T> {
     }
 
     fn host(&self) -> Option<&str> {
-        self.copies.host().or(self.host.as_deref())
+        self.host.as_deref()
     }
 
     fn hears(&self) -> bool {
@@ -301,7 +301,7 @@ impl<T: 'static> Operation for Requests<T> {
             request.headers_mut().insert(IDEMPOTENCY_KEY, id);
         }
         let may_know_key = attempt.is_some_and(|attempt| attempt.maybe_applied());
-        if cfg!(feature = "tracing") && self.copies.host().is_none() {
+        if cfg!(feature = "tracing") {
             self.host = request.url().host_str().map(Box::from);
         }
         let asked = self.is_careful.then(|| request.url().clone());
@@ -505,7 +505,17 @@ impl<J: Judge<ApiError>> Sending<J> {
             Rule::ByRequest if self.adds_key => Rule::Set(true),
             rule => rule,
         };
-        let (policy, copies, method) = prepared(self.policy, rule, self.source);
+        let (mut policy, mut method) = (self.policy, OTHER);
+        let copies = match self.source.begun() {
+            Ok((request, build)) => {
+                policy = rule.policy(policy, &request).without_conflicts();
+                method = name_of(request.method());
+                let is_once = policy.schedule().next().is_none();
+                Copies::of(request, build, is_once)
+            }
+            // The error's text contains no secrets of the URL.
+            Err(error) => Copies::Refused(error.to_string()),
+        };
         let may_sign_anew = matches!(copies, Copies::Anew(..));
         let requests = Requests {
             copies,
@@ -522,37 +532,18 @@ impl<J: Judge<ApiError>> Sending<J> {
     }
 }
 
-/// The policy for this request, the request or its error, and the name of its method.
-fn prepared(policy: Policy, rule: Rule, source: Source) -> (Policy, Copies, &'static str) {
-    let (request, build) = match source.begun() {
-        Ok(begun) => begun,
-        // The error's text contains no secrets of the URL.
-        Err(error) => return (policy, Copies::Refused(error.to_string()), OTHER),
-    };
-    let policy = rule.policy(policy, &request).without_conflicts();
-    let is_once = policy.schedule().next().is_none();
-    let method = name_of(request.method());
-    (policy, Copies::of(request, build, is_once), method)
-}
+/// The standard methods, which are names of operations.
+const METHODS: [&str; 9] = [
+    "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT", "PATCH", "TRACE",
+];
 
-/// The name of a method that is none of the standard ones, as in OpenTelemetry's `http.request.method`: a
-/// label of metrics must have few values.
+/// The name of any other method, as in OpenTelemetry's `http.request.method`: a label of metrics must have few values.
 const OTHER: &str = "_OTHER";
 
 /// The method as the name of an operation.
 fn name_of(method: &Method) -> &'static str {
-    match *method {
-        Method::GET => "GET",
-        Method::POST => "POST",
-        Method::PUT => "PUT",
-        Method::DELETE => "DELETE",
-        Method::HEAD => "HEAD",
-        Method::OPTIONS => "OPTIONS",
-        Method::CONNECT => "CONNECT",
-        Method::PATCH => "PATCH",
-        Method::TRACE => "TRACE",
-        _ => OTHER,
-    }
+    let mut names = METHODS.into_iter();
+    names.find(|name| method == name).unwrap_or(OTHER)
 }
 
 /// Whether a response came from the URL of the request. What is not sent of a URL is not compared.
