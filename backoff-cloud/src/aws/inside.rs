@@ -233,20 +233,6 @@ impl<R: Clock + Random> Inside<R> {
         cfg.get_mut_from_interceptor_state::<Call>()
             .filter(|call| call.owner == self.owner())
     }
-
-    /// The client has ended the call although the policy has decided to wait.
-    fn ended_by_the_client(&self, call: &mut Call, failure: &Failure<'_>) {
-        let reason = if !call.is_repeatable {
-            StopReason::Unrepeatable
-        } else if failure.is_timeout() {
-            // The client's `operation_timeout`.
-            StopReason::Deadline
-        } else {
-            // The client's own classifiers, because ours is missing.
-            StopReason::Permanent
-        };
-        call.retry.given_up(&self.shared.runtime, failure, reason);
-    }
 }
 
 impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
@@ -349,10 +335,18 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
         let Some(call) = self.call(cfg) else {
             return Ok(());
         };
+        // The client has ended the call although the policy has decided to wait.
         if mem::take(&mut call.waits)
             && let Some(failure) = Failure::of(&context.inner().into(), components)
         {
-            self.ended_by_the_client(call, &failure);
+            let reason = match call.is_repeatable {
+                false => StopReason::Unrepeatable,
+                // The client's `operation_timeout`.
+                true if failure.is_timeout() => StopReason::Deadline,
+                // The client's own classifiers, because ours is missing.
+                true => StopReason::Permanent,
+            };
+            call.retry.given_up(&self.shared.runtime, &failure, reason);
         }
         if call.is_given_up {
             mark_given_up(context);

@@ -220,26 +220,19 @@ impl Limits {
 
     /// The error of a response, if its status is not a success.
     async fn checked(self, response: &mut Response) -> Result<(), ApiError> {
-        if response.status().is_success() {
+        let status = response.status();
+        if status.is_success() {
             return Ok(());
         }
-        Err(self.error(response).await)
-    }
-
-    async fn error(self, response: &mut Response) -> ApiError {
-        let status = response.status();
         let head = Head::of(status.as_u16(), response.headers(), SystemTime::now());
         let mut body = Vec::new();
-        let reading = within(
-            self.error_body_time,
-            beginning(response, self.error_body, &mut body),
-        );
-        let cut = match reading.await {
+        let reading = beginning(response, self.error_body, &mut body);
+        let cut = match within(self.error_body_time, reading).await {
             None => Some(Cut::Stalled(self.error_body_time)),
             Some(cut) => cut,
         };
         let facts = BodyFacts::read(&body);
-        ApiError::reply(status.as_u16(), head, facts, cut)
+        Err(ApiError::reply(status.as_u16(), head, facts, cut))
     }
 
     /// The whole body.

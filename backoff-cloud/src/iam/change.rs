@@ -149,7 +149,6 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     /// Also returns a report: the number of attempts and the time spent.
     pub fn reported(self) -> Running<'a, Changed<S>>
     where
-        S: PolicyStore<Policy: Send, Error: Send> + Sync,
         J: Judge<Failure<S::Error>> + Send + 'a,
     {
         Box::pin(self.run())
@@ -184,7 +183,7 @@ type Changed<S> = Result<(Written<S>, UpdateReport), Error<<S as PolicyStore>::E
 
 impl<'a, S, J> IntoFuture for Change<'a, S, J>
 where
-    S: PolicyStore<Policy: Send, Error: Send> + Sync,
+    S: PolicyStore,
     J: Judge<Failure<S::Error>> + Send + 'a,
 {
     type Output = Result<Written<S>, Error<S::Error>>;

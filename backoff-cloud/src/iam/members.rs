@@ -65,13 +65,7 @@ type Shared<S> = Arc<<S as PolicyStore>::Policy>;
 
 type Failed<S> = Failure<<S as PolicyStore>::Error>;
 
-impl<S> Members<S>
-where
-    S: PolicyStore<Policy: Clone + Send + Sync + 'static, Error: Send + Sync + 'static>
-        + Send
-        + Sync
-        + 'static,
-{
+impl<S: PolicyStore + Send + 'static> Members<S> {
     /// Changes members with this client, by [`READ_MODIFY_WRITE`]. An attempt (a read and the write after it) ends
     /// after a minute; a write that was cut may have been applied, and the next read shows it.
     pub fn new(client: S) -> Self {

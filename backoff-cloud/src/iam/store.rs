@@ -21,11 +21,11 @@ use std::{error, fmt, future::Future};
 /// assert_eq!(memory.read().bindings[0].members, ["user:ann@example.com"]);
 /// # Ok(()) }
 /// ```
-pub trait PolicyStore {
+pub trait PolicyStore: Sync {
     /// The type of the policies.
-    type Policy: AllowPolicy;
+    type Policy: AllowPolicy + Clone + Send + Sync + 'static;
     /// The error of a request.
-    type Error: Fault;
+    type Error: Fault + Send + Sync + 'static;
 
     /// Reads the policy of a resource such as `projects/p`, in version
     /// [`POLICY_VERSION`](super::POLICY_VERSION).
