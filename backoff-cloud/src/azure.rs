@@ -70,10 +70,10 @@
 
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
-use crate::services;
+pub use crate::services::azure as kind;
 #[cfg(feature = "http")]
 use backoff_core::__private::{has_etag, has_value, is_safe, may_repeat};
-use backoff_core::{FaultKind, Jitter, Policy, codes};
+use backoff_core::{Jitter, Policy, codes};
 #[cfg(feature = "http")]
 use reqwest::Request;
 use std::time::Duration;
@@ -125,32 +125,6 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
     .retry_conflicts(true)
     .spread_retry_after(true)
     .name("azure::READ_MODIFY_WRITE");
-
-/// The kind of an Azure error by its code: throttled, transient, or `None` for any other code, so that the
-/// status decides. The code is in the header `x-ms-error-code` and in `error.code` of the body. For
-/// [`Fault::kind`](crate::Fault::kind) of your own error; `http::ApiError` (feature `http`) calls it by itself.
-///
-/// ```
-/// use backoff_cloud::{FaultKind, azure};
-///
-/// assert_eq!(azure::kind("ServerBusy"), Some(FaultKind::Throttled));
-/// assert_eq!(azure::kind("OperationTimedOut"), Some(FaultKind::Transient));
-/// assert_eq!(azure::kind("BlobNotFound"), None);
-/// ```
-///
-/// `ServerBusy` says that the server takes no requests at present, or that the account sends too many.
-/// After `OperationTimedOut` and `InternalError` the request may have been applied. The other transient codes come with
-/// a 409: a resource of the same name is being deleted, which takes half a minute or more, or another operation on the
-/// resource is running.
-///
-/// Sources: <https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes> and the pages of codes of
-/// blobs, queues, tables and files beside it; <https://learn.microsoft.com/rest/api/storagerp/srp_error_codes_common>
-/// (`TooManyRequests`, `StorageAccountOperationInProgress`);
-/// <https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors>
-/// (`AnotherOperationInProgress`).
-pub fn kind(code: &str) -> Option<FaultKind> {
-    services::azure(code)
-}
 
 /// Sends a request by [`REQUEST`]. After a failure that may have applied the request, it is sent again only if
 /// [`is_idempotent`] returns `true`. For another policy write

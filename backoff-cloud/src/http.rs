@@ -93,6 +93,7 @@ mod error;
 mod headers;
 mod limits;
 mod outgoing;
+mod own;
 mod repeat;
 mod reply;
 mod send;

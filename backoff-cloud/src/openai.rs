@@ -64,8 +64,8 @@
 
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
-use crate::services;
-use backoff_core::{FaultKind, Jitter, Policy, codes};
+pub use crate::services::openai as kind;
+use backoff_core::{Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
@@ -107,20 +107,6 @@ pub const REQUEST: Policy = Policy::exponential()
 #[cfg(feature = "http")]
 pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent(true)
-}
-
-/// The kind of an error by its `code` (or its `type`, where the code is missing): permanent, if a quota of money or
-/// of use is used up; `None` for any other code, so that the status decides. For [`Fault::kind`](crate::Fault::kind) of
-/// your own error; `http::ApiError` (feature `http`) calls it by itself.
-///
-/// ```
-/// use backoff_cloud::{FaultKind, openai};
-///
-/// assert_eq!(openai::kind("insufficient_quota"), Some(FaultKind::Permanent));
-/// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
-/// ```
-pub fn kind(code: &str) -> Option<FaultKind> {
-    services::openai(code)
 }
 
 #[cfg(all(test, feature = "http"))]

@@ -1,5 +1,5 @@
-//! The codes of services other than Google, which `http` and the modules of the services ask. The public functions
-//! `kind` of `aws`, `azure` and `openai` have the sources.
+//! The codes of services other than Google, with their sources. `http` asks for them; a module of a service shows its own
+//! table as its function `kind`.
 
 #[cfg(feature = "http")]
 use backoff_core::__private::aws_kind;
@@ -9,7 +9,29 @@ use backoff_core::{__private::kind_in, FaultKind};
 #[cfg(feature = "http")]
 pub(crate) const KINDS: [fn(&str) -> Option<FaultKind>; 3] = [aws_kind, azure, openai];
 
-pub(crate) fn azure(code: &str) -> Option<FaultKind> {
+/// The kind of an Azure error by its code: throttled, transient, or `None` for any other code, so that the
+/// status decides. The code is in the header `x-ms-error-code` and in `error.code` of the body. For
+/// [`Fault::kind`](crate::Fault::kind) of your own error; `http::ApiError` (feature `http`) calls it by itself.
+///
+/// ```
+/// use backoff_cloud::{FaultKind, azure};
+///
+/// assert_eq!(azure::kind("ServerBusy"), Some(FaultKind::Throttled));
+/// assert_eq!(azure::kind("OperationTimedOut"), Some(FaultKind::Transient));
+/// assert_eq!(azure::kind("BlobNotFound"), None);
+/// ```
+///
+/// `ServerBusy` says that the server takes no requests at present, or that the account sends too many.
+/// After `OperationTimedOut` and `InternalError` the request may have been applied. The other transient codes come with
+/// a 409: a resource of the same name is being deleted, which takes half a minute or more, or another operation on the
+/// resource is running.
+///
+/// Sources: <https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes> and the pages of codes of
+/// blobs, queues, tables and files beside it; <https://learn.microsoft.com/rest/api/storagerp/srp_error_codes_common>
+/// (`TooManyRequests`, `StorageAccountOperationInProgress`);
+/// <https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors>
+/// (`AnotherOperationInProgress`).
+pub fn azure(code: &str) -> Option<FaultKind> {
     const KINDS: [(FaultKind, &str); 2] = [
         (FaultKind::Throttled, "ServerBusy TooManyRequests"),
         (
@@ -21,8 +43,17 @@ pub(crate) fn azure(code: &str) -> Option<FaultKind> {
     kind_in(&KINDS, code)
 }
 
-/// The codes of a used-up quota of money or of use.
-pub(crate) fn openai(code: &str) -> Option<FaultKind> {
+/// The kind of an error by its `code` (or its `type`, where the code is missing): permanent, if a quota of money or
+/// of use is used up; `None` for any other code, so that the status decides. For [`Fault::kind`](crate::Fault::kind) of
+/// your own error; `http::ApiError` (feature `http`) calls it by itself.
+///
+/// ```
+/// use backoff_cloud::{FaultKind, openai};
+///
+/// assert_eq!(openai::kind("insufficient_quota"), Some(FaultKind::Permanent));
+/// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
+/// ```
+pub fn openai(code: &str) -> Option<FaultKind> {
     const USED_UP: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
         organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded";
     kind_in(&[(FaultKind::Permanent, USED_UP)], code)

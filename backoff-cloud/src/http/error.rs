@@ -1,17 +1,15 @@
 //! The error of a request to an HTTP/JSON service.
 
-mod own;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use super::{body::BodyFacts, headers, service};
+use super::{body::BodyFacts, headers, own::Own, service};
 use crate::{github, services::STALE_SIGNATURE};
 use backoff_core::{
     __private::Reasons, Conflict, Delivery, Fault, FaultKind, GrpcCode, HintSource, NotYet,
     Stopped, TimedOut, hint,
 };
-use own::Own;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 use std::{
@@ -193,6 +191,11 @@ impl ApiError {
         let head = Head::of(status, headers, SystemTime::now());
         let cut = facts.cut_at.map(Cut::TooLong);
         Self::reply(status, head, facts, cut)
+    }
+
+    /// A request that was refused before it was sent, and the reason.
+    pub(crate) fn not_sent(reason: String) -> Self {
+        Own::not_sent(reason).into()
     }
 
     /// The HTTP status of an error, also if its body was cut.
@@ -400,6 +403,12 @@ impl Fault for ApiError {
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
+    }
+}
+
+impl From<Own> for ApiError {
+    fn from(own: Own) -> Self {
+        ApiError::of(Kind::Own(own))
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     body::BodyFacts,
     error::{ApiError, Cut, ERROR_BODY, Head},
     headers,
+    own::Own,
     reply::Reply,
 };
 use reqwest::{
@@ -215,7 +216,7 @@ impl Limits {
         ApiError: From<E>,
     {
         let arrived = within(self.head_timeout, response).await;
-        Ok(arrived.ok_or_else(|| ApiError::no_head(self.head_timeout))??)
+        Ok(arrived.ok_or_else(|| Own::no_head(self.head_timeout))??)
     }
 
     /// The error of a response, if its status is not a success.
@@ -241,17 +242,17 @@ impl Limits {
         let announced = response.content_length().unwrap_or(0);
         let announced = usize::try_from(announced).unwrap_or(usize::MAX);
         if announced > limit {
-            return Err(ApiError::too_long(limit));
+            return Err(Own::too_long(limit).into());
         }
         // A server can claim any length, so memory is allocated as the bytes arrive.
         let mut body = Vec::with_capacity(announced.min(FIRST));
         loop {
             let reading = within(self.read_timeout, chunk(response)).await;
-            let Some(chunk) = reading.ok_or_else(|| ApiError::stalled(self.read_timeout))?? else {
+            let Some(chunk) = reading.ok_or_else(|| Own::stalled(self.read_timeout))?? else {
                 return Ok(body);
             };
             if chunk.len() > limit - body.len() {
-                return Err(ApiError::too_long(limit));
+                return Err(Own::too_long(limit).into());
             }
             let needed = body.len() + chunk.len();
             if needed > body.capacity() {

@@ -4,7 +4,9 @@ use super::{
     body::{BodyFacts, error_of_success, without_mark, xml_error_of_success},
     empty::Empty,
     error::ApiError,
-    headers, service,
+    headers,
+    own::Own,
+    service,
 };
 use backoff_core::FaultKind;
 use reqwest::header::HeaderMap;
@@ -89,7 +91,7 @@ impl Reply {
                 _ => None,
             };
             let value = empty.and_then(Empty::value);
-            value.ok_or_else(|| ApiError::not_json::<T>(&error, text, self.says_end))
+            value.ok_or_else(|| Own::not_json::<T>(&error, text, self.says_end).into())
         })
     }
 

@@ -151,27 +151,20 @@ impl<'a, S: PolicyStore, J> Change<'a, S, J> {
     where
         J: Judge<Failure<S::Error>> + Send + 'a,
     {
-        Box::pin(self.run())
-    }
-
-    async fn run(self) -> Changed<S>
-    where
-        J: Judge<Failure<S::Error>>,
-    {
-        let Change {
-            store, resource, ..
-        } = self;
-        Judged::new(&self.policy, self.judge)
-            .update(
-                || read(store, resource),
-                |policy| step::change(&self.grant, resource, policy, |policy| policy),
-                |policy| write(store, resource, policy),
-            )
-            .version(version)
-            .operation(self.operation)
-            .attempt_timeout(self.attempt_timeout)
-            .reported()
-            .await
+        let (store, resource) = (self.store, self.resource);
+        Box::pin(async move {
+            Judged::new(&self.policy, self.judge)
+                .update(
+                    || read(store, resource),
+                    |policy| step::change(&self.grant, resource, policy, |policy| policy),
+                    |policy| write(store, resource, policy),
+                )
+                .version(version)
+                .operation(self.operation)
+                .attempt_timeout(self.attempt_timeout)
+                .reported()
+                .await
+        })
     }
 }
 
@@ -190,7 +183,7 @@ where
     type IntoFuture = Running<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { self.run().await.map(|(updated, _)| updated) })
+        Box::pin(async { self.reported().await.map(|(updated, _)| updated) })
     }
 }
 

@@ -125,7 +125,7 @@ fn an_error_without_a_reply_is_permanent_and_says_so() {
     for (error, delivery, text) in [
         (ApiError::from(Stopped::new()), None, stopped),
         (not_sent, Some(Delivery::NotSent), refused),
-        (ApiError::too_long(1_000), None, too_long),
+        (Own::too_long(1_000).into(), None, too_long),
     ] {
         assert_eq!(CAREFUL.judge(&error), Verdict::Permanent, "{error}");
         assert_eq!(error.status(), None, "{error}");
@@ -234,7 +234,7 @@ fn a_body_of_a_success_is_never_quoted() {
         ),
     ] {
         let problem_of = serde_json::from_str::<Auth>(body).unwrap_err();
-        let error = ApiError::not_json::<Auth>(&problem_of, body.as_bytes(), true);
+        let error = ApiError::from(Own::not_json::<Auth>(&problem_of, body.as_bytes(), true));
         assert!(error.excerpt().unwrap().ends_with(body), "{body}");
         let delivery = is_cut.then_some(Delivery::MaybeSent);
         assert_eq!(error.delivery(), delivery, "{body}");
@@ -256,7 +256,7 @@ fn a_body_of_a_success_is_never_quoted() {
     }
     let long = format!("\"{}\"", "x".repeat(9_999));
     let problem = serde_json::from_str::<u8>(&long).unwrap_err();
-    let error = ApiError::not_json::<u8>(&problem, long.as_bytes(), true);
+    let error = ApiError::from(Own::not_json::<u8>(&problem, long.as_bytes(), true));
     assert!(error.excerpt().unwrap().chars().count() <= 404);
 }
 

@@ -1,12 +1,11 @@
 //! The errors that this library finds: no reply in time, a reply that cannot be read, a request that was refused.
 
-use super::{ApiError, Kind};
-use crate::http::body::{excerpt, excerpt_of};
+use super::body::{excerpt, excerpt_of};
 use backoff_core::{__private::Rounded, Delivery, FaultKind};
 use serde_json::error::Category;
 use std::time::Duration;
 
-/// An error without a reply of the server.
+/// An error that the server has not sent.
 pub(super) struct Own {
     pub(super) text: String,
     /// `None` if the server has answered completely.
@@ -22,52 +21,50 @@ impl Own {
         let is_lost = self.delivery == Some(Delivery::MaybeSent);
         (!is_lost).then_some(FaultKind::Permanent)
     }
-}
 
-impl ApiError {
-    fn own(text: String, delivery: Option<Delivery>) -> Self {
-        ApiError::of(Kind::Own(Own {
+    fn new(text: String, delivery: Option<Delivery>) -> Self {
+        Own {
             text,
             delivery,
             excerpt: None,
-        }))
+        }
     }
 
     /// A success whose body is longer than `limit`.
-    pub(in crate::http) fn too_long(limit: usize) -> Self {
+    pub(super) fn too_long(limit: usize) -> Self {
         let text = format!(
             "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
              read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
              request, or call its `json` or `success`"
         );
-        ApiError::own(text, None)
+        Own::new(text, None)
     }
 
     /// A reply whose head did not arrive within this time.
-    pub(in crate::http) fn no_head(time: Duration) -> Self {
+    pub(super) fn no_head(time: Duration) -> Self {
         let text = format!(
             "no reply arrived within {}, the limit of `http::Limits`; to wait longer, pass \
              `http::Limits::new().head_timeout(time)` to `.limits(..)` of the request",
             Rounded(time)
         );
-        ApiError::own(text, Some(Delivery::MaybeSent))
+        Own::new(text, Some(Delivery::MaybeSent))
     }
 
     /// A success whose body paused for longer than this time.
-    pub(in crate::http) fn stalled(time: Duration) -> Self {
+    pub(super) fn stalled(time: Duration) -> Self {
         let text = format!(
             "the body of the reply stopped: no byte arrived within {}, the limit of \
              `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
              `.limits(..)` of the request, or call its `json` or `success`",
             Rounded(time)
         );
-        ApiError::own(text, Some(Delivery::MaybeSent))
+        Own::new(text, Some(Delivery::MaybeSent))
     }
 
     /// A request that was refused before it was sent, and the reason.
-    pub(crate) fn not_sent(reason: String) -> Self {
+    pub(super) fn not_sent(reason: String) -> Self {
         let text = format!("nothing was sent: {reason}");
-        ApiError::own(text, Some(Delivery::NotSent))
+        Own::new(text, Some(Delivery::NotSent))
     }
 
     /// A success whose body is not the JSON that was asked for. A body with the beginning of a JSON text
@@ -76,11 +73,7 @@ impl ApiError {
     ///
     /// The text shows nothing of the body, which may contain a password or a token, because the request was a
     /// success.
-    pub(in crate::http) fn not_json<T>(
-        error: &serde_json::Error,
-        body: &[u8],
-        says_end: bool,
-    ) -> Self {
+    pub(super) fn not_json<T>(error: &serde_json::Error, body: &[u8], says_end: bool) -> Self {
         let problem = match error.classify() {
             Category::Syntax => "it is not valid JSON",
             Category::Data => "a value has another type, or is missing",
@@ -97,10 +90,9 @@ impl ApiError {
         );
         let is_cut = error.is_eof() && !(says_end && body.trim_ascii().is_empty());
         let parser = excerpt_of(&error.to_string());
-        ApiError::of(Kind::Own(Own {
-            text,
-            delivery: is_cut.then_some(Delivery::MaybeSent),
+        Own {
             excerpt: Some(format!("{parser}: {}", excerpt(body))),
-        }))
+            ..Own::new(text, is_cut.then_some(Delivery::MaybeSent))
+        }
     }
 }
