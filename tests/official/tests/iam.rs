@@ -3,7 +3,7 @@
 use backoff_cloud::{
     Fault, GrpcCode, Policy, StopReason, Updated,
     http::ApiError,
-    iam::{self, Condition, Failure, PlainPolicy, PolicyStore, Rest},
+    iam::{self, Condition, Failure, Grant, PlainPolicy, PolicyStore, Rest},
 };
 use emulator::{Call, Emulator, Reply};
 use google_cloud_iam_admin_v1::client::Iam;
@@ -72,8 +72,10 @@ where
     emulator.set_policy(resource, policy);
     emulator.reset_stats();
     let owned = bound("roles/owner", "", &[BOB]);
-    let add = |member| iam::add(store, resource, ROLE, member).policy(FAST);
-    let remove = |member| iam::remove(store, resource, ROLE, member).policy(FAST);
+    let change = |grant| iam::change(store, resource, grant).policy(FAST);
+    let add = |member| change(Grant::add(ROLE, member));
+    let remove = |member| change(Grant::remove(ROLE, member));
+    let at_night = |grant: Grant| change(grant.condition(night()));
 
     let all_day = |members: &[&str]| bound(ROLE, "", members);
     let (ann, bob, both) = (all_day(&[ANN]), all_day(&[BOB]), all_day(&[ANN, BOB]));
@@ -82,12 +84,20 @@ where
         (add(ANN), true, &[&ann][..]),
         (add(ANN), false, &[&ann]),
         (add(BOB), true, &[&both]),
-        (add(ANN).condition(night()), true, &[&both, &ann_at_night]),
+        (
+            at_night(Grant::add(ROLE, ANN)),
+            true,
+            &[&both, &ann_at_night],
+        ),
         // Version 3 is asked for, or the condition would not be seen and be added again.
-        (add(ANN).condition(night()), false, &[&both, &ann_at_night]),
+        (
+            at_night(Grant::add(ROLE, ANN)),
+            false,
+            &[&both, &ann_at_night],
+        ),
         (remove(ANN), true, &[&bob, &ann_at_night]),
         (remove(ANN), false, &[&bob, &ann_at_night]),
-        (remove(ANN).condition(night()), true, &[&bob]),
+        (at_night(Grant::remove(ROLE, ANN)), true, &[&bob]),
         (remove(BOB), true, &[]),
     ] {
         let (updated, report) = change.reported().await.unwrap();

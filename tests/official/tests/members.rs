@@ -19,7 +19,7 @@ async fn a_hundred_tasks_cost_at_most_four_calls() {
     let emulator = Emulator::start().unwrap();
     let members = members(&emulator).await;
     let names: BTreeSet<_> = (0..100).map(|n| format!("user:{n}@example.com")).collect();
-    let add = |name: &String| tokio::spawn(members.add(PROJECT, ROLE, name).into_future());
+    let add = |name: &String| tokio::spawn(members.add(PROJECT, ROLE, name));
     for task in names.iter().map(add).collect::<Vec<_>>() {
         assert!(task.await.unwrap().unwrap().is_written());
     }
@@ -39,7 +39,7 @@ async fn a_failed_write_is_shared_and_is_permanent_in_a_box() {
     let once = iam::READ_MODIFY_WRITE.max_attempts(1);
     let members = members(&emulator).await.policy(once);
     emulator.script(Call::SetIamPolicy, [Reply::status(503)]);
-    let add = |member| members.add(PROJECT, ROLE, member).into_future();
+    let add = |member| members.add(PROJECT, ROLE, member);
     let (first, second) = tokio::join!(add("user:a@example.com"), add("user:b@example.com"));
     for failed in [first, second] {
         let failed = failed.unwrap_err();

@@ -2,8 +2,8 @@
 
 use crate::iam::rest;
 use backoff_cloud::{
-    StopReason,
-    iam::{Condition, MemberChange, Members, Rest},
+    StopReason, Updated,
+    iam::{Condition, Grant, Members, Rest},
 };
 use emulator::Emulator;
 use std::collections::BTreeSet;
@@ -22,8 +22,13 @@ fn user(n: usize) -> String {
 }
 
 /// Each of these changes in a task of its own is written; four calls at most are made.
-async fn are_written(emulator: &Emulator, changes: impl Iterator<Item = MemberChange<Rest>>) {
-    let tasks = changes.map(|change| tokio::spawn(change.into_future()));
+async fn are_written<F, T, E>(emulator: &Emulator, changes: impl Iterator<Item = F>)
+where
+    F: Future<Output = Result<Updated<T, T>, E>> + Send + 'static,
+    T: Send + 'static,
+    E: std::fmt::Debug + Send + 'static,
+{
+    let tasks = changes.map(tokio::spawn);
     for task in tasks.collect::<Vec<_>>() {
         assert!(task.await.unwrap().unwrap().is_written());
     }
@@ -69,9 +74,11 @@ async fn a_change_that_is_alone_costs_what_it_costs_without_others() {
 async fn a_condition_is_a_binding_of_its_own() {
     let (emulator, members) = start();
     let night = Condition::new("night", "request.time.getHours() < 6");
-    let add = || members.add(PROJECT, ROLE, &user(1));
-    let at_night = add().condition(night.clone());
-    let (always, at_night) = tokio::join!(add().into_future(), at_night.into_future());
+    let at_night = Grant::add(ROLE, &user(1)).condition(night);
+    let (always, at_night) = tokio::join!(
+        members.add(PROJECT, ROLE, &user(1)),
+        members.change(PROJECT, at_night)
+    );
     assert!(always.unwrap().is_written() && at_night.unwrap().is_written());
     emulator.reset_stats();
     let removed = members.remove(PROJECT, ROLE, &user(1)).await;
