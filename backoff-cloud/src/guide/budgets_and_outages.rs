@@ -29,7 +29,7 @@
 //! cargo run --release -p examples --example simulation -- outage
 //! ```
 //!
-//! The command draws pictures too; the one of this table is `docs/outage-hanging.svg` in the repository.
+//! The command draws a picture of this table too: `docs/outage-hanging.svg` in the repository.
 //!
 //! # A budget
 //!
