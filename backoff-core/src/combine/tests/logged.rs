@@ -12,8 +12,6 @@ thread_local! {
     static EVENTS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
 }
 
-const DENIED: TestError = TestError::status(403);
-
 /// Counts the events of each thread, and so of each test.
 struct Counting;
 
@@ -43,60 +41,54 @@ fn listen() {
 }
 
 #[test]
-fn whoever_leaves_a_group_with_an_error_is_an_event() {
+fn a_wait_and_an_end_that_many_share_are_one_event_each() {
     listen();
-    let too_many = adds(3).error(CombineError::Full);
-    let stale = TestError::CONFLICT;
-    for (story, events) in [
+    let slow = |ms| adds(1).deadline(ms).out_of_time(false);
+    let ended = adds(1)
+        .attempts(1)
+        .fails(TestError::CONFLICT, Attempts, false);
+    let denied = |name| adds(name).fails(TestError::status(403), Permanent, true);
+    for (events, story) in [
         (
-            story("a deadline and a signal, while a read hangs")
-                .server(|| Server::failing([Fate::Hang], []))
-                .callers([
-                    adds(1).out_of_time(false).deadline(100).until(100),
-                    adds(2).stopped(false).stops(200).until(200),
-                ])
-                .ends([], 1, 0),
             2,
+            story("a deadline and a signal, while a read hangs")
+                .failing([Fate::Hang], [])
+                .callers([slow(100), adds(2).stopped(false).stops(200)])
+                .ends([], 1, 0),
         ),
         (
-            story("no room")
-                .combined(|combined| combined.at_most(2))
-                .callers([adds(1), adds(2), too_many])
-                .ends([1, 2], 1, 1),
             1,
+            story("no room")
+                .combined(|combined| combined.at_most(1))
+                .callers([adds(1), adds(2).error(CombineError::Full)])
+                .ends([1], 1, 1),
         ),
-        // The others wait: an event for all of them. The end of the first caller is one for the caller alone.
+        // The other one waits: an event for all. The end of the first caller is one for the caller alone.
         (
-            slowly("its own attempts")
-                .server(|| Server::failing([], [STALE]))
-                .callers([
-                    adds(1).attempts(1).fails(stale, Attempts, false).until(10),
-                    adds(2),
-                ])
-                .ends([2], 2, 2),
             3,
+            story("its own attempts")
+                .failing([], [STALE])
+                .callers([ended, adds(2)])
+                .ends([2], 2, 2),
+        ),
+        (
+            2,
+            story("a wait and a success of a hundred")
+                .failing([], [BUSY])
+                .callers((0..100).map(adds))
+                .ends(0..100, 2, 2),
+        ),
+        (
+            2,
+            story("a wait and a failure of a hundred")
+                .failing([], [BUSY, fails(403)])
+                .callers((0..100).map(denied))
+                .ends([], 2, 2),
         ),
     ] {
         EVENTS.set(0);
-        run([story]);
-        assert_eq!(EVENTS.get(), events * FORMS.len() as u32);
-    }
-}
-
-#[test]
-fn a_wait_and_an_end_that_many_share_are_one_event_each() {
-    listen();
-    let success = story("a success")
-        .server(|| Server::failing([], [BUSY]))
-        .callers((0..100).map(adds))
-        .ends(0..100, 2, 2);
-    let failure = story("a failure")
-        .server(|| Server::failing([], [BUSY, fails(403)]))
-        .callers((0..100).map(|name| adds(name).fails(DENIED, Permanent, true)))
-        .ends([], 2, 2);
-    for story in [success, failure] {
-        EVENTS.set(0);
+        let name = story.name.clone();
         run([story.policy(Policy::exponential())]);
-        assert_eq!(EVENTS.get(), 2 * FORMS.len() as u32);
+        assert_eq!(EVENTS.get(), events, "{name}");
     }
 }

@@ -22,12 +22,12 @@ use core::{
     any::Any,
     panic::AssertUnwindSafe,
     pin::pin,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{LazyLock, Mutex},
+    sync::Mutex,
 };
 
 /// A resource: the members in the order in which they were added, and the version that a write must
@@ -59,28 +59,7 @@ enum Fate {
     Hang,
     /// The call is done, and no reply ever comes.
     DoneAndHang,
-    /// The call is done, and the first copy of its reply panics.
-    Fragile,
     Panic,
-}
-
-/// The reply of a write: the new version.
-#[derive(Debug)]
-struct Reply(u64, AtomicBool);
-
-impl Clone for Reply {
-    fn clone(&self) -> Self {
-        assert!(!self.1.swap(false, Relaxed), "the copy panics");
-        Reply(self.0, AtomicBool::new(false))
-    }
-}
-
-/// Something that happens once.
-type Hook = Mutex<Option<Box<dyn FnOnce() + Send>>>;
-
-fn happens(hook: &Hook) {
-    let hook = hook.lock().unwrap().take();
-    hook.into_iter().for_each(|hook| hook());
 }
 
 /// The resources, and a record of the calls.
@@ -94,8 +73,6 @@ struct Server {
     steps: AtomicU32,
     on_read: Mutex<VecDeque<Fate>>,
     on_write: Mutex<VecDeque<Fate>>,
-    in_read: Hook,
-    in_write: Hook,
     /// The fate of calls that have no fate in the list. The argument says whether the call is a write.
     by_chance: Option<Box<dyn Fn(bool) -> Fate + Send + Sync>>,
     /// Members that make a write be refused with this status.
@@ -130,25 +107,9 @@ impl Server {
         }
     }
 
-    /// Draws the fates of its calls. Each call takes so many milliseconds.
-    fn by_chance(hop: u64, fate: impl Fn(bool) -> Fate + Send + Sync + 'static) -> Self {
-        Server {
-            by_chance: Some(Box::new(fate)),
-            ..Server::new(hop)
-        }
-    }
-
-    fn without_hops(self) -> Self {
-        Server {
-            hops: [0; 3],
-            ..self
-        }
-    }
-
-    /// Refuses each write with one of these names.
-    fn refusing(self, names: impl IntoIterator<Item = u32>, status: u16) -> Self {
-        let refused = (names.into_iter().collect(), status);
-        Server { refused, ..self }
+    /// Milliseconds of the first read, of a later read, of a write.
+    fn hops(self, hops: [u64; 3]) -> Self {
+        Server { hops, ..self }
     }
 
     fn fate(&self, said: &Mutex<VecDeque<Fate>>, is_write: bool) -> Fate {
@@ -176,28 +137,27 @@ impl Server {
     async fn read(&self, key: u32) -> Result<Members, TestError> {
         let is_first = self.reads.fetch_add(1, Relaxed) == 0;
         let _step = self.step();
-        happens(&self.in_read);
         let fate = self.fate(&self.on_read, false);
         pass(self.hops[usize::from(!is_first)]).await;
         match fate {
             Fate::Fine => Ok(self.get(key)),
             Fate::Fail(error) | Fate::DoneBut(error) => Err(error),
-            Fate::Hang | Fate::DoneAndHang | Fate::Fragile => core::future::pending().await,
+            Fate::Hang | Fate::DoneAndHang => core::future::pending().await,
             Fate::Panic => panic!("the read panics"),
         }
     }
 
-    async fn write(&self, key: u32, members: Members) -> Result<Reply, TestError> {
+    /// The reply is the new version.
+    async fn write(&self, key: u32, members: Members) -> Result<u64, TestError> {
         self.writes.lock().unwrap().push(members.names.clone());
         let _step = self.step();
         let fate = self.fate(&self.on_write, true);
         pass(self.hops[2]).await;
-        happens(&self.in_write);
         match fate {
             Fate::Fail(error) => return Err(error),
             Fate::Hang => core::future::pending().await,
             Fate::Panic => panic!("the write panics"),
-            Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang | Fate::Fragile => {}
+            Fate::Fine | Fate::DoneBut(_) | Fate::DoneAndHang => {}
         }
         let (refused, status) = &self.refused;
         if members.names.iter().any(|name| refused.contains(name)) {
@@ -215,15 +175,14 @@ impl Server {
         match fate {
             Fate::DoneBut(error) => Err(error),
             Fate::DoneAndHang => core::future::pending().await,
-            fate => Ok(Reply(version, matches!(fate, Fate::Fragile).into())),
+            _ => Ok(version),
         }
     }
 }
 
-type Combined = Combining<u32, Members, Reply, TestError>;
-type Told = Result<Updated<Members, Reply>, CombineError<TestError>>;
-
-type Pending = Updating<u32, Members, Reply, TestError>;
+type Combined = Combining<u32, Members, u64, TestError>;
+type Told = Result<Updated<Members, u64>, CombineError<TestError>>;
+type Pending = Updating<u32, Members, u64, TestError>;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -233,36 +192,28 @@ const EACH_SECOND: Policy = Policy::constant(SECOND)
     .jitter(Jitter::None)
     .max_attempts(5);
 
+const UNAVAILABLE: TestError = TestError::status(503);
 const OWN: TestError = TestError::kind(FaultKind::Permanent);
 const BUSY: Fate = fails(503);
 const STALE: Fate = Fate::Fail(TestError::CONFLICT);
 const RESET: Fate = Fate::Fail(TestError::LOST);
 /// The write is done, and the caller gets a failure.
-const LOST: Fate = Fate::DoneBut(TestError::status(503));
+const LOST: Fate = Fate::DoneBut(UNAVAILABLE);
 
 const fn fails(status: u16) -> Fate {
     Fate::Fail(TestError::status(status))
 }
 
 fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
-    combine_by(policy, server, |key| *key)
-}
-
-/// `key` numbers the resources.
-fn combine_by<K: Send + Sync + 'static>(
-    policy: Policy,
-    server: &Arc<Server>,
-    key: impl Fn(&K) -> u32 + Copy + Send + Sync + 'static,
-) -> Combining<K, Members, Reply, TestError> {
     let (reads, writes) = (Arc::clone(server), Arc::clone(server));
     policy.combine(
-        move |name: K| {
+        move |key| {
             let server = Arc::clone(&reads);
-            async move { server.read(key(&name)).await }
+            async move { server.read(key).await }
         },
-        move |name: K, members| {
+        move |key, members| {
             let server = Arc::clone(&writes);
-            async move { server.write(key(&name), members).await }
+            async move { server.write(key, members).await }
         },
     )
 }
@@ -278,11 +229,7 @@ fn append(name: u32) -> impl FnMut(&mut Members) + Send + 'static {
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-    poll_with(future, Waker::noop())
-}
-
-fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    pin!(future).poll(&mut Context::from_waker(waker))
+    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Polls a caller that cannot be ready yet.
@@ -300,21 +247,6 @@ fn panics<T>(run: impl FnOnce() -> T) -> bool {
 fn is_meant(panic: &(dyn Any + Send)) -> bool {
     let text = panic.downcast_ref::<&str>();
     text.is_some_and(|text| text.ends_with("panics"))
-}
-
-/// Calls a function when it is dropped, and when it wakes.
-struct Calls<F: Fn()>(F);
-
-impl<F: Fn()> Drop for Calls<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
-impl<F: Fn() + Send + Sync> std::task::Wake for Calls<F> {
-    fn wake(self: Arc<Self>) {
-        (self.0)();
-    }
 }
 
 /// The outcome of a caller as a text, with the whole error.

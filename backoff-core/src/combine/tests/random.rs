@@ -12,17 +12,17 @@ const PAUSED: u32 = 80_000;
 const ON_THREADS: u32 = 20_000;
 
 /// The waits of a case are drawn from its seed, as all else is.
-type Seeded = Combining<u32, Members, Reply, TestError, (Tokio, Mutex<SmallRng>)>;
+type Seeded = Combining<u32, Members, u64, TestError, (Tokio, Mutex<SmallRng>)>;
 
 /// A generator that is shared.
-pub(super) struct Chance(Mutex<SmallRng>);
+struct Chance(Mutex<SmallRng>);
 
 impl Chance {
-    pub(super) fn new(seed: u64) -> Self {
+    fn new(seed: u64) -> Self {
         Chance(Mutex::new(SmallRng::seed_from_u64(seed)))
     }
 
-    pub(super) fn below(&self, n: u64) -> u64 {
+    fn below(&self, n: u64) -> u64 {
         self.0.lock().unwrap().next_u64() % n
     }
 
@@ -84,7 +84,7 @@ async fn caller(
     let within = |chance: &Chance| Duration::from_millis(chance.below(ms));
     tokio::time::sleep(within(&chance)).await;
     let mut update = match kind.change {
-        Some(change) => combined.update(key, change()),
+        Some(change) => combined.update(key, change),
         None => combined.update(key, append(name)),
     };
     if chance.percent(15) {
@@ -130,8 +130,11 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let chance = Arc::new(Chance::new(seed));
     let percent = chance.pick(&[0, 10, 30, 60]);
     let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
-    let server = Server::by_chance(hop, fates(Arc::clone(&chance), percent));
-    let server = Arc::new(server.refusing(refused.clone(), 422));
+    let server = Arc::new(Server {
+        by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
+        refused: (refused.clone(), 422),
+        ..Server::new(hop)
+    });
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
     let policy = Policy::exponential().base(base).max_attempts(6);
     let policy = policy.idempotent(chance.percent(80));

@@ -1,43 +1,31 @@
 //! A story: a row that says what the server does, who changes the resource when, and what comes of it.
-//! Each story is run in every form of waiting. Times are in milliseconds.
+//! Each caller is a task. Times are in milliseconds.
 
 use super::*;
 use crate::{budget::Budget, report::StopReason};
-use core::future::poll_fn;
 use tokio::{
     task::JoinError,
     time::{Instant, sleep_until, timeout},
 };
 
-/// How the callers of a story wait. A caller that panics is a task of its own in every form.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
-    /// All in one task, which polls them in their order.
-    Joined,
-    /// Each in a task of its own.
-    Spawned,
-}
-
-pub(super) const FORMS: [Form; 2] = [Form::Joined, Form::Spawned];
-
 /// The member that a change adds to the value before it fails.
 pub(super) const FAILED: u32 = u32::MAX;
 
 type Change = Box<dyn FnMut(&mut Members) -> Result<bool, TestError> + Send>;
-type Make = Arc<dyn Fn() -> Change + Send + Sync>;
+type Limit = Box<dyn FnOnce(Pending) -> Pending + Send>;
 
 /// A caller: its change, its limits, and its outcome.
-#[derive(Clone)]
+#[derive(Default)]
 pub(super) struct Caller {
     name: u32,
     /// None if the change does not recognise its own effect.
-    pub(super) change: Option<Make>,
+    pub(super) change: Option<Change>,
     key: u32,
     at: u64,
-    with: Arc<dyn Fn(Pending) -> Pending + Send + Sync>,
+    limits: Vec<Limit>,
     polls: Vec<u64>,
     leaves: Option<u64>,
-    told: String,
+    told: Option<String>,
     until: Option<u64>,
 }
 
@@ -45,58 +33,46 @@ pub(super) struct Caller {
 pub(super) fn appends(name: u32) -> Caller {
     Caller {
         name,
-        change: None,
-        key: 0,
-        at: 0,
-        with: Arc::new(|update| update),
-        polls: Vec::new(),
-        leaves: None,
-        told: "written".to_owned(),
-        until: None,
+        ..Caller::default()
     }
 }
 
-fn caller(name: u32, change: impl Fn() -> Change + Send + Sync + 'static) -> Caller {
-    let change: Option<Make> = Some(Arc::new(change));
+fn caller(
+    name: u32,
+    change: impl FnMut(&mut Members) -> Result<bool, TestError> + Send + 'static,
+) -> Caller {
     Caller {
-        change,
+        change: Some(Box::new(change)),
         ..appends(name)
     }
 }
 
 /// Recognises its own effect.
 pub(super) fn adds(name: u32) -> Caller {
-    caller(name, move || {
-        let mut add = add(name);
-        Box::new(move |members| Ok(add(members)))
-    })
+    caller(name, move |members| Ok(members.add(name)))
 }
 
 /// Fails with its own error after it has touched the value. If the write before may be applied, the change
 /// fails when it is applied again.
 pub(super) fn fails_itself(may_be_applied: bool) -> Caller {
-    let change = move || -> Change {
-        let mut succeeds = may_be_applied;
-        Box::new(move |members| {
-            members.names.push(FAILED);
-            core::mem::take(&mut succeeds).then_some(true).ok_or(OWN)
-        })
-    };
+    let mut succeeds = may_be_applied;
     let error = OWN;
-    caller(FAILED, change).error(CombineError::Own {
+    caller(FAILED, move |members| {
+        members.names.push(FAILED);
+        core::mem::take(&mut succeeds).then_some(true).ok_or(error)
+    })
+    .error(CombineError::Own {
         error,
         may_be_applied,
     })
 }
 
 pub(super) fn panics_itself() -> Caller {
-    let change = || -> Change {
-        Box::new(|members| {
-            members.names.push(FAILED);
-            panic!("the change panics")
-        })
-    };
-    caller(FAILED, change).panics()
+    caller(FAILED, |members| {
+        members.names.push(FAILED);
+        panic!("the change panics")
+    })
+    .told("panicked")
 }
 
 impl Caller {
@@ -110,10 +86,9 @@ impl Caller {
         Caller { at, ..self }
     }
 
-    fn with(self, with: impl Fn(Pending) -> Pending + Send + Sync + 'static) -> Self {
-        let before = self.with;
-        let with = Arc::new(move |update| with(before(update)));
-        Caller { with, ..self }
+    fn with(mut self, limit: impl FnOnce(Pending) -> Pending + Send + 'static) -> Self {
+        self.limits.push(Box::new(limit));
+        self
     }
 
     pub(super) fn attempts(self, most: u32) -> Self {
@@ -142,16 +117,12 @@ impl Caller {
     }
 
     fn told(self, told: &str) -> Self {
-        let told = told.to_owned();
+        let told = Some(told.to_owned());
         Caller { told, ..self }
     }
 
     pub(super) fn unchanged(self) -> Self {
         self.told("unchanged")
-    }
-
-    pub(super) fn panics(self) -> Self {
-        self.told("panicked")
     }
 
     pub(super) fn error(self, error: CombineError<TestError>) -> Self {
@@ -190,37 +161,46 @@ impl Caller {
         self.error(CombineError::Stopped { may_be_applied })
     }
 
+    pub(super) fn interrupted(self, may_be_applied: bool) -> Self {
+        self.error(CombineError::Interrupted { may_be_applied })
+    }
+
     /// When it gets its outcome.
     pub(super) fn until(self, until: u64) -> Self {
         let until = Some(until);
         Caller { until, ..self }
     }
 
-    fn update(&self, combined: &Combined) -> Pending {
-        (self.with)(match &self.change {
-            Some(change) => combined.update(self.key, change()),
+    async fn wait(self, combined: Combined, start: Instant) {
+        let update = match self.change {
+            Some(change) => combined.update(self.key, change),
             None => combined.update(self.key, append(self.name)),
-        })
-    }
-
-    async fn ends(&self, mut update: Pending, start: Instant) -> Told {
-        for (index, at) in self.polls.iter().enumerate() {
-            sleep_until(start + ms(*at)).await;
-            if index + 1 < self.polls.len() {
-                update = polled(update);
-            }
-        }
-        update.await
-    }
-
-    async fn wait(self, update: Pending, start: Instant) {
+        };
+        let mut update = self
+            .limits
+            .into_iter()
+            .fold(update, |update, limit| limit(update));
+        drop(combined);
         pass(self.at).await;
-        let waiting = self.ends(update, start);
+        let waiting = async {
+            for (index, at) in self.polls.iter().enumerate() {
+                sleep_until(start + ms(*at)).await;
+                if index + 1 < self.polls.len() {
+                    update = polled(update);
+                }
+            }
+            update.await
+        };
         let ended = timeout(self.leaves.map_or(Duration::MAX, ms), waiting).await;
         let told = ended.as_ref().map_or("left".to_owned(), came);
         let until = start.elapsed().as_millis() as u64;
-        let expected = (self.told, self.until.unwrap_or(until));
-        assert_eq!((told, until), expected, "{}", self.name);
+        let expected = self.told.unwrap_or_else(|| "written".to_owned());
+        assert_eq!(
+            (told, until),
+            (expected, self.until.unwrap_or(until)),
+            "{}",
+            self.name
+        );
         if let Ok(Ok(Updated::Unchanged(seen))) = &ended {
             assert!(seen.names.contains(&self.name), "{seen:?}");
         }
@@ -229,13 +209,13 @@ impl Caller {
 
 /// The behaviour of the server, the callers, and the results.
 pub(super) struct Story {
-    name: String,
+    pub(super) name: String,
     policy: Policy,
-    budget: Option<(fn() -> Budget, f64)>,
+    budget: Option<(&'static Budget, f64)>,
     combined: fn(Combined) -> Combined,
-    server: Box<dyn Fn() -> Server>,
+    server: Server,
     callers: Vec<Caller>,
-    then: Box<dyn Fn(&Server)>,
+    then: Box<dyn FnOnce(&Server)>,
 }
 
 /// A story with calls of 5 ms, and retries without a wait.
@@ -245,7 +225,7 @@ pub(super) fn story(name: impl Into<String>) -> Story {
         policy: AT_ONCE,
         budget: None,
         combined: |combined| combined,
-        server: Box::new(|| Server::new(5)),
+        server: Server::new(5),
         callers: Vec::new(),
         then: Box::new(|_| ()),
     }
@@ -262,8 +242,8 @@ impl Story {
     }
 
     /// A budget, and its tokens in the end.
-    pub(super) fn budget(self, budget: fn() -> Budget, tokens: f64) -> Self {
-        let budget = Some((budget, tokens));
+    pub(super) fn budget(self, budget: Budget, tokens: f64) -> Self {
+        let budget = Some((&*Box::leak(Box::new(budget)), tokens));
         Story { budget, ..self }
     }
 
@@ -271,8 +251,25 @@ impl Story {
         Story { combined, ..self }
     }
 
-    pub(super) fn server(self, server: impl Fn() -> Server + 'static) -> Self {
-        let server = Box::new(server);
+    pub(super) fn server(self, server: Server) -> Self {
+        Story { server, ..self }
+    }
+
+    /// The fates of the first reads and writes.
+    pub(super) fn failing<const R: usize, const W: usize>(
+        self,
+        on_read: [Fate; R],
+        on_write: [Fate; W],
+    ) -> Self {
+        self.server(Server::failing(on_read, on_write))
+    }
+
+    /// Each write with one of these names is refused with this status.
+    pub(super) fn refusing(self, names: impl IntoIterator<Item = u32>, status: u16) -> Self {
+        let server = Server {
+            refused: (names.into_iter().collect(), status),
+            ..self.server
+        };
         Story { server, ..self }
     }
 
@@ -291,44 +288,30 @@ impl Story {
     ) -> Self {
         let names: Vec<_> = names.into_iter().collect();
         self.then(move |server| {
-            assert_eq!(
-                (server.get(0).names, server.calls()),
-                (names.clone(), (reads, writes))
-            );
+            let ended = (server.get(0).names, server.calls());
+            assert_eq!(ended, (names, (reads, writes)));
         })
     }
 
     /// The results.
-    pub(super) fn then(self, then: impl Fn(&Server) + 'static) -> Self {
+    pub(super) fn then(self, then: impl FnOnce(&Server) + 'static) -> Self {
         let then = Box::new(then);
         Story { then, ..self }
     }
 
-    async fn run(&self, form: Form) {
-        let server = Arc::new((self.server)());
-        let budget = self.budget.map(|(make, _)| &*Box::leak(Box::new(make())));
-        let policy = budget.map_or(self.policy, |budget| self.policy.budget(budget));
+    async fn run(self) {
+        let server = Arc::new(self.server);
+        let policy = match self.budget {
+            Some((budget, _)) => self.policy.budget(budget),
+            None => self.policy,
+        };
         let combined = (self.combined)(combine(policy, &server));
         let start = Instant::now();
-        let (mut joined, mut spawned) = (Vec::new(), Vec::new());
-        for caller in &self.callers {
-            let update = caller.update(&combined);
-            let panics = caller.told == "panicked";
-            let waiting = caller.clone().wait(update, start);
-            match form == Form::Spawned || panics {
-                true => spawned.push((tokio::spawn(waiting), panics)),
-                false => joined.push(Box::pin(waiting)),
-            }
-        }
-        poll_fn(|cx| {
-            joined.retain_mut(|waiting| waiting.as_mut().poll(cx).is_pending());
-            match joined.is_empty() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
-        })
-        .await;
-        for (task, panics) in spawned {
+        let spawn = |caller: Caller| {
+            let panics = caller.told.as_deref() == Some("panicked");
+            (panics, tokio::spawn(caller.wait(combined.clone(), start)))
+        };
+        for (panics, task) in self.callers.into_iter().map(spawn).collect::<Vec<_>>() {
             let panic = task.await.err().map(JoinError::into_panic);
             assert_eq!(panic.map(|panic| is_meant(&*panic)), panics.then_some(true));
         }
@@ -337,20 +320,19 @@ impl Story {
         (self.then)(&server);
         let left = (combined.busy(), server.steps.load(Relaxed));
         assert_eq!(left, (0, 0), "what is left");
-        let tokens = self.budget.map(|(_, tokens)| tokens);
-        assert_eq!(budget.map(Budget::tokens), tokens);
+        if let Some((budget, tokens)) = self.budget {
+            assert_eq!(budget.tokens(), tokens);
+        }
     }
 }
 
-/// Runs each story in every form.
 pub(super) fn run(stories: impl IntoIterator<Item = Story>) {
     for story in stories {
-        for form in FORMS {
-            let running = || {
-                let story = async { timeout(SECOND * 3_600, story.run(form)).await };
-                paused().block_on(story).expect("nobody hangs");
-            };
-            assert!(!panics(running), "{:?} as {form:?}", story.name);
-        }
+        let name = story.name.clone();
+        let running = || {
+            let story = async { timeout(SECOND * 3_600, story.run()).await };
+            paused().block_on(story).expect("nobody hangs");
+        };
+        assert!(!panics(running), "{name:?}");
     }
 }
