@@ -1,52 +1,25 @@
-//! Tests of openings that hang, are not polled, or panic.
+//! Openings that hang, are not polled, or panic.
 
 use super::*;
-use core::{
-    future::pending,
-    task::{Context, Waker},
-};
-use std::sync::Arc;
-use tokio::time::{Instant, sleep};
+use core::task::{Context, Waker};
 
-/// What an opening does.
-#[derive(Clone, Copy)]
-enum Does {
-    Opens,
-    Hangs,
-    Panics,
-}
-
-type Shared = Reconnect<u32, Box<dyn Fn() -> Opening + Send + Sync>, TestError>;
-type Opening = Pin<Box<dyn Future<Output = Result<u32, TestError>> + Send>>;
-
-/// The first opening does this, each later one does that. A connection is the number of its opening.
-fn source(first: Does, later: Does) -> Arc<Shared> {
-    let begun = AtomicU32::new(0);
-    Arc::new(Reconnect::new(Box::new(move || {
-        let number = begun.fetch_add(1, Relaxed);
-        Box::pin(async move {
-            match if number == 0 { first } else { later } {
-                Does::Opens => Ok(number),
-                Does::Hangs => pending().await,
-                Does::Panics => panic!("in an opening"),
-            }
-        })
-    })))
+/// The first opening does this, each later one opens.
+fn beginning(first: fn() -> Does) -> Arc<Source> {
+    Arc::new(source(0, move |n| if n == 0 { first() } else { Opens }))
 }
 
 /// The connection that a call gets, and when it gets it.
-async fn got(source: Arc<Shared>) -> (Result<u32, Failure>, Instant) {
-    let answer = source.with(|number| async move { Ok::<_, Failure>(number) });
-    (answer.await, Instant::now())
+async fn got(source: Arc<Source>) -> (Result<u32, Failure>, Instant) {
+    (call(&source, Ok(())).await, Instant::now())
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_reset_nobody_waits_for_an_opening_that_hangs() {
-    let source = source(Does::Hangs, Does::Opens);
+    let source = beginning(|| Hangs);
     let first = tokio::spawn(got(source.clone()));
-    sleep(Duration::from_millis(10)).await;
+    sleep(millis(10)).await;
     let waiting = tokio::spawn(got(source.clone()));
-    sleep(Duration::from_millis(10)).await;
+    sleep(millis(10)).await;
     let reset = (Ok(1), Instant::now());
     source.reset();
     assert_eq!(got(source.clone()).await, reset);
@@ -58,7 +31,7 @@ async fn after_a_reset_nobody_waits_for_an_opening_that_hangs() {
 
 #[tokio::test(start_paused = true)]
 async fn an_opening_that_is_not_polled_holds_the_others_up_for_a_second() {
-    let source = source(Does::Hangs, Does::Opens);
+    let source = beginning(|| Hangs);
     let mut kept = pin!(got(source.clone()));
     let mut no_waker = Context::from_waker(Waker::noop());
     assert!(kept.as_mut().poll(&mut no_waker).is_pending());
@@ -74,9 +47,8 @@ async fn an_opening_that_is_not_polled_holds_the_others_up_for_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn after_an_opening_that_panics_the_next_caller_opens_at_once() {
-    let source = source(Does::Panics, Does::Opens);
-    let first = tokio::spawn(got(source.clone()));
-    let waiting = tokio::spawn(got(source.clone()));
+    let source = beginning(|| Panics);
+    let [first, waiting] = [(); 2].map(|()| tokio::spawn(got(source.clone())));
     let now = Instant::now();
     assert!(first.await.unwrap_err().is_panic());
     assert_eq!(waiting.await.unwrap(), (Ok(1), now));
@@ -84,7 +56,7 @@ async fn after_an_opening_that_panics_the_next_caller_opens_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_tasks_begin_one_opening_a_second_if_each_hangs() {
-    let source = source(Does::Hangs, Does::Hangs);
+    let source = Arc::new(source(0, |_| Hangs));
     for _ in 0..1_000 {
         tokio::spawn(got(source.clone()));
     }
