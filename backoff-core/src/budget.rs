@@ -298,15 +298,8 @@ mod tests {
 
     #[test]
     fn shares_are_not_cut_to_whole_percents() {
-        for (ratio, thousandths) in [
-            (0.75, 750),
-            (0.29, 290),
-            (0.001, 1),
-            (1.5, 1_500),
-            (0.5466, 546),
-        ] {
-            assert_eq!(share(ratio), thousandths, "{ratio}");
-        }
+        let shares = [0.75, 0.29, 0.001, 1.5, 0.5466].map(share);
+        assert_eq!(shares, [750, 290, 1, 1_500, 546]);
     }
 
     #[test]
@@ -340,20 +333,10 @@ mod tests {
     #[test]
     fn no_token_is_lost_or_made_between_threads() {
         let budget = Budget::ratio(1.0, 1_000);
-        let taken: u32 = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|_| {
-                    scope.spawn(|| {
-                        (0..500)
-                            .filter(|_| budget.take(FaultKind::Transient))
-                            .count()
-                    })
-                })
-                .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap() as u32)
-                .sum()
+        let takes = |_: &_| budget.take(FaultKind::Transient);
+        let taken: usize = std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(|| (0..500).filter(takes).count()));
+            threads.map(|thread| thread.join().unwrap()).iter().sum()
         });
         assert_eq!((taken, budget.tokens()), (1_000, 0.0));
         std::thread::scope(|scope| {

@@ -552,6 +552,11 @@ mod tests {
             status(404).and_grpc(NotFound),
             status(409).and_grpc(AlreadyExists),
         );
+        let (invalid, away) = (
+            status(503).and_grpc(InvalidArgument),
+            status(404).and_grpc(Unavailable),
+        );
+        let denied = status(403).and_grpc(PermissionDenied);
         let throttled = retried(Throttled).after(Some(HINT));
         let stops = unavailable.and_kind(Transient).asking_to_stop();
         let not_sent = |code| status(code).and_delivery(NotSent);
@@ -566,16 +571,8 @@ mod tests {
             // 3. The gRPC code outranks the status, and tells the two kinds of 409 apart.
             (POLICY, status(409).and_grpc(Aborted), retried(Conflict)),
             (POLICY.also_on(codes![409]), exists, Verdict::Permanent),
-            (
-                POLICY,
-                status(503).and_grpc(InvalidArgument),
-                Verdict::Permanent,
-            ),
-            (
-                POLICY,
-                status(404).and_grpc(Unavailable),
-                retried(Transient),
-            ),
+            (POLICY, invalid, Verdict::Permanent),
+            (POLICY, away, retried(Transient)),
             // 4. The status decides where there is no gRPC code.
             (POLICY, not_sent(429), retried(Throttled)),
             (POLICY, not_sent(503), retried(Transient)),
@@ -584,11 +581,7 @@ mod tests {
             (limits, status(403), retried(Throttled)),
             (limits, status(404), Verdict::Permanent),
             (limits, status(503), retried(Transient)),
-            (
-                limits,
-                status(403).and_grpc(PermissionDenied),
-                Verdict::Permanent,
-            ),
+            (limits, denied, Verdict::Permanent),
             (limits, status(403).and_kind(Permanent), Verdict::Permanent),
             (limits.idempotent(false), status(403), retried(Throttled)),
             // 5. A failure of the transport is retried where that is safe.

@@ -550,12 +550,4 @@ mod tests {
         assert_ne!(here, there);
         assert_ne!(here, draw());
     }
-
-    #[cfg(feature = "tokio")]
-    #[tokio::test(start_paused = true)]
-    async fn paused_time_moves_the_clock() {
-        let before = Tokio.now();
-        tokio::time::advance(Duration::from_secs(7)).await;
-        assert_eq!(Tokio.now() - before, Duration::from_secs(7));
-    }
 }

@@ -159,64 +159,42 @@ mod tests {
     fn a_number_of_mysql_says_it_together_with_its_text() {
         let conflict = TestError::CONFLICT.and_delivery(Delivery::NotSent);
         let full = NOT_APPLIED.and_kind(FaultKind::Throttled);
-        for (numbers, message, said) in [
-            (&[1020, 1205, 1213, 1614, 3101, 3572][..], "", conflict),
-            (
-                &[1180],
-                "Got error 149 \"Lock deadlock; Retry transaction\" during COMMIT",
-                conflict,
-            ),
-            (&[1040, 1203], "", full),
-            (
-                &[1226],
-                "User 'a' has exceeded the 'max_user_connections' resource (current value: 5)",
-                full,
-            ),
-            (&[1836], "", NOT_APPLIED),
-            (
-                &[1047],
-                "WSREP has not yet prepared node for application use",
-                NOT_APPLIED,
-            ),
-            (
-                &[1290],
-                "The MariaDB server is running with the --read-only option so it cannot",
-                NOT_APPLIED,
-            ),
-            (
-                &[1290],
-                "The MySQL server is running with the --super_read_only option so it cannot",
-                NOT_APPLIED,
-            ),
-            (&[1053, 1927, 2006, 2013, 3169, 4031], "", MAYBE_APPLIED),
-        ] {
-            let found = numbers
-                .iter()
-                .map(|number| state_of_mysql(*number, message));
-            let must_reconnect = said != conflict;
+        let rows = r#"
+            conflict      | 1020 1205 1213 1614 3101 3572 |
+            conflict      | 1180 | Got error 149 "Lock deadlock; Retry transaction" during COMMIT
+            full          | 1040 1203 |
+            full          | 1226 | User 'a' has exceeded the 'max_user_connections' resource (current value: 5)
+            not applied   | 1836 |
+            not applied   | 1047 | WSREP has not yet prepared node for application use
+            not applied   | 1290 | The MariaDB server is running with the --read-only option so it cannot
+            not applied   | 1290 | The MySQL server is running with the --super_read_only option so it cannot
+            maybe applied | 1053 1927 2006 2013 3169 4031 |
+            nothing       | 1062 |
+            nothing       | 1290 | The MySQL server is running with the --secure-file-priv option so it cannot
+            nothing       | 1180 | Got error 28 "No space left on device" during COMMIT
+            nothing       | 1226 | User 'a' has exceeded the 'max_questions' resource (current value: 5)
+            nothing       | 1047 | Unknown command
+        "#;
+        for row in rows.lines().filter(|row| !row.trim().is_empty()) {
+            let (said, reply) = row.split_once('|').expect(row);
+            let (numbers, message) = reply.split_once('|').expect(row);
+            let numbers = numbers.split_whitespace().map(|it| it.parse().expect(row));
+            let states = numbers.map(|number| state_of_mysql(number, message));
+            let said = match said.trim() {
+                "conflict" => conflict,
+                "full" => full,
+                "not applied" => NOT_APPLIED,
+                "maybe applied" => MAYBE_APPLIED,
+                _ => {
+                    assert!(states.into_iter().all(|state| state.is_none()), "{row}");
+                    continue;
+                }
+            };
             all_say(
                 said,
-                must_reconnect,
-                found.map(|state| state.expect("a state")),
+                said != conflict,
+                states.map(|state| state.expect(row)),
             );
-        }
-        for (number, message) in [
-            (1062, ""),
-            (
-                1290,
-                "The MySQL server is running with the --secure-file-priv option so it cannot",
-            ),
-            (
-                1180,
-                "Got error 28 \"No space left on device\" during COMMIT",
-            ),
-            (
-                1226,
-                "User 'a' has exceeded the 'max_questions' resource (current value: 5)",
-            ),
-            (1047, "Unknown command"),
-        ] {
-            assert_eq!(state_of_mysql(number, message), None, "{number} {message}");
         }
     }
 

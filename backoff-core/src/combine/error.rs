@@ -171,38 +171,27 @@ mod tests {
     fn each_error_has_a_reason_and_says_whether_the_change_may_be_applied() {
         use CombineError::{Full, Interrupted, OutOfTime, Own, Stopped};
         let error = TimedOut::new(Duration::ZERO);
+        let said = |error: CombineError<_>| (error.reason(), error.may_be_applied());
         for may_be_applied in [true, false] {
             let own = Own {
                 error,
                 may_be_applied,
             };
-            let late = OutOfTime { may_be_applied };
-            let stopped = Stopped { may_be_applied };
+            let interrupted = match may_be_applied {
+                true => StopReason::MaybeApplied,
+                false => StopReason::Stopped,
+            };
             for (error, reason) in [
                 (own, StopReason::Permanent),
                 (shared(may_be_applied), StopReason::Attempts),
-                (late, StopReason::Deadline),
-                (stopped, StopReason::Stopped),
+                (OutOfTime { may_be_applied }, StopReason::Deadline),
+                (Stopped { may_be_applied }, StopReason::Stopped),
+                (Interrupted { may_be_applied }, interrupted),
             ] {
-                let said = (error.reason(), error.may_be_applied());
-                assert_eq!(said, (reason, may_be_applied), "{error:?}");
+                assert_eq!(said(error), (reason, may_be_applied), "{reason}");
             }
         }
-        let full = Full::<()>;
-        assert_eq!(
-            (full.reason(), full.may_be_applied()),
-            (StopReason::Full, false)
-        );
-        for (may_be_applied, reason) in [
-            (true, StopReason::MaybeApplied),
-            (false, StopReason::Stopped),
-        ] {
-            let interrupted = Interrupted::<()> { may_be_applied };
-            assert_eq!(
-                (interrupted.reason(), interrupted.may_be_applied()),
-                (reason, may_be_applied)
-            );
-        }
+        assert_eq!(said(Full), (StopReason::Full, false));
     }
 
     #[test]

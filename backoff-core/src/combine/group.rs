@@ -167,21 +167,20 @@ mod tests {
                 Counted(self.0, self.1)
             }
         }
-        let copies = Cell::new(0);
-        let adding = |add: u32| {
-            change(move |value: &mut Counted<'_>| {
-                value.0 += add;
-                if add == 9 { Err(()) } else { Ok(add > 0) }
-            })
-        };
-        let applied = apply(Counted(0, &copies), vec![adding(1)]);
-        let sum = applied.value.map(|value| value.0);
-        assert_eq!((sum, copies.get()), (Some(1), 0));
-        let several = vec![adding(1), adding(9), adding(2), adding(4)];
-        let applied = apply(Counted(0, &copies), several);
-        let sum = applied.value.map(|value| value.0);
-        assert_eq!(sum, Some(7), "without the one that failed");
-        assert_eq!((&*applied.effects, copies.get()), ("cacc", 3));
+        // The change that adds 9 fails.
+        for (adding, sum, effects, copied) in [(&[1][..], 1, "c", 0), (&[1, 9, 2, 4], 7, "cacc", 3)]
+        {
+            let copies = Cell::new(0);
+            let changes = adding.iter().map(|&add| {
+                change(move |value: &mut Counted<'_>| {
+                    value.0 += add;
+                    if add == 9 { Err(()) } else { Ok(add > 0) }
+                })
+            });
+            let applied = apply(Counted(0, &copies), changes.collect());
+            assert_eq!(applied.value.map(|value| value.0), Some(sum));
+            assert_eq!((&*applied.effects, copies.get()), (effects, copied));
+        }
     }
 
     fn change<V>(change: impl FnMut(&mut V) -> Result<bool, ()> + Send + 'static) -> Change<V, ()> {
@@ -222,12 +221,11 @@ mod tests {
 
     #[test]
     fn a_change_that_says_no_leaves_nothing_in_the_value() {
-        let touches = || {
-            change(|names: &mut Vec<u32>| {
-                names.push(66);
-                Ok(false)
-            })
+        let touch = |names: &mut Vec<u32>| {
+            names.push(66);
+            Ok(false)
         };
+        let touches = || change(touch);
         let applied = apply(Vec::new(), vec![touches(), adds(1), touches(), adds(3)]);
         assert_eq!(applied.value, Some(vec![1, 3]));
         assert_eq!(applied.effects, "acuc");

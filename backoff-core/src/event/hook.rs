@@ -276,40 +276,31 @@ mod tests {
         event.to_string()
     }
 
-    #[test]
-    fn an_event_reads_as_a_sentence() {
-        let one = Some(1);
-        let texts: [&dyn fmt::Display; 2] = [&"busy", &format_args!("{one:?}")];
-        for (text, said) in texts.iter().zip(["busy", "Some(1)"]) {
-            let event = Event::Waiting {
-                operation: "get",
-                elapsed: None,
-                attempt: 2,
-                failure: Failure::new(Some(text), None),
-                wait: Wait {
-                    delay: Duration::from_millis(1_500),
-                    source: WaitSource::Backoff,
-                },
-            };
-            let sentence = format!("attempt 2 failed, next in 1.5s: {said}");
-            assert_eq!([event.to_string(), format!("{event:#}")], [&*sentence; 2]);
-        }
-        let not_yet = crate::NotYet::after(0);
-        let polls = Event::Waiting {
+    fn waiting<E: fmt::Display>(text: &E, fault: Option<&dyn Fault>) -> String {
+        let event = Event::Waiting {
             operation: "get",
             elapsed: None,
             attempt: 2,
-            failure: Failure::new(Some(&not_yet), Some(&not_yet)),
+            failure: Failure::new(Some(text), fault),
             wait: Wait {
-                delay: Duration::from_secs(1),
+                delay: Duration::from_millis(1_500),
                 source: WaitSource::Backoff,
             },
         };
-        assert!(
-            polls
-                .to_string()
-                .starts_with("attempt 2 not yet, next in 1s: ")
-        );
+        assert_eq!(event.to_string(), format!("{event:#}"));
+        event.to_string()
+    }
+
+    #[test]
+    fn an_event_reads_as_a_sentence() {
+        let one = Some(1);
+        let said = "attempt 2 failed, next in 1.5s: ";
+        assert_eq!(waiting(&"busy", None), format!("{said}busy"));
+        let shown = waiting(&format_args!("{one:?}"), None);
+        assert_eq!(shown, format!("{said}Some(1)"));
+        let not_yet = crate::NotYet::after(0);
+        let polls = waiting(&not_yet, Some(&not_yet));
+        assert!(polls.starts_with("attempt 2 not yet, next in 1.5s: "));
         let said = gave_up(1, &"gone", StopReason::Permanent);
         assert_eq!(said, "gave up after 1 attempt (permanent): gone");
         let event: Event<'_, &str> = Event::Succeeded {

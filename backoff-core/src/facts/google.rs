@@ -99,16 +99,10 @@ mod tests {
     fn what_no_call_waits_for_outranks_a_limit() {
         let limit = Reasons::default().and("rateLimitExceeded");
         for (quota, kind) in [
-            (
-                "GenerateRequestsPerDayPerProjectPerModel-FreeTier",
-                Permanent,
-            ),
+            ("GenerateRequestsPerDayPerProjectPerModel", Permanent),
             ("Queries per day", Permanent),
             ("QUERIES_PER_DAY", Permanent),
-            (
-                "compute.googleapis.com/reads_per_day_per_project",
-                Permanent,
-            ),
+            ("googleapis.com/reads_per_day_per_project", Permanent),
             (r#"{"quota_unit": "1/d/{project}"}"#, Permanent),
             ("AnalyticsDefaultGroupCLIENT_PROJECT-1d", Permanent),
             ("AnalyticsDefaultGroupCLIENT_PROJECT-100s", Throttled),

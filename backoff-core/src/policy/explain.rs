@@ -257,114 +257,75 @@ mod tests {
         assert!(policy.deadline(SECOND).to_string().ends_with(ends));
     }
 
-    #[test]
-    fn every_rule_that_holds_has_its_words_and_no_other() {
-        let (plain, base) = (
-            Policy::exponential(),
-            Policy::exponential().base(100 * SECOND),
-        );
-        let none = plain.on(Codes::NONE);
-        let timed = plain.max_attempts(3).deadline(SECOND);
-        let never = Policy::constant(Duration::ZERO).deadline(SECOND);
-        let once = plain.deadline(SECOND / 2).jitter(Jitter::None);
-        let linear = Policy::linear(SECOND, SECOND / 2).jitter(Jitter::Equal);
-        let fibonacci = Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.07));
-        for (part, policy, words) in [
-            (0, Policy::constant(SECOND).jitter(Jitter::None), "waits 1s"),
-            (
-                0,
-                linear,
-                "waits 1s, then 500ms longer each time up to 64s, each drawn between half and all of that",
-            ),
-            (
-                0,
-                fibonacci,
-                "waits 1s, growing like the Fibonacci numbers up to 64s, each up to 7 % shorter or longer",
-            ),
-            (
-                0,
-                plain.jitter(Jitter::Decorrelated),
-                "waits between 1s and three times the wait before, 1s at first, up to 64s",
-            ),
-            (
-                0,
-                base.jitter(Jitter::None),
-                "waits 64s, doubling up to 64s",
-            ),
-            (
-                0,
-                Policy::slots(SECOND / 1_000),
-                "waits 1, 3, 7, … up to 1023 slots of 1ms, up to 64s, each drawn from zero up to that in \
-                 whole slots of 1ms",
-            ),
-            (
-                0,
-                plain.jitter(Jitter::AdditiveWithin(SECOND)),
-                "waits 1s, doubling up to 64s, and up to 1s more, within the maximum",
-            ),
-            (
-                0,
-                Policy::celery(3),
-                "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s",
-            ),
-            (
-                0,
-                plain.jitter(Jitter::None).retry_after_alone(true),
-                "waits 1s, doubling up to 64s, but after throttling only as long as the server asks, if it names a time",
-            ),
-            (
-                1,
-                none.throttled_if(|_| false),
-                "retries what its rule calls throttled and failures of the connection",
-            ),
-            (1, none, "retries failures of the connection"),
-            (
-                1,
-                none.idempotent(false),
-                "retries failures of the connection, but repeats no request that may have been applied",
-            ),
-            (
-                1,
-                none.idempotent_by_method(),
-                "retries failures of the connection, but repeats a request that may have been applied only if its HTTP \
-                 method or headers allow that",
-            ),
-            (
-                1,
-                none.idempotent_by_method().idempotent(true),
-                "retries failures of the connection",
-            ),
-            (
-                1,
-                none.retry_conflicts(true),
-                "retries conflicts and failures of the connection",
-            ),
-            (
-                2,
-                plain,
-                "gives up after 5 attempts, or when the server asks for more than 300s",
-            ),
-            (2, plain.max_attempts(1), "gives up after 1 attempt"),
-            // The deadline limits the longest hint.
-            (
-                2,
-                timed,
-                "gives up after 3 attempts, or when the next wait would end after 1s",
-            ),
-            (
-                2,
-                never,
-                "gives up after 5 attempts, because it never waits, or when the next wait would end \
-                 after 1s",
-            ),
-            (
-                2,
-                once,
-                "gives up when the next wait would end after 500ms (1 call, if each fails at once)",
-            ),
-        ] {
+    /// Checks one of the three parts of the texts of these policies.
+    #[track_caller]
+    fn says<const N: usize>(part: usize, policies: [Policy; N], words: [&str; N]) {
+        for (policy, words) in policies.iter().zip(words) {
             let all = policy.explain().to_string();
             assert_eq!(all.split("; ").nth(part), Some(words), "{all}");
         }
+    }
+
+    #[test]
+    fn every_rule_that_holds_has_its_words_and_no_other() {
+        let plain = Policy::exponential();
+        let exact = plain.jitter(Jitter::None);
+        let waits = [
+            Policy::constant(SECOND).jitter(Jitter::None),
+            Policy::linear(SECOND, SECOND / 2).jitter(Jitter::Equal),
+            Policy::fibonacci(SECOND).jitter(Jitter::Proportional(0.07)),
+            plain.jitter(Jitter::Decorrelated),
+            exact.base(100 * SECOND),
+            Policy::slots(SECOND / 1_000),
+            plain.jitter(Jitter::AdditiveWithin(SECOND)),
+            Policy::celery(3),
+            exact.retry_after_alone(true),
+        ];
+        let words = [
+            "waits 1s",
+            "waits 1s, then 500ms longer each time up to 64s, each drawn between half and all of that",
+            "waits 1s, growing like the Fibonacci numbers up to 64s, each up to 7 % shorter or longer",
+            "waits between 1s and three times the wait before, 1s at first, up to 64s",
+            "waits 64s, doubling up to 64s",
+            "waits 1, 3, 7, … up to 1023 slots of 1ms, up to 64s, each drawn from zero up to that in whole slots of 1ms",
+            "waits 1s, doubling up to 64s, and up to 1s more, within the maximum",
+            "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s",
+            "waits 1s, doubling up to 64s, but after throttling only as long as the server asks, if it names a time",
+        ];
+        says(0, waits, words);
+        let none = plain.on(Codes::NONE);
+        let retries = [
+            none.throttled_if(|_| false),
+            none,
+            none.idempotent(false),
+            none.idempotent_by_method(),
+            none.idempotent_by_method().idempotent(true),
+            none.retry_conflicts(true),
+        ];
+        let words = [
+            "retries what its rule calls throttled and failures of the connection",
+            "retries failures of the connection",
+            "retries failures of the connection, but repeats no request that may have been applied",
+            "retries failures of the connection, but repeats a request that may have been applied only if its HTTP method or headers allow that",
+            "retries failures of the connection",
+            "retries conflicts and failures of the connection",
+        ];
+        says(1, retries, words);
+        let ends = [
+            plain,
+            plain.max_attempts(1),
+            // The deadline limits the longest hint.
+            plain.max_attempts(3).deadline(SECOND),
+            Policy::constant(Duration::ZERO).deadline(SECOND),
+            exact.deadline(SECOND / 2),
+        ];
+        let words = [
+            "gives up after 5 attempts, or when the server asks for more than 300s",
+            "gives up after 1 attempt",
+            "gives up after 3 attempts, or when the next wait would end after 1s",
+            "gives up after 5 attempts, because it never waits, or when the next wait would end after 1s",
+            "gives up when the next wait would end after 500ms (1 call, if each fails at once)",
+        ];
+        says(2, ends, words);
     }
 }

@@ -6,16 +6,13 @@ use crate::{
     runtime::{Clock, Sleep},
 };
 use core::{
+    cell::{Cell, RefCell},
     future::Future,
     pin::Pin,
     sync::atomic::Ordering::SeqCst,
     task::{Context, Poll, Waker},
 };
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-    task::Wake,
-};
+use std::{rc::Rc, task::Wake};
 
 const SECOND: u64 = 1_000_000_000;
 const REFUSED: Reply = Reply::Refused { hint: 0 };
@@ -30,9 +27,11 @@ const fn at(nanos: u64) -> Duration {
 struct Hand {
     now: Rc<Cell<Duration>>,
     timers: Rc<RefCell<Vec<Duration>>>,
+    /// Each timer is ready at once, although the clock does not move.
+    stands_still: bool,
 }
 
-/// Ready when the clock shows its time, or at once for a clock that stands still.
+/// Ready when the clock shows its time.
 struct Timer {
     now: Rc<Cell<Duration>>,
     ends: Duration,
@@ -58,11 +57,16 @@ impl Sleep for Hand {
     type Sleep = Timer;
     fn sleep(&self, wait: Duration) -> Timer {
         self.timers.borrow_mut().push(wait);
-        let ends = self.now.get() + wait;
-        Timer {
-            now: self.now.clone(),
-            ends,
-        }
+        let (now, wait) = (
+            self.now.clone(),
+            if self.stands_still {
+                Duration::ZERO
+            } else {
+                wait
+            },
+        );
+        let ends = now.get() + wait;
+        Timer { now, ends }
     }
 }
 
@@ -101,10 +105,8 @@ impl Caller {
 fn closed() -> Rate {
     let rate = Rate::new();
     let epoch = rate.begins_if_off().expect("the rate is off");
-    assert_eq!(
-        rate.replied(REFUSED, epoch, || Duration::ZERO),
-        Some(RateChange::Closed)
-    );
+    let change = rate.replied(REFUSED, epoch, || Duration::ZERO);
+    assert_eq!(change, Some(RateChange::Closed));
     assert_eq!(rate.begins_if_off(), None);
     rate
 }
@@ -149,12 +151,11 @@ fn calls_go_in_the_order_in_which_they_came() {
         }
         assert!(calls.remove(0).gets_turn(&hand));
         // The next one is woken, because its turn comes before its timer.
-        let woken: Vec<_> = calls.iter().map(Caller::woken).collect();
+        let woken = calls.iter().map(Caller::woken).enumerate();
         assert!(
             woken
-                .iter()
-                .enumerate()
-                .all(|(n, w)| *w == u32::from(n == 0))
+                .into_iter()
+                .all(|(n, woken)| woken == u32::from(n == 0))
         );
         if let Some(next) = calls.first_mut() {
             assert!(!next.gets_turn(&hand));
@@ -245,9 +246,9 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     hand.now.set(at(SECOND));
     rate.replied(REFUSED, 0, || hand.now());
     let mut probe = None;
-    while rate.turn_after(Duration::ZERO, hand.now()) < Duration::from_secs(4) {
-        hand.now
-            .set(hand.now() + rate.turn_after(Duration::ZERO, hand.now()));
+    let wait = || rate.turn_after(Duration::ZERO, hand.now());
+    while wait() < Duration::from_secs(4) {
+        hand.now.set(hand.now() + wait());
         if let Some(epoch) = probe.replace(enter(&rate, &hand).ok().expect("the turn of a probe")) {
             rate.replied(REFUSED, epoch, || hand.now());
         }
@@ -321,27 +322,12 @@ fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
 
 #[test]
 fn a_clock_that_stands_still_does_not_stop_the_queue() {
-    struct Still;
-    impl Clock for Still {
-        fn now(&self) -> Duration {
-            Duration::ZERO
-        }
-    }
-    impl Sleep for Still {
-        type Sleep = core::future::Ready<()>;
-        fn sleep(&self, _wait: Duration) -> Self::Sleep {
-            core::future::ready(())
-        }
-    }
-    let rate = closed();
+    let (rate, mut hand) = (closed(), Hand::default());
+    hand.stands_still = true;
     for _ in 0..100 {
-        let queued = Queued::enter(&rate, Duration::ZERO, Duration::MAX, true);
-        if let Err(mut queued) = queued {
-            let mut cx = Context::from_waker(Waker::noop());
-            assert!(matches!(
-                queued.poll(&Still, &mut cx),
-                Poll::Ready(Ok(Some(_)))
-            ));
+        if let Err(queued) = enter(&rate, &hand) {
+            let woken = Arc::default();
+            assert!(Caller { queued, woken }.gets_turn(&hand));
         }
     }
     assert_eq!(rate.waiting(), 0);

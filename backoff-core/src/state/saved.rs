@@ -146,6 +146,17 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
     }
 
+    fn begun(seconds: u64, failures: u32) -> SavedRetry {
+        SavedRetry {
+            failures,
+            ..SavedRetry::begins(at(seconds))
+        }
+    }
+
+    const fn hinted(seconds: u64) -> TestError {
+        BUSY.after(Duration::from_secs(seconds))
+    }
+
     /// Rows: the failures so far, the error, the time of this one, and the seconds of the wait or why the call ends.
     /// The first attempt began at 1000 s.
     #[test]
@@ -157,31 +168,20 @@ mod tests {
             (1, BUSY, 1_058, Ok(2)),
             (1, BUSY, 1_059, Err(StopReason::Deadline)),
             (0, TestError::status(404), 1_000, Err(StopReason::Permanent)),
-            (0, BUSY.after(Duration::from_secs(30)), 1_000, Ok(30)),
-            (
-                0,
-                BUSY.after(Duration::from_secs(90)),
-                1_000,
-                Err(StopReason::RetryAfter),
-            ),
+            (0, hinted(30), 1_000, Ok(30)),
+            (0, hinted(90), 1_000, Err(StopReason::RetryAfter)),
             // The clock has gone back: no time has passed, and the waits grow all the same.
             (3, BUSY, 500, Ok(8)),
             (4, BUSY, 0, Err(StopReason::Attempts)),
             // After longer than any deadline.
             (1, BUSY, 1 << 40, Err(StopReason::Deadline)),
         ] {
-            let mut saved = SavedRetry {
-                failures,
-                ..SavedRetry::begins(at(1_000))
-            };
+            let mut saved = begun(1_000, failures);
             let decision = match saved.failed(&POLICY, &error, at(now), &Half) {
                 Decision::Wait(wait) => Ok(wait.delay.as_secs()),
                 Decision::Stop(reason) => Err(reason),
             };
-            assert_eq!(
-                decision, decided,
-                "{failures} failures, {error:?}, at {now}"
-            );
+            assert_eq!(decision, decided, "{failures}, {error:?}, at {now}");
             assert_eq!(saved.failures, failures + 1);
         }
     }
@@ -195,32 +195,20 @@ mod tests {
             (1, 500, false),
             (1, 1 << 40, true),
         ] {
-            let saved = SavedRetry {
-                failures,
-                ..SavedRetry::begins(at(1_000))
-            };
-            assert_eq!(
-                saved.is_too_late(&POLICY, at(now)),
-                too_late,
-                "{failures}, {now}"
-            );
+            let is_too_late = begun(1_000, failures).is_too_late(&POLICY, at(now));
+            assert_eq!(is_too_late, too_late, "{failures}, {now}");
         }
     }
 
     #[test]
     fn decorrelated_waits_go_on_growing() {
-        let policy = POLICY
+        let policy = Policy::exponential()
             .jitter(Jitter::Decorrelated)
-            .deadline(Duration::from_secs(10_000));
+            .max_attempts(99);
         let wait = |failures| {
-            let mut saved = SavedRetry {
-                failures,
-                ..SavedRetry::begins(at(0))
-            };
-            match saved.failed(&policy.max_attempts(99), &BUSY, at(0), &Half) {
-                Decision::Wait(wait) => wait.delay,
-                Decision::Stop(reason) => panic!("{reason}"),
-            }
+            begun(0, failures)
+                .failed(&policy, &BUSY, at(0), &Half)
+                .wait()
         };
         assert!(wait(1) > wait(0) && wait(6) > 5 * wait(0));
     }

@@ -11,9 +11,6 @@ use tokio::runtime::Runtime;
 const PAUSED: u32 = 80_000;
 const ON_THREADS: u32 = 20_000;
 
-/// The waits of a case are drawn from its seed, as all else is.
-type Seeded = Combining<u32, Members, u64, TestError, (Tokio, Mutex<SmallRng>)>;
-
 /// A generator that is shared.
 struct Chance(Mutex<SmallRng>);
 
@@ -54,16 +51,13 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
         if !chance.percent(percent) {
             return Fate::Fine;
         }
-        let lost = [TestError::status(503), TestError::LOST];
-        let refused = [
-            TestError::CONFLICT,
-            TestError::status(429),
-            TestError::status(400),
-        ];
+        let [denied, slow_down, bad] = [403, 429, 400].map(TestError::status);
+        let lost = [UNAVAILABLE, TestError::LOST];
+        let refused = [TestError::CONFLICT, slow_down, bad];
         match chance.below(if is_write { 20 } else { 8 }) {
             0 => Fate::Panic,
             1 => Fate::Hang,
-            2 => Fate::Fail(TestError::status(403)),
+            2 => Fate::Fail(denied),
             3..=7 => Fate::Fail(chance.pick(&lost)),
             8 => Fate::DoneAndHang,
             9..=12 => Fate::DoneBut(chance.pick(&lost)),
@@ -74,19 +68,12 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
 
 /// One caller. None if it was dropped while it waited.
 async fn caller(
-    combined: Seeded,
+    mut update: Updating<u32, Members, u64, TestError, (Tokio, Mutex<SmallRng>)>,
     chance: Arc<Chance>,
-    key: u32,
-    name: u32,
-    kind: Caller,
     ms: u64,
 ) -> Option<Told> {
     let within = |chance: &Chance| Duration::from_millis(chance.below(ms));
     tokio::time::sleep(within(&chance)).await;
-    let mut update = match kind.change {
-        Some(change) => combined.update(key, change),
-        None => combined.update(key, append(name)),
-    };
     if chance.percent(15) {
         update = update.deadline(within(&chance));
     }
@@ -138,6 +125,7 @@ async fn case(seed: u64, hop: u64) -> u32 {
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
     let policy = Policy::exponential().base(base).max_attempts(6);
     let policy = policy.idempotent(chance.percent(80));
+    // The waits are drawn from the seed, as all else is.
     let waits = Mutex::new(SmallRng::seed_from_u64(seed));
     let mut combined = combine(policy, &server).runtime((Tokio, waits));
     if chance.percent(50) {
@@ -161,7 +149,11 @@ async fn case(seed: u64, hop: u64) -> u32 {
                 _ => panics_itself(),
             };
             let appends = kind.change.is_none();
-            let caller = caller(combined.clone(), Arc::clone(&chance), key, name, kind, ms);
+            let update = match kind.change {
+                Some(change) => combined.update(key, change),
+                None => combined.update(key, append(name)),
+            };
+            let caller = caller(update, Arc::clone(&chance), ms);
             (name, appends, key, tokio::spawn(caller))
         })
         .collect();
@@ -186,11 +178,8 @@ async fn case(seed: u64, hop: u64) -> u32 {
             pass(1).await;
         }
     }
-    assert_eq!(
-        (combined.busy(), server.steps.load(Relaxed)),
-        (0, 0),
-        "nothing is left"
-    );
+    let left = (combined.busy(), server.steps.load(Relaxed));
+    assert_eq!(left, (0, 0), "nothing is left");
     for (name, appends, key, told) in &came {
         let members = server.get(*key).names;
         let times = |among: &[u32]| among.iter().filter(|other| *other == name).count();
