@@ -100,20 +100,3 @@ fn each_feature_has_a_row_on_the_first_page() {
         assert_eq!(count, usize::from(name != "default"), "{name}");
     }
 }
-
-#[test]
-fn only_a_line_of_this_form_names_a_day() {
-    let one = days("//! Sources read on 2026-11-21.\n//! More.");
-    assert_eq!(one, ["2026-11-21"]);
-    assert_eq!(days("// Sources read on 2026-11-21."), [""; 0]);
-    let months = ["2026-13-01", "2026-1-1", "2026-11-32", "1999-01-01"];
-    for odd in months.into_iter().chain(["yesterday"]) {
-        assert!(!is_day(odd), "{odd}");
-    }
-    let root = "\npub mod a;\n#[cfg(feature = \"b\")]\npub mod b;\nmod c;\npub mod d;";
-    assert_eq!(modules(root), ["a", "d"]);
-    assert!(has_policy("pub const A: Policy = B;"));
-    assert!(!has_policy(
-        "const A: Policy = B;\npub const J: Jitter = K;"
-    ));
-}

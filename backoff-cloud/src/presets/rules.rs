@@ -43,6 +43,7 @@ fn what_follows_from_a_failure() {
         ..of_kind(kind)
     };
     let (standard, rmw) = (aws::STANDARD, dynamodb::READ_MODIFY_WRITE);
+    let (s3_one, s3_update) = (s3::REQUEST, s3::READ_MODIFY_WRITE);
     let failed_condition = aws_code("ConditionalCheckFailedException");
     for (policy, says, verdict) in [
         (iam::REQUEST.also_on(codes![404]), grpc(NotFound), transient),
@@ -76,24 +77,12 @@ fn what_follows_from_a_failure() {
         (dynamodb::REQUEST, failed_condition, Permanent),
         (rmw, failed_condition, conflict),
         (rmw, aws_code("TransactionConflictException"), conflict),
-        (
-            s3::REQUEST,
-            aws_code("ConditionalRequestConflict"),
-            transient,
-        ),
-        (s3::REQUEST, aws_code("PreconditionFailed"), Permanent),
-        (s3::REQUEST, aws_code("SlowDown"), throttled),
-        (
-            s3::READ_MODIFY_WRITE,
-            aws_code("PreconditionFailed"),
-            conflict,
-        ),
-        (
-            s3::READ_MODIFY_WRITE,
-            aws_code("BucketAlreadyExists"),
-            Permanent,
-        ),
-        (s3::REQUEST, aws_code("OperationAborted"), transient),
+        (s3_one, aws_code("ConditionalRequestConflict"), transient),
+        (s3_one, aws_code("PreconditionFailed"), Permanent),
+        (s3_one, aws_code("SlowDown"), throttled),
+        (s3_update, aws_code("PreconditionFailed"), conflict),
+        (s3_update, aws_code("BucketAlreadyExists"), Permanent),
+        (s3_one, aws_code("OperationAborted"), transient),
         (standard, aws_code("IDPCommunicationError"), transient),
         // The reasons of a transaction of DynamoDB that was cancelled.
         (rmw, aws_code("ConditionalCheckFailed"), conflict),
@@ -122,6 +111,13 @@ fn a_hint_is_waited_within_the_limits_of_the_policy() {
     let too_long = Some(StopReason::RetryAfter);
     let (google, spanner) = (memorystore::REQUEST, spanner::TRANSACTION);
     let firestore = firestore::TRANSACTION;
+    let updates = [
+        iam::READ_MODIFY_WRITE,
+        storage::READ_MODIFY_WRITE,
+        dynamodb::READ_MODIFY_WRITE,
+        s3::READ_MODIFY_WRITE,
+    ];
+    let azure_update = azure::READ_MODIFY_WRITE;
     let aws = aws::STANDARD.without_budget().max_attempts(2);
     let busy = |millis| http(429).hint(millis);
     let failed = |millis| http(500).hint(millis);
@@ -135,31 +131,11 @@ fn a_hint_is_waited_within_the_limits_of_the_policy() {
         (firestore, aborted(3_000), vec![3_000, 3_000, 4_000], None),
         (spanner, aborted(7_000), vec![7_000; 2], None),
         // Writers who are told the same time do not come back together.
-        (
-            iam::READ_MODIFY_WRITE,
-            busy(1_500),
-            vec![2_500, 2_000],
-            None,
-        ),
-        (
-            storage::READ_MODIFY_WRITE,
-            busy(1_500),
-            vec![2_500, 2_000],
-            None,
-        ),
-        (
-            azure::READ_MODIFY_WRITE,
-            busy(1_500),
-            vec![2_300, 1_600],
-            None,
-        ),
-        (
-            dynamodb::READ_MODIFY_WRITE,
-            busy(1_500),
-            vec![2_500, 2_000],
-            None,
-        ),
-        (s3::READ_MODIFY_WRITE, busy(1_500), vec![2_500, 2_000], None),
+        (updates[0], busy(1_500), vec![2_500, 2_000], None),
+        (updates[1], busy(1_500), vec![2_500, 2_000], None),
+        (updates[2], busy(1_500), vec![2_500, 2_000], None),
+        (updates[3], busy(1_500), vec![2_500, 2_000], None),
+        (azure_update, busy(1_500), vec![2_300, 1_600], None),
         (spanner, aborted(thousand_years), vec![], too_long),
         // Up to 5 s longer than the own wait.
         (aws, failed(1_500), vec![1_500], attempts),
