@@ -96,14 +96,3 @@ pub const REQUEST: Policy = openai::REQUEST.name("anthropic::REQUEST");
 pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent(true)
 }
-
-#[cfg(all(test, feature = "http"))]
-mod tests {
-    use super::*;
-    use crate::reply::check_completion;
-
-    #[tokio::test]
-    async fn send_repeats_a_message_and_the_preset_alone_does_not() {
-        check_completion(send, REQUEST, 529).await;
-    }
-}

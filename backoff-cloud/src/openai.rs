@@ -108,14 +108,3 @@ pub const REQUEST: Policy = Policy::exponential()
 pub fn send(request: impl Into<Outgoing>) -> Sending {
     REQUEST.send(request).idempotent(true)
 }
-
-#[cfg(all(test, feature = "http"))]
-mod tests {
-    use super::*;
-    use crate::reply::check_completion;
-
-    #[tokio::test]
-    async fn send_repeats_a_completion_and_the_preset_alone_does_not() {
-        check_completion(send, REQUEST, 503).await;
-    }
-}

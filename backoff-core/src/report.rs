@@ -414,11 +414,8 @@ mod tests {
             elapsed: Duration::from_millis(4_250),
             slept: Duration::from_secs(3),
         };
-        RetryError::new(
-            TimedOut::new(Duration::from_secs(1)),
-            StopReason::Attempts,
-            report,
-        )
+        let cut = TimedOut::new(Duration::from_secs(1));
+        RetryError::new(cut, StopReason::Attempts, report)
     }
 
     #[test]

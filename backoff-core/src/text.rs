@@ -194,11 +194,9 @@ mod tests {
 
     #[test]
     fn text_stays_on_one_line_and_moves_no_cursor() {
+        let plain = "größer — a: b / c? d # e @ f";
         for (text, expected) in [
-            (
-                "größer — a: b / c? d # e @ f",
-                "größer — a: b / c? d # e @ f",
-            ),
+            (plain, plain),
             ("a\r\nb\tc", "a b c"),
             ("a\u{2028}b\u{85}c", "a b c"),
             ("\u{1b}[2Jred\u{7}", "\\u{1b}[2Jred\\u{7}"),
@@ -206,13 +204,7 @@ mod tests {
         ] {
             assert_eq!(shown(text), expected);
         }
-        assert_eq!(
-            format!(
-                "{:#}",
-                Loggable(Some(1).map_or(format_args!(""), |_| format_args!("a\n")))
-            ),
-            "a "
-        );
+        assert_eq!(format!("{:#}", Loggable(format_args!("{}", "a\n"))), "a ");
     }
 
     #[test]
@@ -222,14 +214,10 @@ mod tests {
         assert_eq!(shown(&format!("{most}b")), format!("{most}…"));
         // The host may be the beginning of a name and a password.
         let before = "a".repeat(LONGEST - 8);
-        assert_eq!(
-            shown(&format!("{before}://ann:password@h")),
-            format!("{before}://…")
-        );
-        assert_eq!(
-            shown(&format!("{before}://ann/bcdefg")),
-            format!("{before}://ann/b…")
-        );
+        for (after, cut) in [("ann:password@h", "…"), ("ann/bcdefg", "ann/b…")] {
+            let text = shown(&format!("{before}://{after}"));
+            assert_eq!(text, format!("{before}://{cut}"));
+        }
     }
 
     #[test]
@@ -238,22 +226,13 @@ mod tests {
             ("http://a/b", "http://a/b"),
             ("http://a:80/b?c=d", "http://a:80/b?…"),
             ("https://a#b?c", "https://a#…"),
-            (
-                "get (http://a/b?c=d): refused",
-                "get (http://a/b?…): refused",
-            ),
-            (
-                "<http://a/?b> and \"c://d?e\"?",
-                "<http://a/?…> and \"c://d?…\"?",
-            ),
+            ("get (http://a/b?c=d): no", "get (http://a/b?…): no"),
+            ("<http://a/?b> \"c://d?e\"?", "<http://a/?…> \"c://d?…\"?"),
             ("http://ann:pw@a/b", "http://…@a/b"),
             ("http://ann:p@w@a:1", "http://…@a:1"),
             ("redis://:pw@a", "redis://…@a"),
             ("http://a/http://ann:pw@b/?c", "http://a/http://…@b/?…"),
-            (
-                "http://a/?u=http://ann:pw@b/ http://c/?d",
-                "http://a/?… http://c/?…",
-            ),
+            ("a://a/?u=b://ann:pw@b/ c://c/?d", "a://a/?… c://c/?…"),
             ("redis://ann:password…", "redis://ann:…"),
             ("redis://ann:123456", "redis://ann:…"),
             ("https://token…", "https://…"),

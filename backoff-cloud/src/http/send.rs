@@ -567,6 +567,22 @@ impl<J: Judge<ApiError>> IntoFuture for Sending<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{anthropic, openai, reply::provide_tls};
+
+    /// The function of a service lets a `POST` be made twice. Its preset alone does not.
+    #[test]
+    fn a_completion_may_be_made_twice() {
+        provide_tls();
+        let post = || reqwest::Client::new().post("http://a.example/");
+        let policy = |sent: Sending| prepared(sent.policy, sent.rule, sent.source).0;
+        for (sent, preset) in [
+            (openai::send(post()), openai::REQUEST),
+            (anthropic::send(post()), anthropic::REQUEST),
+        ] {
+            assert_eq!(policy(sent), preset);
+            assert_eq!(policy(preset.send(post())), preset.idempotent(false));
+        }
+    }
 
     #[test]
     fn what_is_not_sent_makes_no_other_url() {
@@ -582,14 +598,10 @@ mod tests {
         ] {
             assert!(same(asked, answered), "{asked} {answered}");
         }
-        for answered in [
-            "http://h/b",
-            "http://h/a?b",
-            "http://i/a",
-            "https://h/a",
-            "http://h:1/a",
-        ] {
-            assert!(!same("http://h/a", answered), "{answered}");
+        for end in ["h/b", "h/a?b", "i/a", "h:1/a"] {
+            let answered = format!("http://{end}");
+            assert!(!same("http://h/a", &answered), "{answered}");
         }
+        assert!(!same("http://h/a", "https://h/a"));
     }
 }

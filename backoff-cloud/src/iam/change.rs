@@ -264,7 +264,7 @@ mod tests {
         };
         let (always, never): (Decides, Decides) = (|_| true.into(), |_| false.into());
         let conflict = grpc(GrpcCode::Aborted);
-        let lost = broken(Delivery::MaybeSent);
+        let (lost, hinted) = (broken(Delivery::MaybeSent), http(404).hint(9_000));
         let twice = READ_MODIFY_WRITE.max_attempts(2);
         let careful = READ_MODIFY_WRITE.idempotent(false);
         for (policy, decides, failing, written, writes, seconds) in [
@@ -275,22 +275,12 @@ mod tests {
             (twice, Some(refused), &[http(404)], Err(Permanent), 1, 0),
             (twice, Some(never), &[http(503)], Err(Permanent), 1, 0),
             (twice, Some(never), &[conflict], Err(Permanent), 1, 0),
-            (
-                twice,
-                Some(always),
-                &[http(404).hint(9_000)],
-                Ok(true),
-                2,
-                9,
-            ),
+            (twice, Some(always), &[hinted], Ok(true), 2, 9),
             (twice, Some(always), &[http(404); 2], Err(Attempts), 2, 0),
             (careful, Some(always), &[lost], Err(MaybeApplied), 1, 0),
         ] {
-            for (way, told) in changed(policy, decides, failing)
-                .await
-                .into_iter()
-                .enumerate()
-            {
+            let changed = changed(policy, decides, failing).await;
+            for (way, told) in changed.into_iter().enumerate() {
                 assert_eq!((told.0, told.1), (written, writes), "{way} {failing:?}");
                 assert!(told.2 >= seconds, "{way} {failing:?}: {told:?}");
             }

@@ -337,12 +337,11 @@ mod tests {
     #[test]
     fn what_is_known_is_found_anywhere_in_the_chain_and_in_boxes() {
         all_say(MAYBE_SENT, true, [hide(CUT), hide(Around(Around(CUT)))]);
-        let errors: [Hidden; 5] = [
-            Box::new(Around(refused())),
-            Box::new(Box::new(refused())),
-            Box::new(Around(Box::new(refused()))),
-            Box::new(Around(Arc::new(refused()))),
-            Box::new(Around(Box::new(Around(Box::new(refused()))))),
+        let errors = [
+            hide(Around(refused())),
+            hide(Box::new(refused())),
+            hide(Around(Arc::new(refused()))),
+            hide(Around(Box::new(Around(Box::new(refused()))))),
         ];
         all_say(NOT_SENT, true, errors);
         let plain: Box<dyn Error> = Box::new(Around(refused()));
@@ -384,23 +383,20 @@ mod tests {
         let updated = policy.blocking_update(|| Ok(1), |_| {}, |_| Err::<(), _>(CUT));
         let called = policy.blocking(|| Err::<(), _>(CUT));
         let opened = policy.blocking(|| Err::<(), _>(NotOpened::new(CUT)));
-        let hidden: [Hidden; 4] = [
-            updated.reported().call().unwrap_err().into(),
-            called.reported().call().unwrap_err().into(),
-            opened.reported().call().unwrap_err().into(),
+        let hidden = [
+            hide(updated.reported().call().unwrap_err()),
+            hide(called.reported().call().unwrap_err()),
+            hide(opened.reported().call().unwrap_err()),
             hide(Around(given_up(late()))),
-        ];
-        for error in hidden {
-            assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
-        }
-        #[cfg(feature = "combine")]
-        {
-            let combined = hide(Around(CombineError::Shared {
+            #[cfg(feature = "combine")]
+            hide(Around(CombineError::Shared {
                 error: Arc::new(late()),
                 reason: StopReason::Attempts,
                 may_be_applied: true,
-            }));
-            assert_eq!(combined.kind(), Some(FaultKind::Permanent));
+            })),
+        ];
+        for error in hidden {
+            assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
         }
         let error = hide(given_up(BUSY));
         let found = first_known(error.first(), &as_fault::<TestError>).unwrap();
@@ -423,14 +419,11 @@ mod tests {
         type Local = As<Rc<()>>;
         let local = || As::<Rc<()>>(BUSY, PhantomData);
         let unsent = BUSY.and_delivery(Delivery::NotSent);
-        let errors: [(Box<dyn Error>, _); 2] = [
-            (Box::new(Around(local())), BUSY),
-            (Box::new(Around(NotOpened::new(local()))), unsent),
-        ];
-        for (error, said) in errors {
-            let found = first_known(error.first(), &as_own_fault::<Local>).unwrap();
-            assert_eq!(facts(found), said);
-        }
+        let found = |error: &(dyn Error + 'static)| {
+            facts(first_known(Cause::new(error), &as_own_fault::<Local>).unwrap())
+        };
+        assert_eq!(found(&Around(local())), BUSY);
+        assert_eq!(found(&Around(NotOpened::new(local()))), unsent);
     }
 
     #[cfg(feature = "anyhow-1")]

@@ -184,10 +184,8 @@ mod tests {
     fn at_the_cap_some_have_no_jitter_left_and_some_make_room() {
         assert_eq!(ends(Spread::Additive(1_000), 6_000), (6_000, 6_400));
         assert_eq!(ends(Spread::Additive(1_000), CAP), (6_400, 6_400));
-        assert_eq!(
-            ends(Spread::AdditiveWithin(1_000), u64::MAX),
-            (5_400, 6_400)
-        );
+        let within = ends(Spread::AdditiveWithin(1_000), u64::MAX);
+        assert_eq!(within, (5_400, 6_400));
         assert_eq!(ends(Spread::AdditiveWithin(u64::MAX), 400), (0, 6_400));
         assert_eq!(ends(Spread::Proportional(0.25), u64::MAX), (3_840, 6_400));
         assert_eq!(ends(Spread::Proportional(0.0), u64::MAX), (6_400, 6_400));

@@ -226,10 +226,8 @@ mod tests {
             for conflicts in 1..=300 {
                 let range = conflict(&mut pace, 20).unwrap() as f64;
                 let expected = 2.5 * 20e6 * root * f64::from(conflicts).powf(1.25);
-                assert!(
-                    (range / expected - 1.0).abs() < 2e-5,
-                    "{conflicts}: {range}"
-                );
+                let error = (range / expected - 1.0).abs();
+                assert!(error < 2e-5, "{conflicts}: {range}");
                 assert_eq!((pace.kept(), pace.turn()), (conflicts, 0));
             }
         }

@@ -218,6 +218,7 @@ mod tests {
         assert_eq!(linear(7, 0, u32::MAX), 7);
         assert_eq!(linear(1, 1, u32::MAX), 1 << 32);
     }
+
     #[test]
     fn each_of_fibonaccis_waits_is_the_sum_of_the_two_before() {
         for n in 2..90 {
@@ -233,11 +234,10 @@ mod tests {
         assert_eq!(fibonacci(200, 100, 0), 100);
         assert_eq!(fibonacci(0, 100, u32::MAX), 0);
     }
+
     fn seconds(celery: Celery, retry: u32, random: u64) -> u64 {
-        celery
-            .delay(retry, Duration::ZERO, random)
-            .expect("it never ends")
-            .as_secs()
+        let wait = celery.delay(retry, Duration::ZERO, random);
+        wait.expect("it never ends").as_secs()
     }
 
     #[test]

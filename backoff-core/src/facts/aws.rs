@@ -66,6 +66,7 @@ mod tests {
     #[test]
     fn the_codes_are_known_with_what_is_put_around_them() {
         for code in [
+            "LimitExceededException",
             "ThrottlingException",
             "aws.protocoltests.restjson#ThrottlingException",
             "ThrottlingException:http://internal.amazon.com/coral/com.amazon.coral.service/",
@@ -73,25 +74,10 @@ mod tests {
         ] {
             assert_eq!(aws_kind(code), Some(FaultKind::Throttled), "{code}");
         }
-        for unknown in [
-            "",
-            "#",
-            ":",
-            "throttling",
-            "Throttling ",
-            "AccessDenied",
-            "Exception",
-        ] {
+        // `LimitExceeded` is a quota of IAM.
+        let unknown = "|#|:|throttling|Throttling |AccessDenied|Exception|LimitExceeded";
+        for unknown in unknown.split('|') {
             assert_eq!(aws_kind(unknown), None, "{unknown:?}");
         }
-    }
-
-    #[test]
-    fn a_quota_of_iam_is_no_throttling() {
-        assert_eq!(
-            aws_kind("LimitExceededException"),
-            Some(FaultKind::Throttled)
-        );
-        assert_eq!(aws_kind("LimitExceeded"), None);
     }
 }

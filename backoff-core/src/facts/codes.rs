@@ -327,14 +327,11 @@ mod tests {
     #[test]
     fn a_status_brings_the_grpc_codes_that_a_repetition_can_cure() {
         const SET: Codes = codes![409, 500];
-        let held: Vec<_> = GrpcCode::ALL
+        use GrpcCode::{Aborted, Internal, Unknown};
+        let held = GrpcCode::ALL
             .into_iter()
-            .filter(|code| SET.contains_grpc(*code))
-            .collect();
-        assert_eq!(
-            held,
-            [GrpcCode::Unknown, GrpcCode::Aborted, GrpcCode::Internal]
-        );
+            .filter(|code| SET.contains_grpc(*code));
+        assert_eq!(Vec::from_iter(held), [Unknown, Aborted, Internal]);
     }
 
     #[test]

@@ -205,10 +205,8 @@ mod tests {
         let doubled = Policy::custom(|n| Duration::from_secs(1 << n));
         let hour = doubled.deadline(3_600 * SECOND);
         let said = hour.to_string();
-        assert!(
-            said.ends_with("gives up when the next wait would end after 3600s"),
-            "{said}"
-        );
+        let end = "gives up when the next wait would end after 3600s";
+        assert!(said.ends_with(end), "{said}");
         assert_eq!(hour.explain().to_string(), said);
     }
 }

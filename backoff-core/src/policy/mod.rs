@@ -419,10 +419,8 @@ mod tests {
     fn a_hint_of_more_than_five_minutes_needs_a_word_of_the_policy_or_a_deadline() {
         let policy = Policy::exponential();
         let more = 300 * SECOND + Duration::from_nanos(1);
-        let (most, hour) = (
-            policy.max_retry_after(3_600 * SECOND),
-            policy.deadline(3_600 * SECOND),
-        );
+        let most = policy.max_retry_after(3_600 * SECOND);
+        let hour = policy.deadline(3_600 * SECOND);
         for (policy, hint, is_obeyed) in [
             (policy, 300 * SECOND, true),
             (policy, more, false),
@@ -439,11 +437,7 @@ mod tests {
             match retry.failed(&policy, hinted, || Duration::ZERO, || 0) {
                 Decision::Wait(wait) => assert!(is_obeyed && wait.delay == hint, "{hint:?}"),
                 Decision::Stop(reason) => {
-                    assert_eq!(
-                        (reason, is_obeyed),
-                        (StopReason::RetryAfter, false),
-                        "{hint:?}"
-                    );
+                    assert!(!is_obeyed && reason == StopReason::RetryAfter, "{hint:?}");
                 }
             }
         }
@@ -482,23 +476,18 @@ mod tests {
             assert!(said.contains("at least 1"), "{factor}: {said}");
         }
         for by in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
-            assert!(
-                refusal(move || Policy::exponential().scaled(by)).contains("above 0"),
-                "{by}"
-            );
+            let said = refusal(move || Policy::exponential().scaled(by));
+            assert!(said.contains("above 0"), "{by}: {said}");
         }
     }
 
     /// A borrowed policy is an iterator's source too, and knows the kind of a failure.
     #[test]
     fn a_borrowed_policy_waits_as_the_policy_does() {
-        let policy = Policy::exponential()
-            .throttled_base(7 * SECOND)
-            .jitter(Jitter::None);
-        for kind in [FaultKind::Transient, FaultKind::Throttled] {
-            let borrowed = Delay::delay_after(&&policy, kind, 1, SECOND, 0);
-            let expected = if kind == FaultKind::Throttled { 14 } else { 2 };
-            assert_eq!(borrowed, Some(expected * SECOND), "{kind:?}");
+        let policy = Policy::exponential().throttled_base(7 * SECOND);
+        for (kind, most) in [(FaultKind::Transient, 2), (FaultKind::Throttled, 14)] {
+            let borrowed = Delay::delay_after(&&policy, kind, 1, SECOND, u64::MAX);
+            assert_eq!(borrowed, Some(most * SECOND), "{kind:?}");
         }
     }
 

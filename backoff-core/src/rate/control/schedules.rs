@@ -88,25 +88,22 @@ fn the_first_refusal_closes_at_the_rate_that_was_counted() {
 }
 
 #[test]
-fn a_burst_after_a_trickle_counts_by_its_last_second() {
-    let mut calls = Calls::new();
-    for n in 0..30 {
-        calls.call(n * 1_001 * MS, Reply::Admitted);
-    }
+fn a_burst_counts_by_its_last_second_and_the_first_count_by_at_least_50_ms() {
+    let counted = |admitted: Vec<u64>, refused| {
+        let mut calls = Calls::new();
+        for now in admitted {
+            calls.call(now, Reply::Admitted);
+        }
+        calls.call(refused, REFUSED);
+        calls.per_second()
+    };
     // The last count began at 29.029 s.
-    for n in 0..50 {
-        calls.call(29_029 * MS + n * 10 * MS, Reply::Admitted);
-    }
-    calls.call(29_529 * MS, REFUSED);
-    near(calls.per_second(), BETA * 52.0 / 0.5);
-}
-
-#[test]
-fn the_first_count_has_at_least_50_ms() {
-    let mut calls = Calls::new();
-    calls.call(61 * SECOND, Reply::Admitted);
-    calls.call(61 * SECOND + 10 * MS, REFUSED);
-    near(calls.per_second(), BETA * 2.0 / LEAST);
+    let trickle = (0..30).map(|n| n * 1_001 * MS);
+    let burst = (0..50).map(|n| 29_029 * MS + n * 10 * MS);
+    let both = trickle.chain(burst).collect();
+    near(counted(both, 29_529 * MS), BETA * 52.0 / 0.5);
+    let first = vec![61 * SECOND];
+    near(counted(first, 61 * SECOND + 10 * MS), BETA * 2.0 / LEAST);
 }
 
 #[test]
@@ -314,21 +311,18 @@ fn a_clock_that_goes_back_stands_until_it_runs_again() {
     let mut calls = Calls::closed();
     let now = calls.control.now;
     // Ten seconds back: the time goes on evenly from there.
-    calls.control.at(at(0));
-    assert_eq!(calls.control.now, now);
-    calls.control.at(at(50 * MS));
-    assert_eq!(calls.control.now, now);
-    calls.control.at(at(SECOND + MS));
-    assert_eq!(calls.control.now, SECOND + MS);
-    let ahead = 20 * SECOND;
-    calls.control.at(at(ahead));
-    calls.control.at(at(SECOND));
-    calls.control.at(at(3 * SECOND));
-    assert_eq!(calls.control.now, ahead + 2 * SECOND);
-}
-
-#[test]
-fn readings_of_two_threads_out_of_order_do_not_add_up() {
+    for (reads, shows) in [
+        (0, now),
+        (50 * MS, now),
+        (SECOND + MS, SECOND + MS),
+        (20 * SECOND, 20 * SECOND),
+        (SECOND, 20 * SECOND),
+        (3 * SECOND, 22 * SECOND),
+    ] {
+        calls.control.at(at(reads));
+        assert_eq!(calls.control.now, shows, "at {reads}");
+    }
+    // Readings of two threads that come out of order do not add up.
     let mut calls = Calls::new();
     for n in 1..1_000 {
         calls.control.at(at(n * MS + MS));
