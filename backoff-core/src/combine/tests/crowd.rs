@@ -82,7 +82,8 @@ fn two_who_come_and_go_at_the_same_moment_on_two_threads_both_get_through() {
             members.names.resize(2, 0);
             members.names[which] += 1;
         };
-        tokio::time::timeout(60 * SECOND, combined.update(round % 2, change))
+        let update = combined.update(round % 2, change);
+        async { tokio::time::timeout(60 * SECOND, update).await }
     };
     for round in 0..ROUNDS {
         let other = runtime.spawn(add_to(0, round));
