@@ -330,16 +330,12 @@ mod tests {
         let url = format!("http://{}/", silent.local_addr().unwrap());
         let client = reqwest::Client::new();
         let long = Duration::from_secs(86_400);
+        let of_body = Limits::new().read_timeout(Duration::ZERO);
         for (limits, seconds) in [
             (Limits::new(), 600),
             (Limits::new().head_timeout(Duration::from_secs(7)), 7),
             // The limits of the body are not those of the head.
-            (
-                Limits::new()
-                    .read_timeout(Duration::ZERO)
-                    .error_body_time(Duration::ZERO),
-                600,
-            ),
+            (of_body.error_body_time(Duration::ZERO), 600),
         ] {
             for (request, attempts, reason) in [
                 (client.get(&url), 2, StopReason::Attempts),
