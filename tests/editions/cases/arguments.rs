@@ -1,38 +1,28 @@
-//! Arguments of odd shapes.
+//! Arguments: borrowed, copied, kept, taken apart, and used in keys.
 
 use super::*;
 use std::borrow::Cow;
-use std::marker::PhantomPinned;
 use std::sync::Arc;
 
 #[test]
-fn judge_that_is_an_argument() {
-    #[retry(base = "1ms", when = judge)]
-    async fn by_value(flaky: &Flaky, judge: impl Fn(&ApiError) -> bool) -> Result<u32, ApiError> {
-        flaky.call()
-    }
+fn functions_in_keys_that_are_arguments() {
     #[retry(base = "1ms", when = judge, until = done, consecutive = values, notify = hook, keep(hook))]
-    fn all<J, D, N>(
+    fn owned(
         flaky: &Flaky,
-        judge: J,
-        done: D,
+        judge: impl Fn(&Error) -> bool,
+        done: impl Fn(&u32) -> bool,
         values: u32,
-        mut hook: N,
-    ) -> Result<u32, Error>
-    where
-        J: Fn(&Error) -> bool,
-        D: Fn(&u32) -> bool,
-        N: FnMut(&backoff_core::Event<'_, Error>),
-    {
+        mut hook: impl FnMut(&Event<'_, Error>),
+    ) -> Result<u32, Error> {
         Ok(flaky.call()?)
     }
     #[retry(base = "1ms", when = judge, notify = hook)]
-    async fn by_reference(
+    async fn borrowed(
         flaky: &Flaky,
-        judge: &(dyn Fn(&ApiError) -> bool + Sync),
-        hook: &mut (dyn FnMut(&backoff_core::Event<'_, ApiError>) + Send),
-    ) -> Result<u32, ApiError> {
-        flaky.call()
+        judge: &(dyn Fn(&Error) -> bool + Sync),
+        hook: &mut (dyn FnMut(&Event<'_, Error>) + Send),
+    ) -> Result<u32, Error> {
+        Ok(flaky.call()?)
     }
     struct Fields {
         judge: Box<dyn Fn(&ApiError) -> bool>,
@@ -43,23 +33,16 @@ fn judge_that_is_an_argument() {
             flaky.call()
         }
     }
-    let captured = "captured".to_owned();
-    let judge = move |error: &ApiError| error.0 == 503 && captured.len() == 8;
-    assert_eq!(run(by_value(&Flaky::failing(2), judge)), Ok(3));
-    let mut heard = 0;
-    let judge = |error: &ApiError| error.0 == 503;
-    let hook = &mut |_: &backoff_core::Event<'_, ApiError>| heard += 1;
-    assert_eq!(run(by_reference(&Flaky::failing(2), &judge, hook)), Ok(3));
-    let fields = Fields {
-        judge: Box::new(judge),
-    };
-    assert_eq!(fields.get(&Flaky::failing(2)), Ok(3));
-    let owned = "owned".to_owned();
-    let judge = move |_: &Error| owned.len() == 5;
-    let fails = Flaky::failing(1);
-    let done = all(&fails, judge, |call| *call != 3, 2, |_| heard += 1);
+    let (mut heard, captured) = (0, "captured".to_owned());
+    let judge = |error: &Error| *error == BUSY && captured.len() == 8;
+    let hook = &mut |_: &Event<'_, Error>| heard += 1;
+    assert_eq!(run(borrowed(&Flaky::failing(2), &judge, hook)), Ok(3));
+    let done = |call: &u32| *call != 3;
+    let got = owned(&Flaky::failing(1), judge, done, 2, |_| heard += 1);
     // Two waits and a success, three waits and a success.
-    assert_eq!((done.ok(), heard), (Some(5), 8));
+    assert_eq!((got, heard), (Ok(5), 3 + 4 + 1));
+    let judge = Box::new(|error: &ApiError| error.0 == 503);
+    assert_eq!(Fields { judge }.get(&Flaky::failing(2)), Ok(3));
 }
 
 alike! { function_that_is_called_once [base = "1ms", clone(make)] |flaky| {
@@ -73,49 +56,7 @@ alike! { function_that_is_called_once [base = "1ms", clone(make)] |flaky| {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Nothing;
-
-alike! { nothing_and_much [base = "1ms"] |flaky| run(f(flaky, Nothing, [1; 1024], ())) =>
-    pub(super) async fn f(flaky: &Flaky, nothing: Nothing, much: [u64; 1024], unit: ()) -> Result<(Nothing, u64), ApiError> {
-        flaky.call()?;
-        let () = unit;
-        std::future::ready(()).await;
-        Ok((nothing, much.iter().sum()))
-    }
-}
-
-pub(super) struct Stays(u32, PhantomPinned);
-impl Stays {
-    fn add(self: Pin<&Self>) -> u32 {
-        self.0 + 1
-    }
-    #[retry(base = "1ms")]
-    async fn mutable(self: Pin<&mut Self>, flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()?;
-        Ok(self.as_ref().add())
-    }
-    #[retry(base = "1ms")]
-    fn shared(self: Pin<&Self>, flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()?;
-        Ok(self.add())
-    }
-}
-
-alike! { pinned_inside [base = "1ms"] |flaky| run(f(flaky, Stays(1, PhantomPinned))) =>
-    pub(super) async fn f(flaky: &Flaky, stays: Stays) -> Result<u32, ApiError> {
-        let pinned = std::pin::pin!(async { flaky.call() });
-        pinned.await?;
-        Ok(stays.0)
-    }
-}
-
-#[test]
-fn pinned() {
-    let mut stays = Box::pin(Stays(1, PhantomPinned));
-    same(|_| Ok(2), |flaky| stays.as_ref().shared(flaky));
-    assert_eq!(run(stays.as_mut().mutable(&Flaky::failing(2))), Ok(2));
-}
+pub(super) struct Marker;
 
 pub(super) struct Page {
     size: u32,
@@ -125,9 +66,8 @@ pub(super) struct Page {
 alike! { patterns_and_conversions [base = "1ms"] |flaky| {
         let page = Page { size: 1, tags: (vec![2], "three") };
         let pair = ("four".to_owned(), 5);
-        run(f(flaky, page, [6, 7, 8, 9], &pair, "ten", "eleven".into(), 0))
+        run(f(flaky, page, [6, 7, 8, 9], &pair, "ten", "eleven".into(), 0, Marker))
     } =>
-    #[allow(clippy::toplevel_ref_arg)]
     pub(super) async fn f(
         flaky: &Flaky,
         Page { size, tags: (ref tags, name) }: Page,
@@ -136,71 +76,53 @@ alike! { patterns_and_conversions [base = "1ms"] |flaky| {
         text: impl Into<String> + Clone,
         cow: Cow<'_, str>,
         _: u8,
+        Marker: Marker,
     ) -> Result<String, ApiError> {
         flaky.call()?;
-        let text: String = text.clone().into();
+        let (text, Marker): (String, _) = (text.clone().into(), Marker);
         Ok(format!("{size}{tags:?}{name}{first}{last}{a}{b}{text}{cow}"))
     }
 }
 
 #[test]
-fn mutable_self_gives_back_what_is_owned() {
-    struct Reader {
-        buffer: Vec<u8>,
-    }
+fn self_in_a_pointer() {
+    struct Reader(Vec<u8>);
     impl Reader {
+        // What is given back is borrowed from another argument.
         #[retry(base = "1ms")]
-        async fn fill(&mut self, flaky: &Flaky) -> Result<Vec<u8>, ApiError> {
-            self.buffer.push(1);
+        async fn fill<'a>(&mut self, flaky: &'a Flaky) -> Result<(Vec<u8>, &'a Flaky), ApiError> {
+            self.0.push(1);
             flaky.call()?;
-            Ok(std::mem::take(&mut self.buffer))
+            Ok((std::mem::take(&mut self.0), flaky))
         }
         #[retry(base = "1ms")]
-        async fn filled(&self, flaky: &Flaky) -> Result<&[u8], ApiError> {
-            flaky.call()?;
-            Ok(&self.buffer)
-        }
-        #[retry(base = "1ms")]
-        fn other<'a>(&mut self, flaky: &'a Flaky, text: &'a str) -> Result<&'a str, ApiError> {
-            self.buffer.push(1);
-            flaky.call()?;
-            Ok(text)
+        async fn shared(self: Arc<Self>, flaky: &Flaky) -> Result<usize, ApiError> {
+            flaky.call().map(|_| self.0.len())
         }
     }
-    let mut reader = Reader { buffer: Vec::new() };
-    assert_eq!(run(reader.fill(&Flaky::failing(2))), Ok(vec![1, 1, 1]));
-    assert_eq!(run(reader.filled(&Flaky::failing(2))), Ok(&[][..]));
-    assert_eq!(reader.other(&Flaky::failing(2), "text"), Ok("text"));
-    assert_eq!(reader.buffer.len(), 3);
+    let (mut reader, flaky) = (Reader(Vec::new()), Flaky::failing(2));
+    let got = run(reader.fill(&flaky)).map(|(seen, flaky)| (seen, flaky.calls()));
+    assert_eq!(got, Ok((vec![1, 1, 1], 3)));
+    assert_eq!(run(Arc::new(reader).shared(&Flaky::failing(2))), Ok(0));
 }
 
-/// Each attempt begins with what the caller gave.
+/// Each attempt begins with what the caller gave. Letters say nothing about a name.
 #[test]
+#[allow(non_snake_case)]
 fn copies() {
-    #[retry(base = "1ms", clone(seen, name))]
-    async fn fresh(
+    #[retry(base = "1ms", clone(Seen, mut 数, name))]
+    fn fresh(
         flaky: &Flaky,
-        mut seen: Vec<u32>,
+        #[cfg(any())] mut Seen: String,
+        #[cfg(not(any()))] mut Seen: Vec<u32>,
+        #[cfg(test)] mut 数: Vec<u32>,
         (name, at): (String, usize),
-    ) -> Result<(Vec<u32>, String), ApiError> {
-        seen.push(flaky.calls());
-        let call = flaky.call()?;
-        assert_eq!(at, 7);
-        seen.push(call);
-        Ok((seen, name))
-    }
-    // Both may say `mut`.
-    #[retry(base = "1ms", clone(mut body, name))]
-    fn blocking(flaky: &Flaky, mut body: Vec<u8>, name: String) -> Result<usize, ApiError> {
-        body.push(1);
+    ) -> Result<(Vec<u32>, Box<[u32]>, String), ApiError> {
+        Seen.push(flaky.calls());
+        数.push(1);
         flaky.call()?;
-        Ok(body.len() + name.into_bytes().len())
-    }
-    #[retry(base = "1ms", clone(mut body))]
-    async fn changed(flaky: &Flaky, body: Vec<u8>) -> Result<Box<[u8]>, ApiError> {
-        body.push(1);
-        let body = body.into();
-        flaky.call().map(|_| body)
+        assert_eq!(at, 7);
+        Ok((Seen, 数.into_boxed_slice(), name))
     }
     // A copy that is not `Sync` travels into the attempt, as the argument does in the plain function.
     #[retry(base = "1ms", clone(cell))]
@@ -211,172 +133,86 @@ fn copies() {
         Ok(cell.get())
     }
     let name = || "four".to_owned();
-    let got = run(sent(fresh(&Flaky::failing(2), vec![0], (name(), 7))));
-    assert_eq!(got, Ok((vec![0, 2, 3], name())));
-    same(|_| Ok(5), |flaky| blocking(flaky, vec![], name()));
-    same(|_| Ok([1].into()), |flaky| run(changed(flaky, vec![])));
-    same(|_| Ok(2), |flaky| run(sent(not_sync(flaky, Cell::new(1)))));
+    let got = fresh(&Flaky::failing(2), vec![0], vec![], (name(), 7));
+    assert_eq!(got, Ok((vec![0, 2], [1].into(), name())));
+    assert_eq!(run(sent(not_sync(&Flaky::failing(2), Cell::new(1)))), Ok(2));
 }
 
-/// A pattern that takes nothing from its value, a name that the body binds again, and a kept value that is taken.
+/// The next attempt sees the changes.
+#[test]
+#[allow(non_snake_case)]
+fn kept_arguments() {
+    #[retry(base = "1ms", keep(seen, Whole))]
+    async fn kept(
+        flaky: &Flaky,
+        mut seen: Vec<u32>,
+        (mut Whole @ 0.., _): (u32, u8),
+    ) -> Result<(Vec<u32>, u32), ApiError> {
+        seen.push(flaky.calls());
+        Whole += 1;
+        flaky.call()?;
+        Ok((std::mem::take(&mut seen), Whole))
+    }
+    let got = run(kept(&Flaky::failing(2), vec![], (0, 0)));
+    assert_eq!(got, Ok((vec![0, 1, 2], 3)));
+}
+
+/// What the messages advise.
+#[test]
+fn a_kept_value_is_taken_and_a_pin_is_borrowed_again() {
+    #[derive(Debug, Default, PartialEq)]
+    struct Seen(Vec<u32>);
+    impl Seen {
+        #[retry(base = "1ms", keep(self))]
+        async fn given(mut self, flaky: &Flaky) -> Result<Self, ApiError> {
+            self.0.push(1);
+            flaky.call()?;
+            Ok(std::mem::take(&mut self))
+        }
+        #[retry(base = "1ms", keep(self))]
+        fn pinned(mut self: Pin<&mut Self>, flaky: &Flaky) -> Result<usize, ApiError> {
+            let seen = self.as_mut().get_mut();
+            seen.0.push(1);
+            flaky.call().map(|_| seen.0.len())
+        }
+        #[retry(base = "1ms")]
+        fn copied(self, flaky: &Flaky) -> Result<usize, ApiError> {
+            let Self(seen) = Self(self.0.clone());
+            flaky.call().map(|_| seen.len())
+        }
+    }
+    let mut seen = run(Seen::default().given(&Flaky::failing(2))).unwrap();
+    assert_eq!(seen, Seen(vec![1; 3]));
+    assert_eq!(Pin::new(&mut seen).pinned(&Flaky::failing(2)), Ok(6));
+    assert_eq!(seen.copied(&Flaky::failing(2)), Ok(6));
+}
+
+/// Patterns that take nothing from their value.
 #[test]
 fn taken_apart_but_not_consumed() {
     enum Limit {
         Of(u32, &'static str),
         Named(String),
-        None,
     }
     #[retry(base = "1ms")]
     async fn f(
         flaky: &Flaky,
         limit: Limit,
         more: Option<u32>,
-        page: Page,
+        Page { size, .. }: Page,
     ) -> Result<u32, ApiError> {
-        let call = flaky.call()?;
-        let Page { size, .. } = page;
-        let more = if let Some(more) = more {
-            more + size
-        } else {
-            0
-        };
+        flaky.call()?;
+        let more = if let Some(more) = more { more } else { 0 };
         match limit {
-            Limit::Of(limit, name) => Ok(call + limit + more + name.len() as u32),
+            Limit::Of(limit, name) => Ok(limit + more + size + name.len() as u32),
             Limit::Named(ref name) => Ok(name.len() as u32),
-            Limit::None => Ok(more),
         }
     }
-    #[retry(base = "1ms")]
-    fn by_reference(flaky: &Flaky, limit: &Limit, mine: &mut Option<u32>) -> Result<u32, ApiError> {
-        flaky.call()?;
-        if let Some(mine) = mine {
-            *mine += 1;
-        }
-        match limit {
-            Limit::Of(limit, _) => Ok(*limit),
-            Limit::Named(name) => Ok(name.len() as u32),
-            Limit::None => Ok(0),
-        }
+    let named = Limit::Named("abc".to_owned());
+    for (limit, expected) in [(Limit::Of(1, "ab"), 8), (named, 3)] {
+        let (size, tags) = (4, (vec![], ""));
+        let page = Page { size, tags };
+        let got = run(f(&Flaky::failing(2), limit, Some(1), page));
+        assert_eq!(got, Ok(expected));
     }
-    #[retry(base = "1ms", keep(seen))]
-    fn taken(flaky: &Flaky, mut seen: Vec<u32>) -> Result<Vec<u32>, ApiError> {
-        seen.push(1);
-        flaky.call()?;
-        Ok(std::mem::take(&mut seen))
-    }
-    let page = || Page {
-        size: 4,
-        tags: (vec![], ""),
-    };
-    let called = |limit| run(f(&Flaky::failing(2), limit, Some(1), page()));
-    assert_eq!(called(Limit::Of(1, "ab")), Ok(11));
-    assert_eq!(called(Limit::Named("abc".to_owned())), Ok(3));
-    assert_eq!(called(Limit::None), Ok(5));
-    let mut mine = Some(1);
-    assert_eq!(
-        by_reference(&Flaky::failing(2), &Limit::None, &mut mine),
-        Ok(0)
-    );
-    assert_eq!(mine, Some(2));
-    assert_eq!(taken(&Flaky::failing(2), vec![]), Ok(vec![1, 1, 1]));
-}
-
-/// Letters say nothing about a name: each of these is an argument, but for the last one.
-#[test]
-#[allow(non_snake_case, clippy::let_unit_value)]
-fn names_in_any_letters() {
-    #[retry(base = "1ms", clone(Seen, 数, B))]
-    async fn fresh(
-        flaky: &Flaky,
-        mut Seen: Vec<u32>,
-        mut 数: Vec<u32>,
-        B: Vec<u32>,
-    ) -> Result<(usize, usize, Box<[u32]>), ApiError> {
-        Seen.push(1);
-        数.push(1);
-        let boxed = B.into_boxed_slice();
-        flaky.call()?;
-        Ok((Seen.len(), 数.len(), boxed))
-    }
-    #[retry(base = "1ms", keep(Seen, Whole))]
-    fn kept(
-        flaky: &Flaky,
-        mut Seen: u32,
-        (mut Whole @ 0.., _): (u32, u8),
-    ) -> Result<(u32, u32), ApiError> {
-        Seen += 1;
-        Whole += 1;
-        flaky.call()?;
-        Ok((Seen, Whole))
-    }
-    struct Once;
-    #[retry(base = "1ms")]
-    fn constant(flaky: &Flaky, Once: Once) -> Result<Once, ApiError> {
-        flaky.call()?;
-        Ok(Once)
-    }
-    let got = run(fresh(&Flaky::failing(2), vec![], vec![], vec![]));
-    assert_eq!(got, Ok((1, 1, [].into())));
-    assert_eq!(kept(&Flaky::failing(2), 0, (0, 0)), Ok((3, 3)));
-    let flaky = Flaky::failing(2);
-    assert!(constant(&flaky, Once).is_ok());
-    assert_eq!(flaky.calls(), 3);
-}
-
-struct Counter(u32);
-
-impl Counter {
-    #[retry(base = "1ms", keep(self))]
-    fn count(mut self, flaky: &Flaky) -> Result<u32, ApiError> {
-        self.0 += 1;
-        flaky.call()?;
-        Ok(self.0)
-    }
-
-    /// It stays owned by the function.
-    #[retry(base = "1ms")]
-    async fn shared(self: Arc<Self>, flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call().map(|_| self.0)
-    }
-}
-
-#[test]
-fn changes_that_the_next_attempt_sees() {
-    #[retry(base = "1ms", keep(seen))]
-    async fn get(flaky: &Flaky, mut seen: Vec<u32>) -> Result<usize, ApiError> {
-        seen.push(flaky.calls());
-        flaky.call()?;
-        Ok(seen.len())
-    }
-    assert_eq!(run(get(&Flaky::failing(2), vec![])), Ok(3));
-    assert_eq!(Counter(0).count(&Flaky::failing(2)), Ok(3));
-    let shared = Arc::new(Counter(7));
-    assert_eq!(run(shared.shared(&Flaky::failing(2))), Ok(7));
-}
-
-#[test]
-fn conditions_on_arguments() {
-    #[retry(base = "1ms", clone(body, mine))]
-    async fn absent(
-        flaky: &Flaky,
-        #[cfg(any())] mut body: Vec<u8>,
-        #[cfg(test)] mut mine: Vec<u8>,
-    ) -> Result<Vec<u8>, ApiError> {
-        #[cfg(any())]
-        body.push(1);
-        mine.push(1);
-        flaky.call()?;
-        Ok(mine)
-    }
-    #[retry(base = "1ms", clone(body))]
-    fn either(
-        flaky: &Flaky,
-        #[cfg(any())] body: String,
-        #[cfg(not(any()))] body: Vec<u8>,
-    ) -> Result<usize, ApiError> {
-        flaky.call()?;
-        Ok(body.into_boxed_slice().len())
-    }
-    assert_eq!(run(absent(&Flaky::failing(2), vec![])), Ok(vec![1]));
-    assert_eq!(either(&Flaky::failing(2), vec![1]), Ok(1));
 }

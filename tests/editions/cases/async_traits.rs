@@ -5,21 +5,22 @@ use super::*;
 use async_trait::async_trait;
 use tracing::instrument;
 
+type Job = Box<dyn Fn() -> u32 + Send>;
+type Boxed = Box<dyn std::error::Error + Send + Sync>;
+
 #[async_trait]
 trait Service: Sync {
-    fn attempts(&self) -> u32;
-    fn flaky(&self) -> &Flaky;
+    fn client(&self) -> &Client;
 
-    #[retry(base = "1ms", max_attempts = self.attempts())]
+    #[retry(base = "1ms", max_attempts = self.client().attempts)]
     async fn provided(&mut self) -> Result<u32, ApiError> {
-        self.flaky().call()
+        self.client().flaky.call()
     }
 
     async fn mutable(&mut self, name: String, body: Vec<u8>) -> Result<usize, Error>;
-    async fn shared(&self, name: &str) -> Result<u32, ApiError>;
-    async fn limited(&self, limit: u32) -> Result<u32, Box<dyn std::error::Error + Send + Sync>>;
+    async fn not_sync(&self, job: Job, list: Vec<Cell<u32>>) -> Result<u32, Boxed>;
     async fn owned(self: Box<Self>) -> Result<u32, ApiError>;
-    async fn above(&mut self) -> Result<u32, ApiError>;
+    async fn above(&mut self, job: Cell<u32>) -> Result<u32, ApiError>;
     async fn below(&mut self) -> Result<u32, ApiError>;
     async fn block(&mut self) -> Result<u32, ApiError>;
 }
@@ -39,12 +40,8 @@ impl Client {
 
 #[async_trait]
 impl Service for Client {
-    fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    fn flaky(&self) -> &Flaky {
-        &self.flaky
+    fn client(&self) -> &Client {
+        self
     }
 
     #[retry(
@@ -57,22 +54,16 @@ impl Service for Client {
         body.push(1);
         let body: Box<[u8]> = body.into();
         self.flaky.call()?;
-        Ok(body.len() + name.len())
+        return Ok(body.len() + name.len());
     }
 
-    #[retry(base = "1ms", max_attempts = self.attempts, when = |error| self.is_busy(error))]
-    async fn shared(&self, name: &str) -> Result<u32, ApiError> {
-        assert_eq!(name, "name");
-        if self.flaky.calls() == 0 {
-            self.flaky.call()?;
-        }
-        return self.flaky.call();
-    }
-
-    #[retry(base = "1ms", max_attempts = limit)]
-    async fn limited(&self, limit: u32) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
+    #[retry(base = "1ms", clone(list))]
+    async fn not_sync(&self, job: Job, mut list: Vec<Cell<u32>>) -> Result<u32, Boxed> {
+        list.push(Cell::new(0));
+        let first = job();
         tokio::task::yield_now().await;
-        Ok(self.flaky.call()?)
+        self.flaky.call()?;
+        Ok(first + job() + list.len() as u32)
     }
 
     #[retry(base = "1ms", max_attempts = self.attempts)]
@@ -81,10 +72,11 @@ impl Service for Client {
     }
 
     #[instrument(skip_all)]
-    #[retry(base = "1ms", max_attempts = self.attempts)]
-    async fn above(&mut self) -> Result<u32, ApiError> {
-        self.pushed += 1;
-        self.flaky.call()
+    #[retry(base = "1ms", max_attempts = self.attempts, clone(job))]
+    async fn above(&mut self, job: Cell<u32>) -> Result<u32, ApiError> {
+        job.set(job.get() + 1);
+        self.flaky.call()?;
+        Ok(job.get())
     }
 
     #[retry(base = "1ms", max_attempts = self.attempts, when = |error| self.is_busy(error))]
@@ -103,31 +95,24 @@ impl Service for Client {
     }
 }
 
-fn client() -> Client {
-    Client {
+#[test]
+fn methods() {
+    let client = || Client {
         flaky: Flaky::failing(2),
         attempts: 3,
         pushed: 0,
-    }
-}
-
-#[test]
-fn methods() {
-    assert_eq!(run(client().provided()), Ok(3));
+    };
     let mut changed = client();
     let got = run(changed.mutable("four".to_owned(), vec![2]));
     assert_eq!((got, changed.pushed), (Ok(6), 3));
-    assert_eq!(run(sent(client().shared("name"))), Ok(3));
-    assert_eq!(run(client().limited(3)).unwrap(), 3);
-    let limited = client();
-    assert!(run(limited.limited(2)).is_err());
-    assert_eq!(limited.flaky.calls(), 2);
-    assert_eq!(run(Box::new(client()).owned()), Ok(3));
-    assert_eq!(run(client().above()), Ok(3));
+    let got = run(client().not_sync(Box::new(|| 1), Vec::new()));
+    assert_eq!(got.ok(), Some(3));
+    assert_eq!(run(client().above(Cell::new(1))), Ok(2));
     assert_eq!(run(client().below()), Ok(3));
     assert_eq!(run(client().block()), Ok(3));
-    let mut few = Box::new(client());
+    assert_eq!(run(client().provided()), Ok(3));
+    let mut few = client();
     few.attempts = 2;
-    let few: Box<dyn Service> = few;
+    let few: Box<dyn Service> = Box::new(few);
     assert_eq!(run(few.owned()), Err(ApiError(503)));
 }

@@ -13,7 +13,7 @@ const LOUD: Policy = QUICK.log_waits(LogLevel::Warn);
 const QUIET: LogLevel = LogLevel::Debug;
 
 #[test]
-fn durations_and_numbers() {
+fn durations_numbers_and_levels() {
     rows! {
         [base = "1ms", max_backoff = "1m 4s", deadline = "5min", jitter = "1ms"] => 3;
         [base = 1ms, max_backoff = 1.5s, deadline = 1h, jitter = 1us] => 3;
@@ -21,7 +21,90 @@ fn durations_and_numbers() {
         [base = MILLI, factor = 1.5, jitter = none, max_attempts = FEW] => 2;
         [base = "1ms", jitter = decorrelated, max_attempts = 1 + FEW] => 3;
         [base = "1ms", jitter = equal, max_attempts = 2] => 2;
+        [base = "1ms", on = [503], log_waits = debug] => 3;
+        [policy = LOUD, on = [503], log_waits = QUIET] => 3;
+        [base = "1ms", attempt_spans, log_waits = trace] => 3;
+        [base = "1ms", on = [503], log_waits = level] level: LogLevel = LogLevel::Trace => 3;
     }
+    async_rows! {
+        [base = "1ms", attempt_timeout = "20ms"] => 3;
+        [base = "1ms", timeout = "1m", attempt_timeout = LONG, deadline = "5m"] => 3;
+        [base = "1ms", stop_on = std::future::pending::<()>()] => 3;
+        [base = "1ms", cut_on = std::future::pending::<()>()] => 3;
+        [base = "1ms", stop_on = std::future::ready(())] => 1;
+        [base = "1ms", runtime = backoff_core::Tokio] => 3;
+    }
+}
+
+fn is_fourth(call: &u32) -> bool {
+    *call == 4
+}
+
+#[test]
+fn the_awaited_value() {
+    rows! {
+        [base = "1ms", until = |_| true] => 3;
+        [base = "1ms", until = |call| *call >= least] least: u32 = 5 => 5;
+        [base = "1ms", on = [503], until = is_fourth] => 4;
+        [base = "1ms", until = |_| true, consecutive = 1 + FEW] => 5;
+        // The third call is the first in a row, and the fifth begins another.
+        [base = "1ms", max_attempts = 9, until = |call| *call != 4, consecutive = values + 1] values: u32 = 1 => 6;
+    }
+    async_rows! {
+        [base = "1s", timeout = "5m", attempt_timeout = "10s", on = [503], until = is_fourth] => 4;
+    }
+}
+
+#[derive(Debug, PartialEq, Fault)]
+#[fault(status = self.0)]
+struct Response(u16);
+
+fn reply(flaky: &Flaky) -> Result<Response, Error> {
+    Ok(Response(flaky.call().map_or_else(|error| error.0, |_| 200)))
+}
+
+/// The last response of an attribute and of a block, and how often they call.
+macro_rules! replies {
+    ($([$($keys:tt)*] => $last:expr, $calls:expr;)*) => {$({
+        #[retry($($keys)*)]
+        async fn of_function(flaky: &Flaky) -> Result<Response, Error> {
+            reply(flaky)
+        }
+        let of_function = asked(|flaky| run(of_function(flaky)).map(|last| last.0));
+        let of_block = asked(|flaky| retry_block!($($keys)*, { reply(flaky) }).map(|last| last.0));
+        let last: [u16; 2] = $last;
+        assert_eq!((of_function.1, of_block.1), (Ok(last[0]), Ok(last[1])));
+        assert_eq!([of_function.0, of_block.0], $calls);
+    })*};
+}
+
+/// A response is judged in an attribute with codes, where the key does not say otherwise, and not in a block.
+#[test]
+fn responses() {
+    replies! {
+        [base = "1ms", on = [503]] => [200, 503], [3, 1];
+        [base = "1ms", on = [503], max_attempts = 2] => [503; 2], [2, 1];
+        [base = "1ms", on = [503], responses] => [200; 2], [3; 2];
+        [base = "1ms", on = [503], responses = false] => [503; 2], [1; 2];
+        [base = "1ms"] => [503; 2], [1; 2];
+    }
+}
+
+/// A limit that is an argument, or a value at the call.
+#[tokio::test(start_paused = true)]
+async fn calls_that_hang() {
+    use tokio::time::Instant;
+    #[retry(timeout = end - Instant::now(), attempt_timeout = limit, jitter = none, on = [503])]
+    async fn hang(flaky: &Flaky, end: Instant, limit: Duration) -> Result<(), Error> {
+        let _ = flaky.call();
+        std::future::pending().await
+    }
+    let (flaky, start) = (Flaky::failing(9), Instant::now());
+    let [end, limit] = [60, 10].map(Duration::from_secs);
+    let got = hang(&flaky, start + end, limit).await;
+    assert!(matches!(got, Err(Error::Late(_))));
+    // 10 + 1 + 10 + 2 + 10 + 4 + 10 + 8: 5 s remain for the fifth.
+    assert_eq!((start.elapsed(), flaky.calls()), (end, 5));
 }
 
 const MINE: Codes = codes![500..=504];
@@ -41,8 +124,7 @@ fn who_decides() {
         [base = "1ms", on = [429, 500..=502]] => 1;
         [base = "1ms", on = [429, 500..=504]] => 3;
         [on = [408], also_on = [503], base = "1ms"] => 3;
-        [base = "1ms", on = [429, MINE]] => 3;
-        [base = "1ms", on = [C]] => 3;
+        [base = "1ms", on = [429, MINE, C]] => 3;
         [base = "1ms", on = [self::ABORTED]] => 3;
         [base = "1ms", on = [codes![UNAVAILABLE]]] => 3;
         [base = "1ms", on = [429, Error::Api(ApiError(500..=503))]] => 3;
@@ -55,14 +137,6 @@ fn who_decides() {
         [base = "1ms", when = |error| error.status() == Some(code)] code: u16 = 500 => 1;
         [base = "1ms", when = judge] judge: Box<dyn Fn(&Error) -> bool + Send + Sync> = Box::new(is::<503, ()>) => 3;
     }
-    mod inner {
-        use super::*;
-
-        pub(super) fn check() {
-            rows! { [base = "1ms", on = [super::ABORTED, 429]] => 3; }
-        }
-    }
-    inner::check();
 }
 
 static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
@@ -86,37 +160,15 @@ fn policies_and_budgets() {
         [policy = made(2), max_attempts = 3] => 3;
         [policy = rules, base = wait] rules: Policy = made(3), wait: Duration = Duration::ZERO => 3;
         [policy = rules, base = wait] rules: Policy = made(2), wait: Duration = Duration::ZERO => 2;
+        [base = "1ms", max_attempts = r#use] r#use: u32 = 2 => 2;
         [base = "1ms", budget = budget] budget: &'static Budget = &NONE_LEFT => 1;
         [policy = POOR] => 1;
         [policy = POOR, budget = PLENTY] => 3;
+        [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", rate = OFF] => 3;
         [policy = POOR, rate = OFF, budget = PLENTY, max_queue_time = "1m"] => 3;
-        [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", operation = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;
-    }
-    async_rows! { [base = "1ms", runtime = backoff_core::Tokio] => 3; }
-}
-
-#[test]
-fn levels_of_the_log_event_before_a_wait() {
-    rows! {
-        [base = "1ms", on = [503], log_waits = debug] => 3;
-        [policy = LOUD, on = [503], log_waits = QUIET] => 3;
-        [base = "1ms", when = |_| true, log_waits = LogLevel::Off] => 3;
-        [base = "1ms", attempt_spans, log_waits = trace] => 3;
-        [base = "1ms", on = [503], log_waits = level] level: LogLevel = LogLevel::Trace => 3;
-    }
-}
-
-#[test]
-fn what_is_awaited() {
-    async_rows! {
-        [base = "1ms", attempt_timeout = "20ms"] => 3;
-        [base = "1ms", timeout = "1m", attempt_timeout = LONG, deadline = "5m"] => 3;
-        [base = "1ms", stop_on = std::future::pending::<()>()] => 3;
-        [base = "1ms", cut_on = std::future::pending::<()>()] => 3;
-        [base = "1ms", stop_on = std::future::ready(())] => 1;
     }
 }
 
@@ -134,9 +186,9 @@ fn hear(event: &Event<'_, Error>) {
 #[test]
 fn hooks() {
     rows! { [base = "1ms", on = [503], notify = hear] => 3; }
-    assert_eq!(HEARD.replace(0), 5 * 3);
+    assert_eq!(HEARD.take(), 5 * 3);
     rows! { [base = "1ms", max_attempts = 2, when = |_| true, notify = |event| hear(event)] => 2; }
-    assert_eq!(HEARD.replace(0), 5 * 2);
+    assert_eq!(HEARD.take(), 5 * 2);
     #[retry(base = "1ms", max_attempts = 2, notify = |event| log.push(event.to_string()))]
     async fn logged(flaky: &Flaky, log: &mut Vec<String>) -> Result<u32, ApiError> {
         log.push("called".to_owned());
@@ -158,35 +210,21 @@ fn count_sleep(wait: Duration) {
 /// No runtime is needed then.
 #[test]
 fn own_timers() {
-    fn ready(wait: Duration) -> std::future::Ready<()> {
-        count_sleep(wait);
-        std::future::ready(())
+    // A value that a key borrows for the whole call.
+    #[retry(base = "3s", jitter = none, sleep = |wait| std::future::ready(slept.set(slept.get() + wait)))]
+    async fn awaited(flaky: &Flaky, slept: Cell<Duration>) -> Result<u64, ApiError> {
+        flaky.call().map(|_| slept.get().as_secs())
     }
-    async fn asynchronous(wait: Duration) {
-        count_sleep(wait);
-    }
-    #[retry(base = "3s", jitter = none, sleep = ready)]
-    async fn by_ready(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    #[retry(base = "3s", jitter = none, sleep = asynchronous)]
-    async fn by_async(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    #[retry(base = "3s", jitter = none, sleep = |wait| count_sleep(wait))]
+    #[retry(base = "3s", jitter = none, sleep = count_sleep)]
     fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
         flaky.call()
     }
-    fn polled<T: std::fmt::Debug>(future: impl Future<Output = T> + Send) -> String {
-        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-        format!("{:?}", std::pin::pin!(future).as_mut().poll(context))
-    }
-    let slept = || SLEPT.swap(0, Ordering::Relaxed);
-    assert_eq!(polled(by_ready(&Flaky::failing(2))), "Ready(Ok(3))");
-    assert_eq!(slept(), 9);
-    assert_eq!(polled(by_async(&Flaky::failing(1))), "Ready(Ok(2))");
-    assert_eq!(slept(), 3);
-    assert_eq!((blocking(&Flaky::failing(2)), slept()), (Ok(3), 9));
+    let flaky = Flaky::failing(2);
+    let future = std::pin::pin!(awaited(&flaky, Cell::default()));
+    let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    assert_eq!(future.poll(context), std::task::Poll::Ready(Ok(9)));
+    assert_eq!(blocking(&Flaky::failing(2)), Ok(3));
+    assert_eq!(SLEPT.load(Ordering::Relaxed), 9);
 }
 
 #[test]
@@ -205,16 +243,6 @@ fn the_number_and_the_time_of_an_attempt() {
         assert_eq!(attempt.remaining(), Duration::MAX);
         flaky.call().map(|call| call * 10 + attempt.number())
     }
-    #[retry(base = "1ms", attempt = n)]
-    fn future(flaky: &Flaky) -> impl Future<Output = Result<u32, ApiError>> + '_ {
-        async move { flaky.call().map(|call| call * 10 + n.number()) }
-    }
     assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
     assert_eq!(blocking(&Flaky::failing(2)), Ok(33));
-    assert_eq!(run(future(&Flaky::failing(2))), Ok(33));
-    let flaky = Flaky::failing(2);
-    let block = retry_block!(base = "1ms", attempt = n, async {
-        flaky.call().map(|_| n.number())
-    });
-    assert_eq!(run(block), Ok(3));
 }

@@ -2,70 +2,35 @@
 //! function: what it gives, in which order it drops, and how often it is tried.
 
 #![deny(warnings, unused, rust_2018_idioms)]
-#![allow(
-    clippy::double_must_use,
-    clippy::drop_non_drop,
-    clippy::erasing_op,
-    clippy::extra_unused_type_parameters,
-    clippy::manual_is_multiple_of,
-    clippy::manual_async_fn,
-    clippy::match_single_binding,
-    clippy::multiple_bound_locations,
-    clippy::needless_ifs,
-    clippy::needless_return,
-    clippy::never_loop,
-    clippy::redundant_allocation,
-    clippy::redundant_closure,
-    clippy::redundant_locals,
-    clippy::type_complexity,
-    clippy::unit_arg,
-    clippy::unnecessary_map_on_constructor,
-    clippy::unneeded_struct_pattern,
-    clippy::wrong_self_convention,
-    reason = "the functions are odd on purpose"
-)]
+#![allow(clippy::all, reason = "the functions are odd on purpose")]
 
-/// The same function twice: as it is, and with the attribute.
-macro_rules! both {
-    ($(#[$attr:meta])+ => $($function:tt)+) => {
-        mod plain {
-            #[allow(unused_imports)]
-            use super::*;
-            $($function)+
-        }
-        mod retried {
-            #[allow(unused_imports)]
-            use super::*;
-            $(#[$attr])+
-            $($function)+
-        }
-    };
-}
-
-/// Calls both functions of `both!`: they give the same and drop in the same order, and the one with the attribute is
-/// tried until it succeeds.
-macro_rules! same {
-    ($call:expr) => {
-        same(
-            {
-                use plain::*;
-                $call
-            },
-            {
-                use retried::*;
-                $call
-            },
-        )
-    };
-}
-
-/// A test whose function gives the same, and drops in the same order, with the attribute and without it.
+/// A test of a function, as it is and with the attribute: both give the same and drop in the same order, and the one
+/// with the attribute is tried until it succeeds.
 macro_rules! alike {
     ($name:ident [$($keys:tt)*] $call:expr => $($function:tt)+) => {
         #[test]
         fn $name() {
-            both! { #[retry($($keys)*)] => $($function)+ }
-            same!($call);
+            mod plain {
+                #[allow(unused_imports)]
+                use super::*;
+                $($function)+
+            }
+            mod retried {
+                #[allow(unused_imports)]
+                use super::*;
+                #[retry($($keys)*)]
+                $($function)+
+            }
+            same(
+                {
+                    use plain::*;
+                    $call
+                },
+                {
+                    use retried::*;
+                    $call
+                },
+            )
         }
     };
 }
@@ -129,8 +94,7 @@ pub(crate) use std::pin::Pin;
 pub(crate) use std::time::Duration;
 
 pub(crate) use backoff_core::{
-    Budget, Codes, Event, Fault, NotYet, Policy, StopReason, Stopped, TimedOut, codes, retry,
-    retry_block,
+    Budget, Codes, Event, Fault, NotYet, Policy, Stopped, TimedOut, codes, retry, retry_block,
 };
 pub(crate) use evaluated::attempted;
 pub(crate) use ui::{ApiError, Flaky};
@@ -144,26 +108,20 @@ mod bodies;
 mod derived;
 mod drops;
 mod evaluated;
-mod forbidden;
 mod futures;
 mod generic;
 mod groups;
 mod handed_over;
 mod judges;
 mod keys;
-mod late;
 mod names;
-mod obeyed;
 mod policies;
-mod responses;
 mod rewritten;
 mod runtimes;
 mod sends;
 mod spans;
 mod traits;
 mod unsafe_code;
-mod until;
-mod waits;
 
 /// An error that a key can be made to need: of a cut attempt, of a stopped call, of a value that is not there yet.
 #[derive(Debug, Clone, PartialEq, Fault, thiserror::Error)]

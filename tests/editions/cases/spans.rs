@@ -2,74 +2,39 @@
 //! calls an instrumented function. And `attempt_spans`, which makes one for each attempt.
 
 use super::*;
-use std::sync::{Arc, Mutex, OnceLock};
-use tracing::field::{Field, Visit};
-use tracing::{Dispatch, Metadata, Subscriber, dispatcher, instrument, span, subscriber};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tracing::{Dispatch, Metadata, Subscriber, instrument, span, subscriber};
 
-/// What `tracing` is told in this thread: how many spans, and the name and the error of each event.
+/// Counts the spans of a thread.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<(u32, Vec<String>)>>);
+struct Spans(Arc<AtomicU32>);
 
-pub(crate) struct Recorder {
-    told: Told,
-    _subscribed: dispatcher::DefaultGuard,
-}
-
-/// This thread has it until it is dropped.
-pub(crate) fn recorder() -> Recorder {
-    // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
-    // thread. A thread of another test has none, and the event would be off for all. So there are others.
-    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
-    let other = || Dispatch::new(subscriber::NoSubscriber::default());
-    OTHERS.get_or_init(|| [other(), other()]);
-    let told = Told::default();
-    let _subscribed = dispatcher::set_default(&Dispatch::new(told.clone()));
-    Recorder { told, _subscribed }
-}
-
-impl Recorder {
+impl Spans {
     /// Those since the last question.
-    pub(crate) fn events(&self) -> Vec<String> {
-        std::mem::take(&mut self.told.0.lock().unwrap().1)
-    }
-
-    fn spans(&self) -> u32 {
-        std::mem::take(&mut self.told.0.lock().unwrap().0)
+    fn made(&self) -> u32 {
+        self.0.swap(0, Ordering::Relaxed)
     }
 }
 
-impl Subscriber for Told {
+impl Subscriber for Spans {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
         true
     }
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
-        self.0.lock().unwrap().0 += 1;
+        self.0.fetch_add(1, Ordering::Relaxed);
         span::Id::from_u64(1)
     }
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
-    fn event(&self, event: &tracing::Event<'_>) {
-        let mut fields = Fields(String::new());
-        event.record(&mut fields);
-        self.0.lock().unwrap().1.push(fields.0);
-    }
+    fn event(&self, _: &tracing::Event<'_>) {}
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}
 }
 
-struct Fields(String);
-
-impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if ["operation", "error"].contains(&field.name()) {
-            self.0 += &format!("{}={:?} ", field.name(), value);
-        }
-    }
-}
-
 /// Attributes, and how many spans an async and a blocking function have that are tried three times.
 macro_rules! spans {
-    ($recorder:ident: $([$($hash:tt $attribute:tt)+] => $spans:literal;)*) => {$({
+    ($made:ident: $([$($hash:tt $attribute:tt)+] => $spans:literal;)*) => {$({
         $($hash $attribute)+
         async fn awaited(flaky: &Flaky, job: Box<dyn Fn() -> usize + Send>) -> Result<usize, ApiError> {
             flaky.call()?;
@@ -82,40 +47,9 @@ macro_rules! spans {
             Ok(name.len())
         }
         let got = run(sent(awaited(&Flaky::failing(2), Box::new(|| 4))));
-        assert_eq!((got, $recorder.spans()), (Ok(4), $spans));
-        assert_eq!((blocking(&Flaky::failing(2), "four".to_owned()), $recorder.spans()), (Ok(4), $spans));
+        assert_eq!((got, $made.made()), (Ok(4), $spans));
+        assert_eq!((blocking(&Flaky::failing(2), "four".to_owned()), $made.made()), (Ok(4), $spans));
     })*};
-}
-
-#[test]
-fn around_all_attempts_or_around_each() {
-    let recorder = recorder();
-    spans! { recorder:
-        [#[instrument(skip_all)] #[retry(base = "1ms")]] => 1;
-        [#[retry(base = "1ms")] #[instrument(skip_all)]] => 1;
-        [#[instrument(skip_all, err, ret)] #[retry(base = "1ms", on = [503])]] => 1;
-        [#[retry(base = "1ms", on = [503])] #[instrument(skip_all, err)]] => 1;
-        [#[retry(base = "1ms", attempt_spans)]] => 3;
-        [#[retry(base = "1ms", on = [503], attempt_spans = true)]] => 3;
-        [#[retry(base = "1ms", on = [503], attempt_spans = false)]] => 0;
-    }
-    #[instrument(skip_all)]
-    async fn attempt(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    #[retry(base = "1ms")]
-    async fn each(flaky: &Flaky) -> Result<u32, ApiError> {
-        attempt(flaky).await
-    }
-    #[instrument(skip_all, err)]
-    #[retry(base = "1ms")]
-    async fn mutable(flaky: &mut Flaky) -> Result<u32, ApiError> {
-        flaky.call()
-    }
-    let got = run(each(&Flaky::failing(2)));
-    assert_eq!((got, recorder.spans()), (Ok(3), 3));
-    let got = run(sent(mutable(&mut Flaky::failing(2))));
-    assert_eq!((got, recorder.spans()), (Ok(3), 1));
 }
 
 #[async_trait::async_trait]
@@ -132,45 +66,48 @@ impl Call for Flaky {
     }
 }
 
-/// What can be spawned without spans can be spawned with them, and attempts borrow, return and change what they did
-/// before.
 #[test]
-fn attempts_in_spans() {
-    #[retry(base = "1ms", attempt_spans)]
-    async fn borrows<'a>(flaky: &Flaky, name: &'a str) -> Result<&'a str, ApiError> {
-        tokio::task::yield_now().await;
-        flaky.call()?;
-        Ok(name)
+fn around_all_attempts_or_around_each() {
+    let made = Spans::default();
+    // With one subscriber alone, a thread without one would turn off for all what it meets first.
+    let _other = Dispatch::new(subscriber::NoSubscriber::default());
+    let _subscribed = subscriber::set_default(made.clone());
+    spans! { made:
+        [#[instrument(skip_all)] #[retry(base = "1ms")]] => 1;
+        [#[retry(base = "1ms", on = [503])] #[instrument(skip_all, err, ret)]] => 1;
+        [#[retry(base = "1ms", attempt_spans)]] => 3;
+        [#[retry(base = "1ms", on = [503], attempt_spans = false)]] => 0;
     }
-    #[retry(base = "1ms", on = [503], attempt_spans = true)]
-    fn returns<'a>(flaky: &Flaky, name: &'a str) -> Result<&'a str, ApiError> {
-        if flaky.call()? > 0 {
-            return Ok(name);
-        }
-        Ok("")
+    #[instrument(skip_all)]
+    async fn attempt(flaky: &mut Flaky) -> Result<u32, ApiError> {
+        flaky.call()
     }
-    #[retry(base = "1ms", keep(calls), attempt_spans)]
-    fn keeps(mut calls: u32, flaky: &Flaky) -> Result<u32, ApiError> {
+    #[instrument(skip_all, err)]
+    #[retry(base = "1ms")]
+    async fn each(flaky: &mut Flaky) -> Result<u32, ApiError> {
+        attempt(flaky).await
+    }
+    let got = run(sent(each(&mut Flaky::failing(2))));
+    assert_eq!((got, made.made()), (Ok(3), 1 + 3));
+    // Attempts borrow, return and change what they did before.
+    #[retry(base = "1ms", on = [503], keep(calls), attempt_spans = true)]
+    async fn keeps<'a>(
+        mut calls: u32,
+        flaky: &Flaky,
+        name: &'a str,
+    ) -> Result<(u32, &'a str), ApiError> {
         calls += 1;
-        flaky.call().map(|_| calls)
+        tokio::task::yield_now().await;
+        flaky.call().map(|_| (calls, name))
     }
-    let recorder = recorder();
-    let flaky = Arc::new(Flaky::failing(2));
-    let spawned = async { tokio::spawn(async move { borrows(&flaky, "a").await }).await };
-    assert_eq!((run(spawned).unwrap(), recorder.spans()), (Ok("a"), 3));
-    let got = returns(&Flaky::failing(2), "a");
-    assert_eq!((got, recorder.spans()), (Ok("a"), 3));
-    let got = keeps(0, &Flaky::failing(2));
-    assert_eq!((got, recorder.spans()), (Ok(3), 3));
+    let got = run(sent(keeps(0, &Flaky::failing(2), "a")));
+    assert_eq!((got, made.made()), (Ok((3, "a")), 3));
     let got = run(Call::call(&Flaky::failing(1), "a".to_owned()));
-    assert_eq!((got.as_deref(), recorder.spans()), (Ok("a"), 2));
+    assert_eq!((got.as_deref(), made.made()), (Ok("a"), 2));
     let (flaky, mut calls) = (Flaky::failing(1), 0);
-    let got = run(async {
-        retry_block!(base = "1ms", attempt_spans, async {
-            calls += 1;
-            flaky.call()
-        })
-        .await
+    let block = retry_block!(base = "1ms", attempt_spans, async {
+        calls += 1;
+        flaky.call()
     });
-    assert_eq!((got, calls, recorder.spans()), (Ok(2), 2, 2));
+    assert_eq!((run(block), calls, made.made()), (Ok(2), 2, 2));
 }
