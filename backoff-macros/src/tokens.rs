@@ -1,75 +1,30 @@
 //! Any tokens can be between the parentheses: no parser panics on any input.
 
-use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
+use proc_macro2::{Delimiter, Group, TokenStream};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 use quote::{ToTokens, quote};
 
-/// Words with a meaning for a macro, in addition to the keys of the attribute.
-const WORDS: [&str; 15] = [
-    "status",
-    "forward",
-    "transient",
-    "retry_after",
-    "async",
-    "move",
-    "self",
-    "mut",
-    "if",
-    "impl",
-    "Future",
-    "Output",
-    "__ret",
-    "__self",
-    "let",
-];
+/// Words with a meaning for a macro, in addition to the keys of the attribute, signs and literals.
+const WORDS: &str = "status forward transient retry_after async move self mut if impl Future Output __ret __self let x \
+    = , , | < > . : - & + ! ? @ # -> :: => == ..= 7 64s 1.5s 0x1fs 1e3 500..=504 'a 'c' \"\" \"1m 3x\" \"64\"";
 
 fn token() -> impl Strategy<Value = TokenStream> {
-    let keys: Vec<_> = crate::args::keys::names().chain(WORDS).collect();
-    let keys = proptest::sample::select(keys);
-    let puncts = proptest::sample::select("=,,|<>.:-&+!?@#".chars().collect::<Vec<_>>());
-    let leaf = prop_oneof![
-        keys.prop_map(|key| Ident::new(key, Span::call_site()).into_token_stream()),
-        "[a-z_]{1,8}"
-            .prop_filter("`_` alone is no identifier", |word| word != "_")
-            .prop_map(
-                |word| Ident::new(&format!("{word}x"), Span::call_site()).into_token_stream()
-            ),
-        (puncts, any::<bool>()).prop_map(|(char, joint)| {
-            let spacing = if joint {
-                Spacing::Joint
-            } else {
-                Spacing::Alone
-            };
-            Punct::new(char, spacing).into_token_stream()
-        }),
-        any::<u64>().prop_map(|number| Literal::u64_unsuffixed(number).into_token_stream()),
-        "[0-9a-z .-]{0,12}".prop_map(|text| Literal::string(&text).into_token_stream()),
-        proptest::sample::select(vec![
-            "64s",
-            "1.5s",
-            "0x1fs",
-            "1e3",
-            "500..=504",
-            "'a",
-            "'c'"
-        ])
-        .prop_map(|text| text.parse().unwrap()),
-    ];
+    let words = WORDS.split(' ').chain(crate::args::keys::names());
+    let words = words.filter_map(|word| word.parse().ok());
+    let leaf = select(words.collect::<Vec<TokenStream>>());
     leaf.prop_recursive(3, 24, 6, |inner| {
-        let delimiter = proptest::sample::select(vec![
-            Delimiter::Parenthesis,
-            Delimiter::Brace,
-            Delimiter::Bracket,
-            Delimiter::None,
-        ]);
-        (delimiter, proptest::collection::vec(inner, 0..6)).prop_map(|(delimiter, inner)| {
+        use Delimiter::{Brace, Bracket, None, Parenthesis};
+        let delimiter = select(vec![Parenthesis, Brace, Bracket, None]);
+        (delimiter, vec(inner, 0..6)).prop_map(|(delimiter, inner)| {
             Group::new(delimiter, inner.into_iter().collect()).into_token_stream()
         })
     })
 }
 
 fn tokens() -> impl Strategy<Value = TokenStream> {
-    proptest::collection::vec(token(), 0..24).prop_map(|tokens| tokens.into_iter().collect())
+    vec(token(), 0..24).prop_map(|tokens| tokens.into_iter().collect())
 }
 
 proptest! {

@@ -1,11 +1,8 @@
-//! Correct arguments, as users write them, and keys of other libraries. What else is refused stands in the
-//! tests of `check`.
+//! Values that have several forms, and keys of other libraries. What else is refused stands in the tests of `check`.
 
 use super::*;
 use crate::groups::needless;
-use proc_macro2::{Delimiter, Group};
-use quote::{ToTokens, quote};
-use std::time::Duration;
+use quote::ToTokens;
 
 fn read(keys: TokenStream) -> Args {
     let mut errors = Errors::default();
@@ -16,34 +13,6 @@ fn read(keys: TokenStream) -> Args {
 
 fn shown(value: impl ToTokens) -> String {
     value.to_token_stream().to_string()
-}
-
-#[test]
-fn reads_every_key_in_any_order() {
-    let args = read(quote! {
-        when = judge::<A, B>, on = [429, 500..=504], attempt_timeout = 10s, factor = 2,
-        deadline = LIMIT, max_attempts = 8, jitter = full, max_backoff = "1m 4s", base = 1.5s,
-        policy = iam::REQUEST, crate = renamed::core, idempotent, retry_conflicts = false,
-        clone(a, r#type), keep(self,), faults(A<B, C>, D), also_on = [408], throttled_base = 2s,
-        max_retry_after = "1m", budget = B, attempt = n, notify = |event| log(event),
-        sleep = timer, operation = "a.b",
-    });
-    let base = args.base.unwrap().value.literal;
-    assert_eq!(base.unwrap().0, Duration::from_millis(1500));
-    let longest = args.max_backoff.unwrap().value.literal;
-    assert_eq!(longest.unwrap().0, Duration::from_secs(64));
-    assert!(args.deadline.unwrap().value.literal.is_none());
-    assert_eq!(shown(args.krate.unwrap().value), "renamed :: core");
-    assert_eq!(shown(args.when.unwrap().value), "judge :: < A , B >");
-    assert_eq!(args.on.unwrap().value.codes.len(), 2);
-    assert!(args.policy.is_some() && args.factor.is_some() && args.max_attempts.is_some());
-    assert!(args.attempt_timeout.is_some());
-    assert!(args.idempotent.unwrap().is_true());
-    assert!(!args.retry_conflicts.unwrap().is_true());
-    assert_eq!(args.clone.unwrap().value.names.len(), 2);
-    assert_eq!(args.keep.unwrap().value.names.len(), 1);
-    assert_eq!(args.faults.unwrap().value.len(), 2);
-    assert!(args.sleep.is_some() && args.notify.is_some() && args.operation.is_some());
 }
 
 #[test]
@@ -64,26 +33,6 @@ fn jitter_is_a_name_a_duration_or_an_expression() {
         };
         assert_eq!(found, expected, "{written}");
     }
-}
-
-#[test]
-fn every_mistake_is_reported() {
-    let mut errors = Errors::default();
-    let keys = quote! {
-        bse = "1s", max_backoff = "64", 5, factor =, jitter: full, deadline, deadline = "1s",
-        on = 429, max_attempts = 3
-    };
-    let args = parse(keys, &mut errors);
-    let messages = errors.messages();
-    assert_eq!(messages.len(), 7, "{messages:?}");
-    assert!(args.max_attempts.is_some() && args.deadline.is_some());
-}
-
-#[test]
-fn literals_from_macro_rules_are_seen_through_their_group() {
-    let group = Group::new(Delimiter::None, quote!("64s"));
-    let base = read(quote!(base = #group)).base.unwrap().value.literal;
-    assert_eq!(base.unwrap().0, Duration::from_secs(64));
 }
 
 #[test]

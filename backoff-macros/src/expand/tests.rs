@@ -48,127 +48,100 @@ fn in_one_line(lines: &[&str]) -> Option<(usize, String)> {
 }
 
 #[test]
-fn each_form_and_each_key_in_the_written_code() {
+fn the_written_code_of_both_forms() {
     let rows = [
         (
             attribute(
-                "",
-                "/// Reads one.
-                pub async fn read(id: u64) -> Result<Item, E> {
+                r#"policy = iam::REQUEST, base = 1.5s, max_backoff = "1m 4s", attempt_timeout = LIMIT,
+                cut_on = token.cancelled(), clone(body), attempt = n, notify = hear, sleep = timer,
+                operation = "put", on = [429, 500..=504, Codes::ABORTED, E::Busy, E::Io(k) if k.passes()]"#,
+                "/// Writes one.
+                pub async fn put(token: &Token, mut body: Vec<u8>) -> Result<(), E> {
                     #![allow(dead_code)]
-                    let raw = fetch(id).await?;
-                    raw.parse()
+                    body.push(n.number());
+                    send(body).await
                 }",
             ),
             expect![[r#"
-                /// Reads one.
-                pub async fn read(id: u64) -> Result<Item, E> {
+                /// Writes one.
+                pub async fn put(token: &Token, body: Vec<u8>) -> Result<(), E> {
                     #![allow(dead_code)]
                     use ::backoff_core::__private as __backoff;
-                    const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &p::Policy::exponential(),
-                        limits: p::Option::None,
-                        operation: ::core::concat!(::core::module_path!(), "::read"),
-                    };
-                    let mut __guard = p::begin(__BACKOFF, &p::ASYNC, false);
-                    loop {
-                        let __wait = {
-                            let __outcome: Result<Item, E> = async {
-                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<Item, E>>::None {
-                                    return __returns;
-                                }
-                                {
-                                    let raw = fetch(id).await?;
-                                    raw.parse()
-                                }
-                            }.await;
-                            let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
-                            match p::step(__BACKOFF, &p::ASYNC, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
-                                p::Option::None => break __outcome,
-                                p::Option::Some(__wait) => __wait,
-                            }
-                        };
-                        p::sleep(&p::ASYNC, __wait).await;
-                    }
-                }
-            "#]],
-        ),
-        (
-            attribute(
-                r#"policy = iam::REQUEST, base = 1.5s, factor = 2, max_backoff = "1m 4s",
-                jitter = full, max_attempts = 8, deadline = LIMIT, attempt_timeout = "10s",
-                cut_on = token.cancelled(), on = [429, 500..=504, Codes::ABORTED]"#,
-                "async fn f(&self, token: &Token) -> Result<(), E> { self.g().await }",
-            ),
-            expect![[r#"
-                async fn f(&self, token: &Token) -> Result<(), E> {
-                    use ::backoff_core::__private as __backoff;
+                    let __timer = p::sleep_by(timer);
                     let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &p::Policy::on(
-                            p::Policy::deadline(
-                                p::Policy::max_attempts(
-                                    p::Policy::jitter(
-                                        p::Policy::max_backoff(
-                                            p::Policy::factor(p::Policy::base( iam::REQUEST, p::Duration::new(1u64, 500000000u32), ), 2f64),
-                                            p::Duration::new(64u64, 0u32),
-                                        ),
-                                        p::Jitter::Full,
-                                    ),
-                                    8,
-                                ),
-                                LIMIT,
+                            p::Policy::max_backoff(
+                                p::Policy::base(iam::REQUEST, p::Duration::new(1u64, 500000000u32)),
+                                p::Duration::new(64u64, 0u32),
                             ),
                             p::codes![@ p::Codes::NONE; 429, 500..= 504, Codes::ABORTED],
                         ),
                         limits: p::Option::Some(p::Limits(p::Option::None)),
-                        operation: ::core::concat!(::core::module_path!(), "::f"),
+                        operation: "put",
                     };
-                    let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
+                    let mut __guard = p::begin_known(|| __BACKOFF, &__timer, true);
+                    let mut __info = p::call_info(&__timer);
                     loop {
                         let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
-                            let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                            let __entering = p::enters(p::known(&__guard), &__timer, &mut __guard.state, p::Option::Some(p::Duration::MAX));
                             p::first_turn(__entering, __stop.as_mut()).await
                         } else {
                             p::Option::None
                         };
+                        let n = p::attempt(p::known(&__guard), &__timer, &__guard.state, &__info);
                         let mut __cut = p::Option::None;
                         let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
                             (p::Result::Err(__late), p::Stage::Queued)
-                        } else if p::is_late(p::known(&__guard), &p::ASYNC, &__guard.state) {
+                        } else if p::is_late(p::known(&__guard), &__timer, &__guard.state) {
                             (p::expired(), p::Stage::Late)
                         } else {
                             p::begins(&mut __guard);
                             (
-                                p::cut(
-                                        p::Duration::new(10u64, 0u32),
-                                        |__limit| {
-                                            let __guard = &__guard;
-                                            p::timer(p::known(&__guard), &p::ASYNC, &__guard.state, __limit)
-                                        },
-                                        p::cut_on(
-                                            __stop.as_mut(),
-                                            &__guard.state,
-                                            &mut __cut,
-                                            async {
-                                                if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
-                                                    return __returns;
-                                                }
-                                                self.g().await
+                                {
+                                    let __copy_of_body = ::core::clone::Clone::clone(&body);
+                                    let __attempted = p::cut(
+                                            LIMIT,
+                                            |__limit| {
+                                                let __guard = &__guard;
+                                                p::timer(p::known(&__guard), &__timer, &__guard.state, __limit)
                                             },
-                                        ),
-                                    ).await,
+                                            p::cut_on(
+                                                __stop.as_mut(),
+                                                &__guard.state,
+                                                &mut __cut,
+                                                async {
+                                                    if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
+                                                        return __returns;
+                                                    }
+                                                    let mut body @ (_) = __copy_of_body;
+                                                    {
+                                                        body.push(n.number());
+                                                        send(body).await
+                                                    }
+                                                },
+                                            ),
+                                        ).await;
+                                    __attempted
+                                },
                                 p::Stage::Cut,
                             )
                         };
                         let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
-                        let mut __judge = p::BY_CODES;
-                        if p::is_cut(p::known(&__guard), &p::ASYNC, &mut __guard.state, __cut, &__outcome, &mut __judge) {
+                        let mut __judge = p::with_info(
+                            &mut __info,
+                            p::notified(
+                                &__outcome,
+                                p::or(&__outcome, |__error| match __error { E::Busy => true, E::Io(k) if k.passes() => true, _ => false, }),
+                                hear,
+                            ),
+                        );
+                        if p::is_cut(p::known(&__guard), &__timer, &mut __guard.state, __cut, &__outcome, &mut __judge) {
                             break __outcome;
                         }
                         let __wait = match p::step(
                             p::known(&__guard),
-                            &p::ASYNC,
+                            &__timer,
                             &mut __guard.state,
                             __stage,
                             &__outcome,
@@ -180,7 +153,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         };
                         let __end = p::pause_or_stop(
                                 p::known(&__guard),
-                                &p::ASYNC,
+                                &__timer,
                                 &mut __guard.state,
                                 __wait,
                                 p::Option::Some(p::Duration::MAX),
@@ -189,7 +162,7 @@ fn each_form_and_each_key_in_the_written_code() {
                         if let p::Option::Some(__end) = __end {
                             p::ended(
                                 p::known(&__guard),
-                                &p::ASYNC,
+                                &__timer,
                                 &mut __guard.state,
                                 &__outcome,
                                 p::Outcomes::of(&__outcome).__backoff_value(),
@@ -262,265 +235,6 @@ fn each_form_and_each_key_in_the_written_code() {
                             }
                         }
                         p::begins(&mut __guard);
-                    }
-                }
-            "#]],
-        ),
-        (
-            attribute(
-                r#"clone(body), attempt = n, notify = hear, sleep = timer, operation = "put",
-                attempt_timeout = LIMIT, on = [503, E::Busy, E::Io(k) if k.passes()]"#,
-                "async fn put(mut body: Vec<u8>) -> Result<(), E> {
-                    body.push(n.number());
-                    send(body).await
-                }",
-            ),
-            expect![[r#"
-                async fn put(body: Vec<u8>) -> Result<(), E> {
-                    use ::backoff_core::__private as __backoff;
-                    let __timer = p::sleep_by(timer);
-                    const __BACKOFF: &p::Context<'static> = &p::Context {
-                        policy: &p::Policy::on(p::Policy::exponential(), p::codes![@ p::Codes::NONE; 503]),
-                        limits: p::Option::Some(p::Limits(p::Option::None)),
-                        operation: "put",
-                    };
-                    let mut __guard = p::begin(__BACKOFF, &__timer, true);
-                    let mut __info = p::call_info(&__timer);
-                    loop {
-                        let __wait = {
-                            let n = p::attempt(__BACKOFF, &__timer, &__guard.state, &__info);
-                            let (__done, __unless_done) = if p::is_late(__BACKOFF, &__timer, &__guard.state) {
-                                (p::expired(), p::Stage::Late)
-                            } else {
-                                p::begins(&mut __guard);
-                                (
-                                    {
-                                        let __copy_of_body = ::core::clone::Clone::clone(&body);
-                                        let __attempted = p::cut(
-                                                LIMIT,
-                                                |__limit| {
-                                                    let __guard = &__guard;
-                                                    p::timer(__BACKOFF, &__timer, &__guard.state, __limit)
-                                                },
-                                                async {
-                                                    if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
-                                                        return __returns;
-                                                    }
-                                                    let mut body @ (_) = __copy_of_body;
-                                                    {
-                                                        body.push(n.number());
-                                                        send(body).await
-                                                    }
-                                                },
-                                            ).await;
-                                        __attempted
-                                    },
-                                    p::Stage::Cut,
-                                )
-                            };
-                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
-                            let mut __judge = p::with_info(
-                                &mut __info,
-                                p::notified(
-                                    &__outcome,
-                                    p::or(&__outcome, |__error| match __error { E::Busy => true, E::Io(k) if k.passes() => true, _ => false, }),
-                                    hear,
-                                ),
-                            );
-                            match p::step(
-                                __BACKOFF,
-                                &__timer,
-                                &mut __guard.state,
-                                __stage,
-                                &__outcome,
-                                p::Outcomes::of(&__outcome).__backoff_value(),
-                                &mut __judge,
-                            ) {
-                                p::Option::None => break __outcome,
-                                p::Option::Some(__wait) => __wait,
-                            }
-                        };
-                        p::sleep(&__timer, __wait).await;
-                    }
-                }
-            "#]],
-        ),
-        // As `async_trait` writes a method.
-        (
-            attribute(
-                "policy = P, faults(ApiError)",
-                "fn get<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
-                    Box::pin(async move {
-                        if let ::core::option::Option::Some(__ret) =
-                            ::core::option::Option::None::<Result<u8, E>> { return __ret; }
-                        let __self = self;
-                        let __ret: Result<u8, E> = { __self.ask().await };
-                        __ret
-                    })
-                }",
-            ),
-            expect![[r#"
-                fn get<'a>(&'a self) -> Pin<Box<dyn Future<Output = Result<u8, E>> + Send + 'a>> {
-                    Box::pin(async move {
-                        if let ::core::option::Option::Some(__ret) = ::core::option::Option::None::<Result<u8, E>> {
-                            return __ret;
-                        }
-                        let __self = self;
-                        let __ret: Result<u8, E> = {
-                            use ::backoff_core::__private as __backoff;
-                            const __BACKOFF: &p::Context<'static> = &p::Context {
-                                policy: &P,
-                                limits: p::Option::None,
-                                operation: ::core::concat!(::core::module_path!(), "::get"),
-                            };
-                            let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
-                            loop {
-                                let __wait = {
-                                    let __late = if p::has_rate(p::known(&__guard)) {
-                                        let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                        p::turn(__entering).await
-                                    } else {
-                                        p::Option::None
-                                    };
-                                    let __outcome: Result<u8, E> = async {
-                                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<u8, E>>::None {
-                                            return __returns;
-                                        }
-                                        __self.ask().await
-                                    }.await;
-                                    let mut __judge = p::found(
-                                        &__outcome,
-                                        |__error| {
-                                            use p::via::*;
-                                            let __facts = p::Facts(__error);
-                                            p::among(
-                                                    (&__facts).__backoff_first(),
-                                                    |__cause| {
-                                                        p::Option::None.or_else(|| {
-                                                                (&p::Named::<ApiError>::of()).__backoff_as_fault(__cause)
-                                                            })
-                                                    },
-                                                ).or_else(|| (&__facts).__backoff_itself())
-                                        },
-                                    );
-                                    match p::step(
-                                        p::known(&__guard),
-                                        &p::ASYNC,
-                                        &mut __guard.state,
-                                        p::Stage::Whole,
-                                        &__outcome,
-                                        p::Outcomes::of(&__outcome).__backoff_value(),
-                                        &mut __judge,
-                                    ) {
-                                        p::Option::None => break __outcome,
-                                        p::Option::Some(__wait) => __wait,
-                                    }
-                                };
-                                p::wait(&p::ASYNC, __wait).await;
-                                p::begins(&mut __guard);
-                            }
-                        };
-                        __ret
-                    })
-                }
-            "#]],
-        ),
-        (
-            block("max_attempts = 3", "{ read() }"),
-            expect![[r#"
-                fn f() {
-                    {
-                        use ::backoff_core::__private as __backoff;
-                        const __BACKOFF: &p::Context<'static> = &p::Context {
-                            policy: &p::Policy::max_attempts(p::Policy::exponential(), 3),
-                            limits: p::Option::None,
-                            operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                        };
-                        let mut __guard = p::begin(__BACKOFF, &p::BLOCKING, false);
-                        loop {
-                            let __outcome: _ = (|| { read() })();
-                            if false {
-                                break __outcome;
-                            }
-                            let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
-                            match p::step(__BACKOFF, &p::BLOCKING, &mut __guard.state, p::Stage::Whole, &__outcome, p::Option::None, &mut __judge) {
-                                p::Option::None => break __outcome,
-                                p::Option::Some(__wait) => {
-                                    if p::pause(
-                                        __BACKOFF,
-                                        &p::BLOCKING,
-                                        &mut __guard.state,
-                                        __wait,
-                                        p::Option::None,
-                                        &__outcome,
-                                        p::Option::None,
-                                        &mut __judge,
-                                    ) {
-                                        break __outcome;
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-            "#]],
-        ),
-        (
-            block(
-                "policy = iam::READ_MODIFY_WRITE, stop_on = token.cancelled()",
-                "async move { read().await?; Ok::<_, E>(1) }",
-            ),
-            expect![[r#"
-                fn f() {
-                    async move {
-                        use ::backoff_core::__private as __backoff;
-                        let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
-                        const __BACKOFF: &p::Context<'static> = &p::Context {
-                            policy: &iam::READ_MODIFY_WRITE,
-                            limits: p::Option::None,
-                            operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
-                        };
-                        let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
-                        loop {
-                            let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
-                                let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::None);
-                                p::first_turn(__entering, __stop.as_mut()).await
-                            } else {
-                                p::Option::None
-                            };
-                            let __outcome: _ = async {
-                                {
-                                    read().await?;
-                                    Ok::<_, E>(1)
-                                }
-                            }.await;
-                            let mut __judge = p::BY_CODES;
-                            let __wait = match p::step(
-                                p::known(&__guard),
-                                &p::ASYNC,
-                                &mut __guard.state,
-                                p::Stage::Whole,
-                                &__outcome,
-                                p::Option::None,
-                                &mut __judge,
-                            ) {
-                                p::Option::None => break __outcome,
-                                p::Option::Some(__wait) => __wait,
-                            };
-                            let __end = p::pause_or_stop(
-                                    p::known(&__guard),
-                                    &p::ASYNC,
-                                    &mut __guard.state,
-                                    __wait,
-                                    p::Option::None,
-                                    __stop.as_mut(),
-                                ).await;
-                            if let p::Option::Some(__end) = __end {
-                                p::ended(p::known(&__guard), &p::ASYNC, &mut __guard.state, &__outcome, p::Option::None, &mut __judge, __end);
-                                break __outcome;
-                            }
-                            p::begins(&mut __guard);
-                        }
                     }
                 }
             "#]],

@@ -57,7 +57,7 @@ fn what_anyhow_was_given() {
         (3, |_| anyhow!(Boxed::from(refused()))),
         (1, |_| anyhow!("plain")),
     ];
-    for (row, (calls, make)) in rows.into_iter().enumerate() {
+    for (row, &(calls, make)) in rows.iter().enumerate() {
         let got = asked(|flaky| run(sent(named(flaky, make))).is_ok());
         assert_eq!(got, (calls, calls == 3), "row {}", row);
     }

@@ -126,7 +126,7 @@ fn facts_of_variants_and_structs() {
         (&Wide::Inner(Some(ApiError(503))), "503"),
         (&Wide::Inner(None), ""),
     ];
-    for (row, (error, expected)) in rows.into_iter().enumerate() {
+    for (row, &(error, expected)) in rows.iter().enumerate() {
         assert_eq!(facts(error), expected, "row {}", row);
     }
 }

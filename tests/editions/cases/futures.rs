@@ -42,8 +42,8 @@ fn in_a_box() {
     let name = "four".to_owned();
     assert_eq!(run(own_alias(&Flaky::failing(2), name)), Ok(8));
     assert_eq!(run(usual(&Flaky::failing(1))), Ok(2));
-    let local = run(local(&Flaky::failing(2), 'x')).ok();
-    assert_eq!(local.map(|with| with()), Some('x'));
+    let local = run(local(&Flaky::failing(2), 'x')).map(|with| with());
+    assert_eq!(local, Ok('x'));
 }
 
 /// tower's idiom: a clone that the future owns, `Send` although it is not `Sync`.

@@ -99,7 +99,7 @@ fn calls_that_must_not_be_made_twice() {
         (once, || Pay::TooFast, 3),
         (again, || Pay::Reset, 3),
     ];
-    for (row, (call, error, calls)) in rows.into_iter().enumerate() {
+    for (row, &(call, error, calls)) in rows.iter().enumerate() {
         let got = asked(|flaky| call(flaky, error).is_ok());
         assert_eq!(got, (calls, calls == 3), "row {}", row);
     }
