@@ -97,13 +97,6 @@ alike! { loops_and_let_else [base = "1ms"] |flaky| run(f(flaky, "12")) =>
 #[test]
 fn recursion() {
     #[retry(base = "1ms", max_attempts = 2)]
-    fn blocking(flaky: &Flaky, depth: u32) -> Result<u32, ApiError> {
-        match depth {
-            0 => flaky.call(),
-            _ => blocking(flaky, depth - 1),
-        }
-    }
-    #[retry(base = "1ms", max_attempts = 2)]
     async fn boxed(flaky: &Flaky, depth: u32) -> Result<u32, ApiError> {
         match depth {
             0 => flaky.call(),
@@ -111,8 +104,6 @@ fn recursion() {
         }
     }
     // Two levels of two attempts and one of a call: eight.
-    let flaky = Flaky::failing(7);
-    assert_eq!((blocking(&flaky, 2), flaky.calls()), (Ok(8), 8));
     let flaky = Flaky::failing(7);
     assert_eq!((run(boxed(&flaky, 2)), flaky.calls()), (Ok(8), 8));
 }

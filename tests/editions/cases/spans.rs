@@ -52,20 +52,6 @@ macro_rules! spans {
     })*};
 }
 
-#[async_trait::async_trait]
-trait Call {
-    async fn call(&self, text: String) -> Result<String, ApiError>;
-}
-
-#[async_trait::async_trait]
-impl Call for Flaky {
-    #[retry(base = "1ms", clone(text), attempt_spans, when = |_| true)]
-    async fn call(&self, text: String) -> Result<String, ApiError> {
-        Self::call(self)?;
-        Ok(text)
-    }
-}
-
 #[test]
 fn around_all_attempts_or_around_each() {
     let made = Spans::default();
@@ -89,25 +75,4 @@ fn around_all_attempts_or_around_each() {
     }
     let got = run(sent(each(&mut Flaky::failing(2))));
     assert_eq!((got, made.made()), (Ok(3), 1 + 3));
-    // Attempts borrow, return and change what they did before.
-    #[retry(base = "1ms", on = [503], keep(calls), attempt_spans = true)]
-    async fn keeps<'a>(
-        mut calls: u32,
-        flaky: &Flaky,
-        name: &'a str,
-    ) -> Result<(u32, &'a str), ApiError> {
-        calls += 1;
-        tokio::task::yield_now().await;
-        flaky.call().map(|_| (calls, name))
-    }
-    let got = run(sent(keeps(0, &Flaky::failing(2), "a")));
-    assert_eq!((got, made.made()), (Ok((3, "a")), 3));
-    let got = run(Call::call(&Flaky::failing(1), "a".to_owned()));
-    assert_eq!((got.as_deref(), made.made()), (Ok("a"), 2));
-    let (flaky, mut calls) = (Flaky::failing(1), 0);
-    let block = retry_block!(base = "1ms", attempt_spans, async {
-        calls += 1;
-        flaky.call()
-    });
-    assert_eq!((run(block), calls, made.made()), (Ok(2), 2, 2));
 }
