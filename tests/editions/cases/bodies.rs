@@ -35,35 +35,6 @@ alike! { items_in_the_body [base = "1ms"] |flaky| run(f(flaky)) =>
     }
 }
 
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<u32, ApiError>> + Send + 'a>>;
-
-alike! { returns_of_closures [base = "1ms"] |flaky| run(f(flaky, &[1, 2])) =>
-    pub(super) fn f<'a>(flaky: &'a Flaky, list: &[u32]) -> Answer<'a> {
-        let typed = |number: &u32| -> u32 {
-            if *number > 1 {
-                return 1;
-            }
-            *number
-        };
-        let plain = list.iter().map(|number| match number {
-            0 | 1 => return 0,
-            _ => typed(number),
-        });
-        let made = async move |x: u32| -> u32 { return x };
-        let sum: u32 = plain.sum();
-        fn inner() -> u32 {
-            return 1;
-        }
-        Box::pin(async move {
-            if made(1).await == 0 {
-                return Err(ApiError(404));
-            }
-            flaky.call()?;
-            Ok(sum + inner())
-        })
-    }
-}
-
 alike! { loops_and_let_else [base = "1ms"] |flaky| run(f(flaky, "12")) =>
     pub(super) async fn f(flaky: &Flaky, text: &str) -> Result<u32, ApiError> {
         let digit = |at: usize| text.get(at..)?.chars().next()?.to_digit(10);

@@ -3,7 +3,6 @@
 use super::*;
 use backoff_core::LogLevel;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) const MILLI: Duration = Duration::from_millis(1);
 pub(super) const LONG: Duration = Duration::from_secs(64);
@@ -172,23 +171,8 @@ fn policies_and_budgets() {
     }
 }
 
-thread_local!(static HEARD: Cell<u32> = const { Cell::new(0) });
-
-fn hear(event: &Event<'_, Error>) {
-    match event {
-        Event::Waiting { .. } => assert_eq!(event.error(), Some(&BUSY)),
-        Event::Succeeded { attempts, .. } => assert_eq!(*attempts, 3),
-        other => assert!(matches!(other, Event::GaveUp { attempts: 2, .. })),
-    }
-    HEARD.set(HEARD.get() + 1);
-}
-
 #[test]
-fn hooks() {
-    rows! { [base = "1ms", on = [503], notify = hear] => 3; }
-    assert_eq!(HEARD.take(), 5 * 3);
-    rows! { [base = "1ms", max_attempts = 2, when = |_| true, notify = |event| hear(event)] => 2; }
-    assert_eq!(HEARD.take(), 5 * 2);
+fn hooks_and_timers_that_use_arguments() {
     #[retry(base = "1ms", max_attempts = 2, notify = |event| log.push(event.to_string()))]
     async fn logged(flaky: &Flaky, log: &mut Vec<String>) -> Result<u32, ApiError> {
         log.push("called".to_owned());
@@ -199,32 +183,20 @@ fn hooks() {
     assert_eq!((got, log.len()), (Err(ApiError(503)), 4));
     assert!(log[1].starts_with("attempt 1 failed, next in"), "{:?}", log);
     assert_eq!(log[3], "gave up after 2 attempts (attempts): status 503");
-}
-
-static SLEPT: AtomicU64 = AtomicU64::new(0);
-
-fn count_sleep(wait: Duration) {
-    SLEPT.fetch_add(wait.as_secs(), Ordering::Relaxed);
-}
-
-/// No runtime is needed then.
-#[test]
-fn own_timers() {
-    // A value that a key borrows for the whole call.
+    // The key borrows the value for the whole call, and no runtime is needed.
     #[retry(base = "3s", jitter = none, sleep = |wait| std::future::ready(slept.set(slept.get() + wait)))]
-    async fn awaited(flaky: &Flaky, slept: Cell<Duration>) -> Result<u64, ApiError> {
+    async fn waited(flaky: &Flaky, slept: Cell<Duration>) -> Result<u64, ApiError> {
         flaky.call().map(|_| slept.get().as_secs())
     }
-    #[retry(base = "3s", jitter = none, sleep = count_sleep)]
-    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
-        flaky.call()
+    #[retry(base = "3s", jitter = none, sleep = |wait| slept.set(slept.get() + wait))]
+    fn blocked(flaky: &Flaky, slept: Cell<Duration>) -> Result<u64, ApiError> {
+        flaky.call().map(|_| slept.get().as_secs())
     }
     let flaky = Flaky::failing(2);
-    let future = std::pin::pin!(awaited(&flaky, Cell::default()));
+    let future = std::pin::pin!(waited(&flaky, Cell::default()));
     let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
     assert_eq!(future.poll(context), std::task::Poll::Ready(Ok(9)));
-    assert_eq!(blocking(&Flaky::failing(2)), Ok(3));
-    assert_eq!(SLEPT.load(Ordering::Relaxed), 9);
+    assert_eq!(blocked(&Flaky::failing(2), Cell::default()), Ok(9));
 }
 
 #[test]
@@ -238,11 +210,5 @@ fn the_number_and_the_time_of_an_attempt() {
         assert_eq!((n.elapsed(), n.remaining()), (elapsed, remaining));
         flaky.call()
     }
-    #[retry(base = "1ms", attempt = attempt)]
-    fn blocking(flaky: &Flaky) -> Result<u32, ApiError> {
-        assert_eq!(attempt.remaining(), Duration::MAX);
-        flaky.call().map(|call| call * 10 + attempt.number())
-    }
     assert_eq!(run(get(&Flaky::failing(2))), Ok(3));
-    assert_eq!(blocking(&Flaky::failing(2)), Ok(33));
 }

@@ -32,25 +32,6 @@ alike! { arguments_that_are_not_sync [base = "1ms", operation = "f"] |flaky| {
     }
 }
 
-#[test]
-fn arguments_that_the_body_binds_again() {
-    #[retry(base = "1ms", keep(more))]
-    fn rebound<'a>(
-        flaky: &'a Flaky,
-        job: Cell<u32>,
-        mut more: u32,
-    ) -> impl Future<Output = Result<u32, ApiError>> + Send + use<'a> {
-        more += 1;
-        let job = job;
-        async move {
-            job.set(job.get() + 1);
-            flaky.call()?;
-            Ok(job.get() + more)
-        }
-    }
-    assert_eq!(run(rebound(&Flaky::failing(2), Cell::new(0), 1)), Ok(5));
-}
-
 /// What stays on its thread may do so; an error that is not `Send` does not take `Send` from the future.
 #[test]
 fn what_stays_on_its_thread() {

@@ -111,27 +111,6 @@ pub async fn in_spans(name: &str, body: Vec<u8>) -> Result<usize, Error> {
     Ok(work(name).await?.saturating_add(body.len()))
 }
 
-/// The same, blocking.
-///
-/// # Errors
-/// Any.
-#[retry(attempt_spans = true)]
-pub fn blocking_in_spans(name: &str) -> Result<usize, Error> {
-    if name.is_empty() {
-        return Err(Error::Changed);
-    }
-    Ok(name.len())
-}
-
-/// Bare.
-///
-/// # Errors
-/// Any.
-#[retry]
-pub async fn bare(name: &str) -> Result<usize, Error> {
-    work(name).await
-}
-
 /// With everything.
 ///
 /// # Errors
@@ -167,7 +146,7 @@ pub fn blocking(limit: u32) -> Result<u32, Error> {
 ///
 /// # Errors
 /// Any.
-#[retry(policy = POLICY, deadline = "1m", until = |value: &u32| *value > limit, notify = hear, operation = "told")]
+#[retry(policy = POLICY, deadline = "1m", until = |value: &u32| *value > limit, notify = hear, operation = "told", attempt_spans = true)]
 pub fn told(limit: u32) -> Result<u32, Error> {
     Ok(limit)
 }
@@ -179,15 +158,6 @@ pub fn told(limit: u32) -> Result<u32, Error> {
 #[retry(deadline = "1m", attempt_timeout = "10s", until = |length| *length > 3, consecutive = 2)]
 pub async fn awaited(name: &str) -> Result<usize, Error> {
     work(name).await
-}
-
-/// An inner error in a chain.
-///
-/// # Errors
-/// Any.
-#[retry(on = [503], faults(Error))]
-pub async fn hidden(name: &str) -> Result<usize, Box<dyn core::error::Error + Send + Sync>> {
-    Ok(work(name).await?)
 }
 
 /// A future of its own.
@@ -258,16 +228,6 @@ pub async fn blocks(name: &str) -> Result<usize, Error> {
     Ok(second.saturating_add(seen))
 }
 
-/// Cut, with a copy that changes.
-///
-/// # Errors
-/// Any.
-#[retry(policy = POLICY, attempt_timeout = "10s", clone(mut body), attempt = nth, notify = hear)]
-pub async fn cut(name: &str, body: Vec<u8>) -> Result<usize, Error> {
-    body.push(u8::try_from(nth.number()).unwrap_or(u8::MAX));
-    Ok(work(name).await?.saturating_add(body.len()))
-}
-
 /// Its waits end with the program.
 ///
 /// # Errors
@@ -309,20 +269,6 @@ pub fn copied(body: Vec<u8>, seen: Vec<u8>) -> Result<usize, Error> {
     seen.push(1);
     let all = [body, seen].concat();
     Ok(all.len().min(LIMIT))
-}
-
-/// The same, async, with an item behind a statement.
-///
-/// # Errors
-/// Any.
-#[retry(on = [503], clone(body))]
-pub async fn copied_async(
-    body: Vec<u8>,
-    other: Box<dyn Fn() -> usize + Send>,
-) -> Result<usize, Error> {
-    let length = work("").await?.saturating_add(other());
-    drop(body);
-    Ok(length)
 }
 
 /// The same, in a future of its own.
@@ -370,7 +316,7 @@ pub enum Wide {
 ///
 /// # Errors
 /// Any.
-#[retry(on = [503])]
+#[retry]
 pub async fn handed_over(wait: Option<Duration>) -> Result<Option<Duration>, Error> {
     core::future::ready(Ok(wait)).await
 }

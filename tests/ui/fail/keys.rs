@@ -1,10 +1,8 @@
 //! Messages about keys. One crate, because each costs a call of rustc.
 
 mod keys {
-    mod consecutive;
     mod error_keeps_names;
     mod key_unfinished;
-    mod max_queue_time;
     mod signals;
     mod together;
     mod unknown;
