@@ -28,25 +28,17 @@ pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Args {
     let mut args = Args::default();
     let mut seen: Vec<Ident> = Vec::new();
     for argument in arguments(tokens, errors) {
-        let (known, given) = match key_and_value.parse2(argument) {
-            Ok(argument) => argument,
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
+        let Some((known, given)) = errors.take(key_and_value.parse2(argument)) else {
+            continue;
         };
         let key = &given.key;
         if seen.contains(key) {
-            errors.at(
-                key,
-                format_args!("`{key}` is given twice: keep one of them"),
-            );
+            let message = format!("`{key}` is given twice: keep one of them");
+            errors.at(key, message);
             continue;
         }
         seen.push(key.clone());
-        if let Err(error) = (known.put)(&mut args, given) {
-            errors.push(error);
-        }
+        errors.take((known.put)(&mut args, given));
     }
     args
 }

@@ -27,8 +27,7 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
         Err(error) => error,
     };
     if let Ok(method) = syn::parse2::<TraitItemFn>(item.clone()) {
-        let message = "there is no body to repeat here: put `#[retry]` on the function that \
-                       implements this one";
+        let message = "there is no body to repeat here: put `#[retry]` on the function that implements this one";
         return Err(syn::Error::new_spanned(method.sig.ident, message));
     }
     let Ok(other) = syn::parse2::<Item>(item.clone()) else {
@@ -115,9 +114,8 @@ pub(crate) enum Repeated {
 /// The block to repeat, or a sentence about what is missing.
 pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
     let Some(first) = block.clone().into_iter().next() else {
-        let message = "there is no block to repeat: write \
-                       `retry_block!(max_attempts = 5, async { .. }).await`, or \
-                       `retry_block!(max_attempts = 5, { .. })` to block this thread";
+        let message = "there is no block to repeat: write `retry_block!(max_attempts = 5, async { .. }).await`, \
+                       or `retry_block!(max_attempts = 5, { .. })` to block this thread";
         return Err(syn::Error::new(Span::call_site(), message));
     };
     let after: TokenStream = (block.clone().into_iter())
@@ -127,14 +125,14 @@ pub(crate) fn block(block: TokenStream, args: &Args) -> syn::Result<Repeated> {
     if !after.is_empty() {
         let settings = show(&after);
         let message = format!(
-            "the settings come first: write `retry_block!({settings}, async {{ .. }})`, or \
-             `{{ .. }}` to block this thread"
+            "the settings come first: write `retry_block!({settings}, async {{ .. }})`, or `{{ .. }}` to block \
+             this thread"
         );
         return Err(syn::Error::new_spanned(after, message));
     }
     if let Some(closure) = closure(&block) {
-        let message = "`retry_block!` repeats a block, not a closure: remove the `||`, and write \
-                       braces with the code, after `async` if it awaits";
+        let message = "`retry_block!` repeats a block, not a closure: remove the `||`, and write braces with the \
+                       code, after `async` if it awaits";
         return Err(syn::Error::new_spanned(closure, message));
     }
     if matches!(first, TokenTree::Group(_)) {
@@ -155,15 +153,15 @@ pub(crate) fn not_blocking(what: &str, args: &Args) -> syn::Result<()> {
         (Some((key, _)), _) => (
             key,
             format!(
-                "`{key}` cannot cut short a blocking attempt: make the {what} `async`, or remove \
-                 the key and give the client a timeout"
+                "`{key}` cannot cut short a blocking attempt: make the {what} `async`, or remove the key and give \
+                 the client a timeout"
             ),
         ),
         (None, Some(Given { key, .. })) => (
             key,
             format!(
-                "`{key}` takes a future, which a blocking {what} cannot await: make it `async`, or \
-                 call `POLICY.blocking(|| ..).stop_on(&stop).call()` with a `backoff_core::Stop`"
+                "`{key}` takes a future, which a blocking {what} cannot await: make it `async`, or call \
+                 `POLICY.blocking(|| ..).stop_on(&stop).call()` with a `backoff_core::Stop`"
             ),
         ),
         (None, None) => return Ok(()),
@@ -182,8 +180,8 @@ fn no_block(expr: &Expr) -> String {
         _ => {}
     }
     format!(
-        "`retry_block!` repeats a block: write `async {{ {shown}.await }}`, or `{{ {shown} }}` to block \
-         this thread"
+        "`retry_block!` repeats a block: write `async {{ {shown}.await }}`, or `{{ {shown} }}` to block this \
+         thread"
     )
 }
 
@@ -195,12 +193,10 @@ pub(crate) fn arguments(args: &Args, errors: &mut Errors) {
         if value.is_empty()
             && let Some(usage) = usage(key)
         {
-            errors.at(
-                key,
-                format_args!(
-                    "an empty `{key}` retries nothing: name codes, such as `{usage}`, or remove it"
-                ),
+            let message = format!(
+                "an empty `{key}` retries nothing: name codes, such as `{usage}`, or remove it"
             );
+            errors.at(key, message);
         }
         codes::check(&value.codes, errors);
     }
@@ -212,12 +208,9 @@ fn judges(args: &Args, errors: &mut Errors) {
     if args.when.is_some() {
         for on in [&args.on, &args.also_on].into_iter().flatten() {
             let key = &on.key;
-            errors.at(
-                key,
-                format_args!(
-                    "`when` decides instead of the codes: remove `{key}`, or remove `when`"
-                ),
-            );
+            let message =
+                format!("`when` decides instead of the codes: remove `{key}`, or remove `when`");
+            errors.at(key, message);
         }
     }
     if let Some(Given {
@@ -226,40 +219,31 @@ fn judges(args: &Args, errors: &mut Errors) {
     }) = &args.also_on
         && let Some(pattern) = patterns.first()
     {
-        errors.at(
-            &pattern.pat,
-            "`also_on` adds codes to those of the policy: write patterns of the error in `on`",
-        );
+        let message =
+            "`also_on` adds codes to those of the policy: write patterns of the error in `on`";
+        errors.at(&pattern.pat, message);
     }
     let is_judged = args.when.is_some() || args.on.is_some();
     let of_conflicts = args.retry_conflicts.as_ref().filter(|_| is_judged);
     for Given { key, .. } in of_conflicts.into_iter().chain(&args.responses) {
         if !args.asks_codes() {
-            errors.at(
-                key,
-                format_args!(
-                    "no codes decide here, so `{key}` changes nothing: name codes in `on`, or a \
-                     `policy`, or remove it"
-                ),
+            let message = format!(
+                "no codes decide here, so `{key}` changes nothing: name codes in `on`, or a `policy`, or remove it"
             );
+            errors.at(key, message);
         }
     }
     for (part, whole) in [(&args.sleep, &args.runtime), (&args.stop_on, &args.cut_on)] {
         if let (Some(Given { key: part, .. }), Some(Given { key, .. })) = (part, whole) {
-            errors.at(
-                key,
-                format_args!("`{key}` includes `{part}`: remove one of them"),
-            );
+            let message = format!("`{key}` includes `{part}`: remove one of them");
+            errors.at(key, message);
         }
     }
     if let (Some(faults), Some(on)) = (&args.faults, &args.on)
         && !on.value.patterns.is_empty()
     {
-        errors.at(
-            &faults.key,
-            "`faults` is for an error that hides its type, and patterns need the type: keep one of \
-             them",
-        );
+        let message = "`faults` is for an error that hides its type, and patterns need the type: keep one of them";
+        errors.at(&faults.key, message);
     }
 }
 
@@ -288,8 +272,8 @@ fn times(args: &Args, errors: &mut Errors) {
                 && time > limit
             {
                 let message = format!(
-                    "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a shorter `{key}`, or \
-                     a longer `{whole}`"
+                    "`{key}` ({shown}) is longer than `{whole}` ({limit_shown}): write a shorter `{key}`, or a \
+                     longer `{whole}`"
                 );
                 errors.push(syn::Error::new(*place, message));
             }

@@ -21,6 +21,11 @@ impl Errors {
         }
     }
 
+    /// The value, or nothing and one mistake more.
+    pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        result.map_err(|error| self.push(error)).ok()
+    }
+
     /// One `compile_error!` for each mistake, or `None` without a mistake.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)

@@ -22,7 +22,7 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
     };
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
-    let mut function = function.map_err(|error| errors.push(error)).ok();
+    let mut function = errors.take(function);
     if let Some(function) = &mut function {
         signature(function, &args, &mut errors);
         check::tail(function);
@@ -58,9 +58,7 @@ pub(crate) fn retry_block_in(input: TokenStream) -> TokenStream {
     } = AroundBlock::of(groups::needless(input));
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
-    let parsed = check::block(block.clone(), &args)
-        .map_err(|error| errors.push(error))
-        .ok();
+    let parsed = errors.take(check::block(block.clone(), &args));
     match (errors.into_compile_errors(), parsed) {
         (None, Some(parsed)) => expand::block(library, &args, parsed),
         (errors, parsed) => {

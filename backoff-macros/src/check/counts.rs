@@ -17,10 +17,9 @@ pub(super) fn check(args: &Args, errors: &mut Errors) {
         && args.rate.is_none()
         && args.policy.is_none()
     {
-        errors.at(
-            key,
-            "`max_queue_time` limits the wait in the queue of a rate: write `rate = RATE` too, or remove `max_queue_time`",
-        );
+        let message = "`max_queue_time` limits the wait in the queue of a rate: write `rate = RATE` too, or \
+                       remove `max_queue_time`";
+        errors.at(key, message);
     }
     let mut counted = |given: &Option<Given<Expr>>| given.as_ref().and_then(|it| count(it, errors));
     let (attempts, wanted) = (counted(&args.max_attempts), counted(&args.consecutive));
@@ -28,11 +27,9 @@ pub(super) fn check(args: &Args, errors: &mut Errors) {
         return;
     };
     if args.until.is_none() {
-        errors.at(
-            key,
-            "`consecutive` counts values that `until` accepts: write `until = |value| ..` too, or \
-             remove `consecutive`",
-        );
+        let message = "`consecutive` counts values that `until` accepts: write `until = |value| ..` too, or \
+                       remove `consecutive`";
+        errors.at(key, message);
     }
     let is_default = args.max_attempts.is_none()
         && args.policy.is_none()
@@ -42,13 +39,11 @@ pub(super) fn check(args: &Args, errors: &mut Errors) {
     if let (Some(attempts), Some(wanted)) = (attempts, wanted)
         && attempts < wanted
     {
-        errors.at(
-            key,
-            format_args!(
-                "{attempts} attempts never give {wanted} values in a row: write `max_attempts = \
-                 {wanted}` or more, or a smaller `consecutive`"
-            ),
+        let message = format!(
+            "{attempts} attempts never give {wanted} values in a row: write `max_attempts = {wanted}` or more, or \
+             a smaller `consecutive`"
         );
+        errors.at(key, message);
     }
 }
 
@@ -64,17 +59,14 @@ fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
     };
     let is_zero = matches!(literal, Lit::Int(number) if number.base10_digits() == "0");
     if key == "max_attempts" && (negative || is_zero) {
-        errors.at(
-            value,
-            "`max_attempts` counts the first call too: write 1 to never retry; for no limit remove it, \
-             and write `deadline = \"300s\"`",
-        );
+        let message = "`max_attempts` counts the first call too: write 1 to never retry; for no limit remove it, \
+                       and write `deadline = \"300s\"`";
+        errors.at(value, message);
     } else if count.is_none() {
         let usage = usage(key).unwrap_or_default();
-        errors.at(
-            value,
-            format_args!("`{key}` is a whole number from 1 to 4294967295: write it like `{usage}`"),
-        );
+        let message =
+            format!("`{key}` is a whole number from 1 to 4294967295: write it like `{usage}`");
+        errors.at(value, message);
     }
     count
 }

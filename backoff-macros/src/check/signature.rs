@@ -17,29 +17,23 @@ use crate::shape::{Shape, cannot_fail, output};
 pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     let sig = &function.sig;
     if let Some(constness) = &sig.constness {
-        errors.at(
-            constness,
-            "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`",
-        );
+        let message = "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`";
+        errors.at(constness, message);
     }
     let mut attrs = function.attrs.iter();
     if let Some(second) = attrs.find(|attr| last_name(attr.path()) == "retry") {
-        errors.at(
-            second.path(),
-            "a second `#[retry]` multiplies the attempts: remove one of the two, and put its keys into \
-             the other",
-        );
+        let message = "a second `#[retry]` multiplies the attempts: remove one of the two, and put its keys into \
+                       the other";
+        errors.at(second.path(), message);
     }
     if let Some(at) = copied_to(function) {
         return errors.at(at, COPIED);
     }
     let shape = Shape::of(function);
     if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
-        errors.at(
-            &sig.ident,
-            "an attribute above `#[retry]` makes this function start a runtime, so each attempt would \
-             start one: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`",
-        );
+        let message = "an attribute above `#[retry]` makes this function start a runtime, so each attempt would \
+                       start one: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`";
+        errors.at(&sig.ident, message);
     }
     if shape == Shape::Future && last_async(&mut function.clone()).is_none() {
         match value(&function.block).and_then(choice) {
@@ -61,16 +55,12 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     if shape == Shape::Future
         && let Some(early) = early_return(function)
     {
-        errors.at(
-            early,
-            "`#[retry]` does not repeat the future that is returned here: move the condition into the \
-             last `async` block",
-        );
+        let message = "`#[retry]` does not repeat the future that is returned here: move the condition into the \
+                       last `async` block";
+        errors.at(early, message);
     }
-    if shape == Shape::Blocking
-        && let Err(error) = not_blocking("function", args)
-    {
-        errors.push(error);
+    if shape == Shape::Blocking {
+        errors.take(not_blocking("function", args));
     }
     no_result(function, shape, errors);
     let bound = bindings::of(function);
@@ -110,10 +100,9 @@ fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
         }
         _ => "write `-> Result<T, E>`",
     };
-    errors.at(
-        at,
-        format_args!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}"),
-    );
+    let message =
+        format!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}");
+    errors.at(at, message);
 }
 
 /// The message if another attribute has put `#[retry]` on generated code.
@@ -156,19 +145,15 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
         for (at, name) in given.value.names.iter().enumerate() {
             let key = &given.key;
             if given.value.names[..at].contains(name) {
-                errors.at(
-                    name,
-                    format_args!("`{name}` is named twice: remove one of them"),
-                );
+                let message = format!("`{name}` is named twice: remove one of them");
+                errors.at(name, message);
                 continue;
             }
             if name == "self" {
                 if key == "clone" || mutable_self(sig).is_none() {
-                    errors.at(
-                        name,
-                        "each attempt borrows `self`: remove `self` here; if an attempt consumes \
-                         `self`, begin the body with `let this = self.clone();`",
-                    );
+                    let message = "each attempt borrows `self`: remove `self` here; if an attempt consumes \
+                                   `self`, begin the body with `let this = self.clone();`";
+                    errors.at(name, message);
                 }
                 continue;
             }
@@ -183,34 +168,27 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
                 continue;
             };
             if key == "clone" && binding.is_reference {
-                errors.at(
-                    name,
-                    format_args!(
-                        "`{name}` is a reference, which every attempt can read: remove it from \
-                         `clone(..)`"
-                    ),
+                let message = format!(
+                    "`{name}` is a reference, which every attempt can read: remove it from `clone(..)`"
                 );
+                errors.at(name, message);
             }
             if key == "keep" && binding.mutable.is_none() {
-                errors.at(
-                    name,
-                    format_args!(
-                        "`keep` is for an argument that attempts change: write `mut {name}` in the \
-                         arguments, or remove it from `keep(..)`"
-                    ),
+                let message = format!(
+                    "`keep` is for an argument that attempts change: write `mut {name}` in the arguments, or \
+                     remove it from `keep(..)`"
                 );
+                errors.at(name, message);
             }
         }
     }
     for name in args.keep.iter().flat_map(|keep| &keep.value.names) {
         if is_named(&args.clone, &name.to_string()) {
-            errors.at(
-                name,
-                format_args!(
-                    "`clone({name})` gives each attempt a fresh copy, and `keep({name})` keeps the \
-                     changes: remove one of them"
-                ),
+            let message = format!(
+                "`clone({name})` gives each attempt a fresh copy, and `keep({name})` keeps the changes: remove \
+                 one of them"
             );
+            errors.at(name, message);
         }
     }
 }
@@ -223,14 +201,12 @@ fn hidden(bound: &[Binding], args: &Args, errors: &mut Errors) {
     if named(bound, value).is_some() {
         let mut free = ["attempt", "n", "this_attempt"].into_iter();
         let free = free.find(|name| bound.iter().all(|binding| binding.name != name));
-        errors.at(
-            value,
-            format_args!(
-                "the name of the attempt would hide the argument `{value}` from the body: write another \
-                 name, such as `attempt = {}`",
-                free.unwrap_or("current_attempt")
-            ),
+        let message = format!(
+            "the name of the attempt would hide the argument `{value}` from the body: write another name, such as \
+             `attempt = {}`",
+            free.unwrap_or("current_attempt")
         );
+        errors.at(value, message);
     }
 }
 
@@ -255,24 +231,18 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
         if binding.is_reference || is_named(&args.clone, &word) || is_named(&args.keep, &word) {
             continue;
         }
-        errors.at(
-            mutable,
-            format_args!(
-                "the next attempt would see the changes of `{name}`: write `clone({name})` in \
-                 the attribute for a fresh copy at each attempt, or `keep({name})` to keep the \
-                 changes"
-            ),
+        let message = format!(
+            "the next attempt would see the changes of `{name}`: write `clone({name})` in the attribute for a \
+             fresh copy at each attempt, or `keep({name})` to keep the changes"
         );
+        errors.at(mutable, message);
     }
     if let Some(mutable) = mutable_self(sig)
         && !is_named(&args.keep, "self")
     {
-        errors.at(
-            mutable,
-            "the next attempt would see the changes of `self`: write `keep(self)` in the \
-             attribute to keep the changes, or begin the body with `let mut this = \
-             self.clone();`",
-        );
+        let message = "the next attempt would see the changes of `self`: write `keep(self)` in the attribute to \
+                       keep the changes, or begin the body with `let mut this = self.clone();`";
+        errors.at(mutable, message);
     }
 }
 
@@ -342,13 +312,10 @@ fn borrowed_return(sig: &Signature, errors: &mut Errors) {
         } else {
             ", take the argument by `&` if no attempt changes it"
         };
-        errors.at(
-            returns,
-            format_args!(
-                "a borrow from a `&mut` argument cannot be returned, because the next \
-                 attempt would need that argument: return an owned value{otherwise}, or repeat a \
-                 part of the body with `retry_block!`"
-            ),
+        let message = format!(
+            "a borrow from a `&mut` argument cannot be returned, because the next attempt would need that \
+             argument: return an owned value{otherwise}, or repeat a part of the body with `retry_block!`"
         );
+        errors.at(returns, message);
     }
 }

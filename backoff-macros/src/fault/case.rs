@@ -36,10 +36,8 @@ pub(super) fn cases(input: &DeriveInput, of_type: Says, errors: &mut Errors) -> 
             cases
         }
         Data::Union(data) => {
-            errors.at(
-                data.union_token,
-                "`Fault` cannot be derived for a union: use an enum or a struct",
-            );
+            let message = "`Fault` cannot be derived for a union: use an enum or a struct";
+            errors.at(data.union_token, message);
             Vec::new()
         }
     }

@@ -161,9 +161,7 @@ impl Says {
             let read = (|input: ParseStream<'_>| key_and_value(input, name, fields))
                 .parse2(argument)
                 .and_then(|(key, value)| says.set(key, value));
-            if let Err(error) = read {
-                errors.push(error);
-            }
+            errors.take(read);
         }
         says
     }
@@ -200,9 +198,7 @@ impl Says {
                     self.inner = Some(at);
                 }
                 let member = &field.member;
-                if let Err(error) = self.set(mark.clone(), quote::quote!(self.#member)) {
-                    errors.push(error);
-                }
+                errors.take(self.set(mark.clone(), quote::quote!(self.#member)));
             }
         }
     }
