@@ -21,7 +21,7 @@ impl Errors {
         }
     }
 
-    /// The value, or nothing and one mistake more.
+    /// The value. An error is added to the mistakes, and then there is no value.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }

@@ -37,11 +37,10 @@ alike! { items_in_the_body [base = "1ms"] |flaky| run(f(flaky)) =>
 
 alike! { loops_and_let_else [base = "1ms"] |flaky| run(f(flaky, "12")) =>
     pub(super) async fn f(flaky: &Flaky, text: &str) -> Result<u32, ApiError> {
-        let digit = |at: usize| text.get(at..)?.chars().next()?.to_digit(10);
-        let (Some(first), None) = (digit(0), digit(9)) else {
+        let (Some(first), None) = (text.chars().next(), text.chars().nth(9)) else {
             return Err(ApiError(404));
         };
-        let mut sum = first;
+        let mut sum = first.to_digit(10).unwrap_or(0);
         'outer: for a in 0..3 {
             for b in 0..3 {
                 if b == a {
@@ -50,17 +49,11 @@ alike! { loops_and_let_else [base = "1ms"] |flaky| run(f(flaky, "12")) =>
                 sum += b;
             }
         }
-        let value = loop {
+        loop {
             match flaky.call() {
-                Ok(_) => break sum,
+                Ok(_) => break Ok(sum),
                 Err(error) => return Err(error),
             }
-        };
-        'last: {
-            if value == 0 {
-                break 'last Err(ApiError(404));
-            }
-            Ok(value)
         }
     }
 }

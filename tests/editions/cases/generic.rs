@@ -60,18 +60,3 @@ fn lifetimes() {
     let client = Client(&flakies[1], "name");
     assert_eq!(run(client.each(&|name| &name[..1])), Ok("n"));
 }
-
-#[test]
-fn bounds_that_lead_nowhere() {
-    #[retry(base = "1ms", when = |_| true)]
-    async fn f<'a, E, F, Fut>(make: F) -> Result<<Vec<&'a str> as IntoIterator>::Item, E>
-    where
-        for<'x> F: Fn(&'x str) -> Fut,
-        Fut: Future<Output = Result<&'a str, E>>,
-    {
-        make("name").await
-    }
-    let flaky = Flaky::failing(2);
-    let got = run(f(|_| std::future::ready(flaky.call().map(|_| "name"))));
-    assert_eq!((got, flaky.calls()), (Ok("name"), 3));
-}

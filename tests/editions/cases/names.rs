@@ -19,14 +19,7 @@ alike! { raw_identifiers [base = "1ms", clone(r#match), attempt = r#fn, operatio
 }
 
 mod shadows {
-    #![allow(
-        dead_code,
-        non_camel_case_types,
-        non_snake_case,
-        non_upper_case_globals,
-        unused_imports,
-        unused_macros
-    )]
+    #![allow(unused, nonstandard_style)]
 
     use crate::cases::{ApiError, Flaky, retry};
 

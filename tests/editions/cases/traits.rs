@@ -62,16 +62,6 @@ trait Service: Send + Sync {
         Ok(call)
     }
 
-    #[allow(async_fn_in_trait)]
-    #[retry(base = "1ms")]
-    async fn awaited(&self) -> Result<u32, ApiError> {
-        let _kept = D("kept");
-        self.flaky().call()
-    }
-
-    #[allow(async_fn_in_trait)]
-    async fn required(&self) -> Result<u32, ApiError>;
-
     fn future<'a>(&'a self, more: &'a u32) -> impl Future<Output = Result<u32, ApiError>> + Send;
 }
 
@@ -79,10 +69,6 @@ impl Service for &Flaky {
     const LIMIT: u32 = 3;
     fn flaky(&self) -> &Flaky {
         self
-    }
-    #[retry(base = "1ms")]
-    async fn required(&self) -> Result<u32, ApiError> {
-        self.call()
     }
     #[retry(base = "1ms")]
     fn future<'a>(&'a self, more: &'a u32) -> impl Future<Output = Result<u32, ApiError>> + Send {
@@ -97,7 +83,5 @@ impl Service for &Flaky {
 fn provided_and_required_methods() {
     assert_eq!((&Flaky::failing(2)).provided(), Ok(3));
     assert!((&Flaky::failing(3)).provided().is_err());
-    assert_eq!(run((&Flaky::failing(2)).awaited()), Ok(3));
-    assert_eq!(run((&Flaky::failing(2)).required()), Ok(3));
     assert_eq!(run(sent((&Flaky::failing(2)).future(&1))), Ok(4));
 }
