@@ -152,6 +152,14 @@ mod tests {
         let expected =
             quote!(policy = POLICY.base(B), max_attempts = 1 + 2, x = #sum * 2, y == #sum);
         assert_eq!(value.to_string(), expected.to_string());
+        // A text does not show the groups: the last two stay.
+        let mut groups = 0;
+        any_deep(value, &mut |tokens| {
+            let is_invisible = |it: &TokenTree| matches!(it, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
+            groups += u32::from(tokens.last().is_some_and(is_invisible));
+            false
+        });
+        assert_eq!(groups, 2);
     }
 
     #[test]

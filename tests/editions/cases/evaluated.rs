@@ -41,6 +41,19 @@ pub(crate) fn attempted(flaky: &Flaky) -> Result<u32, ApiError> {
     flaky.call()
 }
 
+/// A constant, whose methods and fields are nevertheless evaluated.
+struct Limits;
+
+impl Limits {
+    fn limit(&self) -> Duration {
+        *guarded(LONG)
+    }
+
+    fn locked(&self) -> Guarded<Duration> {
+        guarded(LONG)
+    }
+}
+
 /// Each row is evaluated once in each of the five forms.
 macro_rules! once {
     ($($keys:tt $($arg:ident: $ty:ty = $value:expr)?;)*) => {$(
@@ -85,6 +98,8 @@ fn rules_names_and_limits() {
         [policy = &rules, timeout = *guarded(LONG)] rules: Policy = QUICK;
         [policy = *rules, timeout = *guarded(LONG)] rules: &'static Policy = &QUICK;
         [base = "1ms", attempt_timeout = *guarded(LONG)];
+        [base = "1ms", attempt_timeout = Limits.limit()];
+        [base = "1ms", timeout = Limits.locked().0];
         [policy = QUICK, attempt_timeout = *guarded(LONG), timeout = LONG];
         [policy = rules, attempt_timeout = *guarded(LONG)] rules: Policy = QUICK;
     }

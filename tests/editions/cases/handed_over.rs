@@ -98,8 +98,9 @@ fn in_every_form() {
         let _ = pair;
         let (ref name, _) = pair;
         let size = move |add: usize| add + 1;
-        assert_eq!(size(name.len()), 3);
-        assert_eq!(numbers.into_iter().sum::<u8>(), 3);
+        let sum: u8 = numbers.into_iter().sum();
+        let sizes = (size(name.len()), sum);
+        assert_eq!(sizes, (3, 3));
         match pair {
             (_, 2) => write(db),
             _ => Err(ApiError(400)),
