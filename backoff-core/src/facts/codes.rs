@@ -1,6 +1,9 @@
 //! A set of HTTP statuses and gRPC codes, computed at compile time.
 
-use crate::{codes, facts::grpc::GrpcCode};
+use crate::{
+    codes,
+    facts::grpc::{GrpcCode, grpc_codes},
+};
 use core::fmt;
 
 const FIRST: u16 = 400;
@@ -34,7 +37,7 @@ pub struct Codes {
 }
 
 macro_rules! grpc_sets {
-    ($($name:ident = $code:ident),+ $(,)?) => {
+    ($($code:ident = $number:literal, $name:ident, $status:literal;)+) => {
         /// One set for each gRPC code, for use in [`codes!`](crate::codes).
         impl Codes {
             $(
@@ -45,24 +48,7 @@ macro_rules! grpc_sets {
     };
 }
 
-grpc_sets! {
-    CANCELLED = Cancelled,
-    UNKNOWN = Unknown,
-    INVALID_ARGUMENT = InvalidArgument,
-    DEADLINE_EXCEEDED = DeadlineExceeded,
-    NOT_FOUND = NotFound,
-    ALREADY_EXISTS = AlreadyExists,
-    PERMISSION_DENIED = PermissionDenied,
-    RESOURCE_EXHAUSTED = ResourceExhausted,
-    FAILED_PRECONDITION = FailedPrecondition,
-    ABORTED = Aborted,
-    OUT_OF_RANGE = OutOfRange,
-    UNIMPLEMENTED = Unimplemented,
-    INTERNAL = Internal,
-    UNAVAILABLE = Unavailable,
-    DATA_LOSS = DataLoss,
-    UNAUTHENTICATED = Unauthenticated,
-}
+grpc_codes!(grpc_sets);
 
 /// The replies that always mean "another writer was faster": `ABORTED`, and 412 if the reply has no
 /// gRPC code.

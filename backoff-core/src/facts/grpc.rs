@@ -1,62 +1,78 @@
 //! The canonical gRPC codes, as `google.rpc.Code` lists them.
 
-/// A canonical gRPC status code of a failure.
-///
-/// Google's HTTP/JSON services use the same codes, as `error.status` of the reply's body. `OK` is
-/// missing, because `OK` is not a failure.
-///
-/// Source: `google/rpc/code.proto` (numbers, names, and the HTTP status of each code).
-///
-/// ```
-/// use backoff_core::GrpcCode;
-///
-/// assert_eq!(GrpcCode::from_name("ABORTED"), Some(GrpcCode::Aborted));
-/// assert_eq!(GrpcCode::from_number(14), Some(GrpcCode::Unavailable));
-/// assert_eq!(GrpcCode::Aborted.http_status(), 409);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "the names are the specification's own")]
-pub enum GrpcCode {
-    Cancelled = 1,
-    Unknown = 2,
-    InvalidArgument = 3,
-    DeadlineExceeded = 4,
-    NotFound = 5,
-    AlreadyExists = 6,
-    PermissionDenied = 7,
-    ResourceExhausted = 8,
-    FailedPrecondition = 9,
-    Aborted = 10,
-    OutOfRange = 11,
-    Unimplemented = 12,
-    Internal = 13,
-    Unavailable = 14,
-    DataLoss = 15,
-    Unauthenticated = 16,
+/// Gives each code to a macro: its number, its name in the specification, and its HTTP status in Google's replies.
+macro_rules! grpc_codes {
+    ($with:ident) => {
+        $with! {
+            Cancelled = 1, CANCELLED, 499;
+            Unknown = 2, UNKNOWN, 500;
+            InvalidArgument = 3, INVALID_ARGUMENT, 400;
+            DeadlineExceeded = 4, DEADLINE_EXCEEDED, 504;
+            NotFound = 5, NOT_FOUND, 404;
+            AlreadyExists = 6, ALREADY_EXISTS, 409;
+            PermissionDenied = 7, PERMISSION_DENIED, 403;
+            ResourceExhausted = 8, RESOURCE_EXHAUSTED, 429;
+            FailedPrecondition = 9, FAILED_PRECONDITION, 400;
+            Aborted = 10, ABORTED, 409;
+            OutOfRange = 11, OUT_OF_RANGE, 400;
+            Unimplemented = 12, UNIMPLEMENTED, 501;
+            Internal = 13, INTERNAL, 500;
+            Unavailable = 14, UNAVAILABLE, 503;
+            DataLoss = 15, DATA_LOSS, 500;
+            Unauthenticated = 16, UNAUTHENTICATED, 401;
+        }
+    };
 }
 
-impl GrpcCode {
-    /// All codes, in the order of their numbers.
-    pub const ALL: [GrpcCode; 16] = [
-        GrpcCode::Cancelled,
-        GrpcCode::Unknown,
-        GrpcCode::InvalidArgument,
-        GrpcCode::DeadlineExceeded,
-        GrpcCode::NotFound,
-        GrpcCode::AlreadyExists,
-        GrpcCode::PermissionDenied,
-        GrpcCode::ResourceExhausted,
-        GrpcCode::FailedPrecondition,
-        GrpcCode::Aborted,
-        GrpcCode::OutOfRange,
-        GrpcCode::Unimplemented,
-        GrpcCode::Internal,
-        GrpcCode::Unavailable,
-        GrpcCode::DataLoss,
-        GrpcCode::Unauthenticated,
-    ];
+pub(crate) use grpc_codes;
 
+macro_rules! define {
+    ($($code:ident = $number:literal, $name:ident, $status:literal;)+) => {
+        /// A canonical gRPC status code of a failure.
+        ///
+        /// Google's HTTP/JSON services use the same codes, as `error.status` of the reply's body. `OK` is
+        /// missing, because `OK` is not a failure.
+        ///
+        /// Source: `google/rpc/code.proto` (numbers, names, and the HTTP status of each code).
+        ///
+        /// ```
+        /// use backoff_core::GrpcCode;
+        ///
+        /// assert_eq!(GrpcCode::from_name("ABORTED"), Some(GrpcCode::Aborted));
+        /// assert_eq!(GrpcCode::from_number(14), Some(GrpcCode::Unavailable));
+        /// assert_eq!(GrpcCode::Aborted.http_status(), 409);
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs, reason = "the names are the specification's own")]
+        pub enum GrpcCode {
+            $($code = $number,)+
+        }
+
+        impl GrpcCode {
+            /// All codes, in the order of their numbers.
+            pub const ALL: [GrpcCode; 16] = [$(GrpcCode::$code),+];
+
+            /// The name as the specification writes it: `"ABORTED"`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(GrpcCode::$code => stringify!($name),)+
+                }
+            }
+
+            /// The HTTP status of this code in Google's HTTP/JSON replies.
+            pub const fn http_status(self) -> u16 {
+                match self {
+                    $(GrpcCode::$code => $status,)+
+                }
+            }
+        }
+    };
+}
+
+grpc_codes!(define);
+
+impl GrpcCode {
     /// The code with this number on the wire; `None` for 0 (`OK`) and for undefined numbers.
     pub const fn from_number(number: i32) -> Option<Self> {
         if number >= 1 && number <= 16 {
@@ -75,45 +91,6 @@ impl GrpcCode {
     /// The number on the wire, 1 to 16.
     pub const fn number(self) -> i32 {
         self as i32
-    }
-
-    /// The name as the specification writes it: `"ABORTED"`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            GrpcCode::Cancelled => "CANCELLED",
-            GrpcCode::Unknown => "UNKNOWN",
-            GrpcCode::InvalidArgument => "INVALID_ARGUMENT",
-            GrpcCode::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            GrpcCode::NotFound => "NOT_FOUND",
-            GrpcCode::AlreadyExists => "ALREADY_EXISTS",
-            GrpcCode::PermissionDenied => "PERMISSION_DENIED",
-            GrpcCode::ResourceExhausted => "RESOURCE_EXHAUSTED",
-            GrpcCode::FailedPrecondition => "FAILED_PRECONDITION",
-            GrpcCode::Aborted => "ABORTED",
-            GrpcCode::OutOfRange => "OUT_OF_RANGE",
-            GrpcCode::Unimplemented => "UNIMPLEMENTED",
-            GrpcCode::Internal => "INTERNAL",
-            GrpcCode::Unavailable => "UNAVAILABLE",
-            GrpcCode::DataLoss => "DATA_LOSS",
-            GrpcCode::Unauthenticated => "UNAUTHENTICATED",
-        }
-    }
-
-    /// The HTTP status of this code in Google's HTTP/JSON replies.
-    pub const fn http_status(self) -> u16 {
-        match self {
-            GrpcCode::InvalidArgument | GrpcCode::FailedPrecondition | GrpcCode::OutOfRange => 400,
-            GrpcCode::Unauthenticated => 401,
-            GrpcCode::PermissionDenied => 403,
-            GrpcCode::NotFound => 404,
-            GrpcCode::AlreadyExists | GrpcCode::Aborted => 409,
-            GrpcCode::ResourceExhausted => 429,
-            GrpcCode::Cancelled => 499,
-            GrpcCode::Unknown | GrpcCode::Internal | GrpcCode::DataLoss => 500,
-            GrpcCode::Unimplemented => 501,
-            GrpcCode::Unavailable => 503,
-            GrpcCode::DeadlineExceeded => 504,
-        }
     }
 }
 
