@@ -155,53 +155,32 @@ pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
 
 macro_rules! forward {
     ($($pointer:ty),+) => {
-        $(
-            /// All answers come from the value behind the pointer.
-            impl<F: Fault + ?Sized> Fault for $pointer {
-                fn inner(&self) -> Option<&dyn Fault> {
-                    (**self).inner()
+        $(forward! { @ $pointer:
+            inner() -> Option<&dyn Fault>,
+            status() -> Option<u16>,
+            grpc_code() -> Option<GrpcCode>,
+            retry_after() -> Option<Duration>,
+            hint_source() -> HintSource,
+            unread_hint() -> Option<(&str, &[u8])>,
+            must_stop() -> bool,
+            delivery() -> Option<Delivery>,
+            must_reconnect() -> bool,
+            kind() -> Option<FaultKind>,
+            service_code() -> Option<&str>,
+            service_message() -> Option<&str>,
+            header(name) -> Option<&str>,
+            message() -> Option<&dyn fmt::Display>,
+        })+
+    };
+    (@ $pointer:ty: $($answer:ident($($name:ident)?) -> $fact:ty,)+) => {
+        /// All answers come from the value behind the pointer.
+        impl<F: Fault + ?Sized> Fault for $pointer {
+            $(
+                fn $answer(&self $(, $name: &str)?) -> $fact {
+                    (**self).$answer($($name)?)
                 }
-                fn status(&self) -> Option<u16> {
-                    (**self).status()
-                }
-                fn grpc_code(&self) -> Option<GrpcCode> {
-                    (**self).grpc_code()
-                }
-                fn retry_after(&self) -> Option<Duration> {
-                    (**self).retry_after()
-                }
-                fn hint_source(&self) -> HintSource {
-                    (**self).hint_source()
-                }
-                fn unread_hint(&self) -> Option<(&str, &[u8])> {
-                    (**self).unread_hint()
-                }
-                fn must_stop(&self) -> bool {
-                    (**self).must_stop()
-                }
-                fn delivery(&self) -> Option<Delivery> {
-                    (**self).delivery()
-                }
-                fn must_reconnect(&self) -> bool {
-                    (**self).must_reconnect()
-                }
-                fn kind(&self) -> Option<FaultKind> {
-                    (**self).kind()
-                }
-                fn service_code(&self) -> Option<&str> {
-                    (**self).service_code()
-                }
-                fn service_message(&self) -> Option<&str> {
-                    (**self).service_message()
-                }
-                fn header(&self, name: &str) -> Option<&str> {
-                    (**self).header(name)
-                }
-                fn message(&self) -> Option<&dyn fmt::Display> {
-                    (**self).message()
-                }
-            }
-        )+
+            )+
+        }
     };
 }
 
@@ -303,7 +282,6 @@ pub struct TimedOut {
     /// How long the attempt was allowed to run, or to wait for its turn.
     pub after: Duration,
     /// The call waited for its turn, so nothing was sent.
-    #[cfg(feature = "rate")]
     in_queue: bool,
 }
 
@@ -312,7 +290,6 @@ impl TimedOut {
     pub const fn new(after: Duration) -> Self {
         TimedOut {
             after,
-            #[cfg(feature = "rate")]
             in_queue: false,
         }
     }
@@ -325,23 +302,12 @@ impl TimedOut {
             in_queue: true,
         }
     }
-
-    /// Whether the call waited for its turn.
-    #[cfg(feature = "rate")]
-    const fn was_in_queue(&self) -> bool {
-        self.in_queue
-    }
-
-    #[cfg(not(feature = "rate"))]
-    const fn was_in_queue(&self) -> bool {
-        false
-    }
 }
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let after = Rounded(self.after);
-        match self.was_in_queue() {
+        match self.in_queue {
             true => write!(f, "the call waited {after} for its turn"),
             false => write!(f, "the attempt was cut after {after}"),
         }
@@ -353,7 +319,7 @@ impl core::error::Error for TimedOut {}
 /// A failure of the transport. The request may have arrived, unless the call waited for its turn.
 impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
-        Some(match self.was_in_queue() {
+        Some(match self.in_queue {
             true => Delivery::NotSent,
             false => Delivery::MaybeSent,
         })
