@@ -2,7 +2,7 @@
 //! conversion of a cut attempt to such an error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::{begins_with, chain, is_own_configuration},
 };
 use crate::{
@@ -285,7 +285,7 @@ fn is_not_opened(link: &(dyn Error + 'static)) -> bool {
 
 /// The known facts of the errors below it.
 fn behind(error: &ConnectorError) -> Option<&dyn Fault> {
-    first_known(Cause::new(error.source()?), &|_| None)
+    known_fault(error.source()?)
 }
 
 #[cfg(test)]

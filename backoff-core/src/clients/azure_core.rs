@@ -2,7 +2,7 @@
 //! conversion of a cut attempt to such an error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::is_own_configuration,
 };
 use crate::{
@@ -43,7 +43,7 @@ impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self.kind() {
             ErrorKind::HttpResponse { .. } => None,
-            _ => first_known(Cause::new(self.source()?), &|_| None),
+            _ => known_fault(self.source()?),
         }
     }
 

@@ -2,7 +2,7 @@
 //! of a cut attempt to such an error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     http::pushback,
     sources::{chain, is_own_configuration},
 };
@@ -160,7 +160,7 @@ fn cause(error: &Error) -> &Error {
 
 /// The facts of the transport error below it.
 fn behind(error: &Error) -> Option<&dyn Fault> {
-    first_known(Cause::new(error.source()?), &|_| None)
+    known_fault(error.source()?)
 }
 
 /// The longest hint in the headers.

@@ -5,7 +5,7 @@
 //! for [`Stopped`](crate::Stopped) if a [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::begins_with,
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind};
@@ -31,7 +31,7 @@ impl Fault for hyper::Error {
         if is_own_doing(self) || self.is_canceled() {
             return None;
         }
-        first_known(Cause::new(self.source()?), &|_| None)
+        known_fault(self.source()?)
     }
 
     fn delivery(&self) -> Option<Delivery> {

@@ -6,7 +6,7 @@
 //! [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::{chain, is_own_configuration},
 };
 use crate::facts::fault::{Delivery, Fault, FaultKind};
@@ -26,7 +26,7 @@ impl Fault for Error {
         if self.is_connect() {
             return None;
         }
-        first_known(Cause::new(self.source()?), &|_| None)
+        known_fault(self.source()?)
     }
 
     fn delivery(&self) -> Option<Delivery> {

@@ -1,9 +1,6 @@
 //! `Fault` for `std::io::Error`, and the conversion of a cut attempt to such an error.
 
-use super::{
-    boxed::{Cause, first_known},
-    sources::begins_with,
-};
+use super::{boxed::known_fault, sources::begins_with};
 use crate::call::signal::Stopped;
 use crate::facts::{
     fault::{Delivery, Fault, FaultKind, TimedOut},
@@ -25,7 +22,7 @@ use std::{
 /// features are on.
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
-        first_known(Cause::new(self.get_ref()?), &|_| None)
+        known_fault(self.get_ref()?)
     }
 
     fn delivery(&self) -> Option<Delivery> {

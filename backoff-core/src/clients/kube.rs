@@ -2,7 +2,7 @@
 //! attempt to such an error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::{chain, is_own_configuration},
 };
 use crate::{
@@ -60,7 +60,7 @@ impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Error::Api(_) => None,
-            _ => first_known(Cause::new(self.source()?), &|_| None),
+            _ => known_fault(self.source()?),
         }
     }
 

@@ -2,7 +2,7 @@
 //! error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::chain,
 };
 use crate::{
@@ -44,7 +44,7 @@ use std::error::Error as _;
 /// ```
 impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
-        first_known(Cause::new(self.source()?), &|_| None)
+        known_fault(self.source()?)
     }
 
     fn status(&self) -> Option<u16> {

@@ -4,7 +4,7 @@
 //! would say that nothing was sent.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::{Cause, first_known, known_fault},
     sources::{begins_with, is_own_configuration},
 };
 use crate::{
@@ -282,7 +282,7 @@ fn pushback(status: &tonic::Status) -> Option<Pushback> {
 /// prevents: an `https` address without TLS, a certificate that is not trusted (rustls, OpenSSL).
 impl Fault for tonic::transport::Error {
     fn inner(&self) -> Option<&dyn Fault> {
-        first_known(Cause::new(self.source()?), &|_| None)
+        known_fault(self.source()?)
     }
 
     fn delivery(&self) -> Option<Delivery> {

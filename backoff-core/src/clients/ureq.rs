@@ -1,7 +1,7 @@
 //! `Fault` for `ureq::Error`, version 3, and the conversion of a cut attempt to such an error.
 
 use super::{
-    boxed::{Cause, first_known},
+    boxed::known_fault,
     sources::begins_with,
 };
 use crate::{
@@ -69,7 +69,7 @@ impl Fault for Error {
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Error::Io(error) => Some(error),
-            Error::Other(error) => first_known(Cause::new(&**error), &|_| None),
+            Error::Other(error) => known_fault(&**error),
             _ => None,
         }
     }
