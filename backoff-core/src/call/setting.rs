@@ -48,9 +48,7 @@ pub trait Setting<T, E>: Surrounds {
     const ANSWERS: bool = false;
     /// Changes the rules of the call.
     #[inline]
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        let _ = rules;
-    }
+    fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
 
     /// Whether [`rules`](Self::rules) changes anything. The compiler knows this of most settings.
     #[inline(always)]
@@ -62,23 +60,20 @@ pub trait Setting<T, E>: Surrounds {
 
     /// Says whether an error is retried. Only the judge of a call does so.
     #[inline]
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
-        let _ = (policy, stage, error);
+    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Option<Ruling> {
         None
     }
 
     /// The facts of an error.
     #[inline]
-    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-        let _ = error;
+    fn fault<'e>(&self, _error: &'e E) -> Option<&'e dyn Fault> {
         None
     }
 
     /// The failure that counts in place of a value that reports a conflict. All settings are asked this before
     /// the first one is asked to [`check`](Self::check), so the order of the settings does not matter.
     #[inline]
-    fn conflict(&mut self, value: &T) -> Option<Failed<E>> {
-        let _ = value;
+    fn conflict(&mut self, _value: &T) -> Option<Failed<E>> {
         None
     }
 
@@ -88,41 +83,31 @@ pub trait Setting<T, E>: Surrounds {
     /// # Errors
     /// The value counts as this failure.
     #[inline]
-    fn check(&mut self, value: T, is_refused: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
-        let _ = is_refused;
+    fn check(&mut self, value: T, _is_refused: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
         Ok(value)
     }
 
     /// The facts of a value, if values are judged as errors are.
     #[inline]
-    fn answer(value: &T) -> Option<&dyn Fault> {
-        let _ = value;
+    fn answer(_value: &T) -> Option<&dyn Fault> {
         None
     }
 
     /// An attempt failed at this stage. Called before [`rules`](Self::rules).
     #[inline]
-    fn failed(&mut self, stage: Stage) {
-        let _ = stage;
-    }
+    fn failed(&mut self, _stage: Stage) {}
 
     /// An attempt begins.
     #[inline]
-    fn begins(&mut self, started: &Started) {
-        let _ = started;
-    }
+    fn begins(&mut self, _started: &Started) {}
 
     /// An attempt ended, or the call ended between two attempts. Called before the log and the hooks.
     #[inline]
-    fn ended(&mut self, event: &AttemptEvent<'_>) {
-        let _ = event;
-    }
+    fn ended(&mut self, _event: &AttemptEvent<'_>) {}
 
     /// Calls the hook.
     #[inline]
-    fn notify(&mut self, event: &AttemptEvent<'_>, error: Option<&E>) {
-        let _ = (event, error);
-    }
+    fn notify(&mut self, _event: &AttemptEvent<'_>, _error: Option<&E>) {}
 
     /// The call continues after this failure. Returns the failure if the setting does not keep it.
     #[inline]
@@ -132,8 +117,7 @@ pub trait Setting<T, E>: Surrounds {
 
     /// The error of a call whose time is over.
     #[inline]
-    fn expired(late: TimedOut) -> Option<E> {
-        let _ = late;
+    fn expired(_late: TimedOut) -> Option<E> {
         None
     }
 }
