@@ -27,15 +27,15 @@ surrounds_nothing!(AttemptTimeout, Limit<Sleep>);
 surrounds_nothing!(Timeout, Limit<Sleep>);
 surrounds_nothing!(MaxQueueTime);
 
-/// A setting whose limit cuts attempts.
-macro_rules! cuts {
+/// A limit. A call with one also waits in the queue of its rate, because an error says when that takes too long.
+macro_rules! limits {
     ($setting:ident, |$self:ident, $rules:ident| $change:expr) => {
         #[diagnostic::do_not_recommend]
         impl<T, E: From<TimedOut>> Setting<T, E> for $setting {
             #[inline]
             fn rules<'a>(&'a $self, $rules: &mut Rules<'a>) {
                 $change;
-                wait_for_turn($rules, Duration::MAX);
+                $rules.max_queue_time.get_or_insert(Duration::MAX);
             }
 
             fn expired(late: TimedOut) -> Option<E> {
@@ -45,27 +45,12 @@ macro_rules! cuts {
     };
 }
 
-cuts!(AttemptTimeout, |self, rules| {
+limits!(AttemptTimeout, |self, rules| {
     rules.attempt_timeout = rules.attempt_timeout.min(nanos(self.0));
     rules.cut();
 });
-cuts!(Timeout, |self, rules| rules.limit(self.0));
-
-#[diagnostic::do_not_recommend]
-impl<T, E: From<TimedOut>> Setting<T, E> for MaxQueueTime {
-    #[inline]
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        wait_for_turn(rules, self.0);
-    }
-
-    fn expired(late: TimedOut) -> Option<E> {
-        Some(late.into())
-    }
-}
-
-/// The call waits no longer than this for its turn. Of two limits the shorter one holds.
-#[inline]
-fn wait_for_turn(rules: &mut Rules<'_>, limit: Duration) {
+limits!(Timeout, |self, rules| rules.limit(self.0));
+limits!(MaxQueueTime, |self, rules| {
     let before = rules.max_queue_time.unwrap_or(Duration::MAX);
-    rules.max_queue_time = Some(before.min(limit));
-}
+    rules.max_queue_time = Some(before.min(self.0));
+});
