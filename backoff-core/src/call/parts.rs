@@ -119,19 +119,26 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             true => self.settings.judge(policy, stage, error),
             false => Some(stage.ruling(policy)),
         };
-        let failure = Failure {
+        let ruling = ruling.unwrap_or(Ruling::NOTHING_KNOWN);
+        let failure = self.failure(error, stage, ruling);
+        if is_stopped {
+            let ended_by = EndedBy::Signal;
+            return self.cut(Failure {
+                ended_by,
+                ..failure
+            });
+        }
+        self.decided(policy, failure)
+    }
+
+    #[inline(always)]
+    fn failure<'e>(&self, error: &'e E, stage: Stage, ruling: Ruling) -> Failure<'e, E> {
+        Failure {
             error: Some(error),
             fault: self.settings.fault(error),
             stage,
-            ended_by: match is_stopped {
-                true => EndedBy::Signal,
-                false => EndedBy::Attempt,
-            },
-            ruling: Some(ruling.unwrap_or(Ruling::NOTHING_KNOWN)),
-        };
-        match is_stopped {
-            true => self.cut(failure),
-            false => self.decided(policy, failure),
+            ended_by: EndedBy::Attempt,
+            ruling: Some(ruling),
         }
     }
 
@@ -142,13 +149,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     where
         R: Random,
     {
-        let failure = Failure {
-            error: Some(error),
-            fault: self.settings.fault(error),
-            stage,
-            ended_by: EndedBy::Attempt,
-            ruling: Some(ruling),
-        };
+        let failure = self.failure(error, stage, ruling);
         self.decided(self.plan.policy(), failure)
     }
 
@@ -282,17 +283,10 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// Nobody waits for the outcome of the attempt that failed at this stage.
     #[cfg(feature = "combine")]
     pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
-        let fault = self.settings.fault(error);
+        let failure = self.failure(error, stage, stage.ruling(self.plan.policy()));
         if !stage.is_cut() {
-            self.replied(Reply::to(fault));
+            self.replied(Reply::to(failure.fault));
         }
-        let failure = Failure {
-            error: Some(error),
-            fault,
-            stage,
-            ended_by: EndedBy::Attempt,
-            ruling: Some(stage.ruling(self.plan.policy())),
-        };
         let _stop = self.cut(failure);
     }
 
