@@ -2,18 +2,16 @@
 
 use super::{context::Context, made::FromTimedOut};
 use crate::{
-    call::{call_state::CallState, cut_flag, timer::Limit},
+    call::{
+        call_state::CallState,
+        cut_flag,
+        timer::{Limit, Timer as _},
+    },
     facts::fault::TimedOut,
     judge::Stage,
     runtime::{Clock, Sleep, timer_of},
 };
-use core::{
-    future::Future,
-    pin::Pin,
-    task,
-    task::{Poll, ready},
-    time::Duration,
-};
+use core::{future::Future, pin::Pin, task, task::Poll, time::Duration};
 use pin_project_lite::pin_project;
 
 pin_project! {
@@ -57,13 +55,16 @@ where
         let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
             return Poll::Ready(expired());
         };
-        let poll = |attempt: Pin<&mut A>, cx: &mut task::Context<'_>| attempt.poll(cx);
-        let (timer, make) = (this.timer, &*this.make);
-        let outcome = ready!(timer.poll_attempt(attempt, make, cx, Stage::Whole, poll));
-        if outcome.is_err() {
-            cut_flag::cutting(|| this.attempt.set(None));
+        let is_over = this.timer.as_mut().is_over(cx);
+        // When the time is over, the attempt may be ready as well.
+        if let Poll::Ready(outcome) = attempt.poll(cx) {
+            return Poll::Ready(Ok(outcome));
         }
-        Poll::Ready(outcome)
+        let Some(late) = this.timer.expired(is_over, &*this.make, cx) else {
+            return Poll::Pending;
+        };
+        cut_flag::cutting(|| this.attempt.set(None));
+        Poll::Ready(Err(late))
     }
 }
 

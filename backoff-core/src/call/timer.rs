@@ -1,12 +1,7 @@
 //! The timer that cuts an attempt. An attempt has no timer or one, however many limits were set.
 
-use crate::{facts::fault::TimedOut, judge::Stage, runtime::nanos};
-use core::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use crate::{facts::fault::TimedOut, runtime::nanos};
+use core::{future::Future, pin::Pin, task::Context, time::Duration};
 use pin_project_lite::pin_project;
 
 /// What can cut an attempt: nothing (`()`), or a [`Limit`].
@@ -121,35 +116,5 @@ impl<S> Timer<S> for Limit<S> {
             }
         };
         is_over.then(|| TimedOut::new(Duration::from_nanos(*this.limit)))
-    }
-}
-
-impl<S> Limit<S> {
-    /// Polls the attempt until it is ready or its time is over.
-    ///
-    /// When the time is over, the attempt is polled once more, because it may be ready as well. This is not
-    /// done during a read, because then a write would begin after its time.
-    #[inline]
-    pub(crate) fn poll_attempt<A, T>(
-        mut self: Pin<&mut Self>,
-        attempt: Pin<&mut A>,
-        make: impl FnOnce(Duration) -> (Duration, Option<S>),
-        cx: &mut Context<'_>,
-        stage: Stage,
-        poll: impl FnOnce(Pin<&mut A>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<Result<T, TimedOut>>
-    where
-        S: Future<Output = ()>,
-    {
-        let is_over = self.as_mut().is_over(cx);
-        if (!is_over || stage != Stage::Read)
-            && let Poll::Ready(outcome) = poll(attempt, cx)
-        {
-            return Poll::Ready(Ok(outcome));
-        }
-        match self.expired(is_over, make, cx) {
-            Some(late) => Poll::Ready(Err(late)),
-            None => Poll::Pending,
-        }
     }
 }
