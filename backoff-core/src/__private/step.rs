@@ -79,7 +79,9 @@ where
         return failed(context, runtime, state, stage, error, settings);
     }
     if let Some(value) = value.filter(|value| !is_success(*value)) {
-        return answered::<R::Error, _, _>(context, runtime, state, value, settings);
+        return with_parts::<R::Error, _, _, _>(context, runtime, state, settings, |parts| {
+            parts.answered(value)
+        });
     }
     with_parts::<R::Error, _, _, _>(context, runtime, state, settings, |parts| {
         parts.succeeded(None);
@@ -116,25 +118,6 @@ where
         parts.ends(Some(error), None, end);
     });
     None
-}
-
-/// After an attempt whose value may count as a failure.
-#[cold]
-#[inline(never)]
-fn answered<E, C, H>(
-    context: &Context<'_>,
-    runtime: &C,
-    state: &mut CallState,
-    value: &dyn Fault,
-    settings: &mut H,
-) -> Option<Duration>
-where
-    H: Setting<(), E>,
-    C: Clock + Random,
-{
-    with_parts::<E, _, _, _>(context, runtime, state, settings, |parts| {
-        parts.answered(value)
-    })
 }
 
 /// The call ends between two attempts with this outcome, or before the first one: hooks and logs get this.

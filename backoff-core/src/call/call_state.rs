@@ -5,8 +5,7 @@ use super::call_info::CallInfo;
 use crate::event::metrics::{self, CallMetrics};
 use crate::{
     budget::Budget,
-    policy::Policy,
-    runtime::{Clock, Random},
+    runtime::Clock,
     state::{Attempt, RetryState, Rules},
 };
 use core::time::Duration;
@@ -44,11 +43,6 @@ impl CallState {
             }
         }
         state
-    }
-
-    /// Like [`RetryState::draw_waits`].
-    pub(super) fn draw_waits(&mut self, policy: &Policy, random: &impl Random) {
-        self.retry.draw_waits(policy, || random.random());
     }
 
     /// Whether the calls that begin now are recorded.

@@ -123,13 +123,13 @@ impl ForeignCall {
 
     /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
     pub fn failed<E: Fault, R: Clock + Random>(&mut self, runtime: &R, error: &E) -> Decision {
-        self.told(runtime, |parts| parts.failed(error, Stage::Whole, false))
+        self.with_parts(runtime, |parts| parts.failed(error, Stage::Whole, false))
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
     /// the wait has taken, and logs and metrics get the end.
     pub fn given_up<E: Fault, C: Clock>(&mut self, clock: &C, error: &E, reason: StopReason) {
-        self.told(clock, |parts| {
+        self.with_parts(clock, |parts| {
             parts.ends(Some(error), None, End::GivenUp(reason));
         });
     }
@@ -137,17 +137,17 @@ impl ForeignCall {
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
     /// success.
     pub fn succeeded<E: Fault, C: Clock>(&mut self, clock: &C) {
-        self.told::<E, _, _>(clock, |parts| parts.succeeded(None));
+        self.with_parts::<E, _, _>(clock, |parts| parts.succeeded(None));
     }
 
-    fn told<E, R, T>(
+    fn with_parts<E, R, T>(
         &mut self,
         runtime: &R,
-        tell: impl FnOnce(Parts<'_, (), E, Repeats, R>) -> T,
+        f: impl FnOnce(Parts<'_, (), E, Repeats, R>) -> T,
     ) -> T {
         let operation = &mut Named(self.operation);
         let (state, repeats) = (&mut self.state, &mut self.repeats);
-        tell(Parts::new(&self.policy, operation, state, repeats, runtime))
+        f(Parts::new(&self.policy, operation, state, repeats, runtime))
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the
