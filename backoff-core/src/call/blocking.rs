@@ -153,17 +153,12 @@ where
     /// Waits for a turn at the rate of the call, if it has one. Before a retry, the wait never passes the deadline,
     /// because the call has an error to return.
     fn stands(&mut self, stops: &impl Stops, is_retry: bool) -> Result<(), Left> {
-        let Call {
-            guard,
-            settings,
-            runtime,
-            ..
-        } = self;
+        let (guard, runtime) = (&mut self.guard, &self.runtime);
         let Some(rate) = guard.plan.rate() else {
             guard.state.begins(runtime);
             return Ok(());
         };
-        let mut rules = Self::rules_of(&guard.plan, settings);
+        let mut rules = Self::rules_of(&guard.plan, &self.settings);
         if is_retry {
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     event::attempt_event::Started,
-    facts::fault::Fault,
     policy::NEVER,
     runtime::{Clock, Random},
     state::{Decision, Rules},
@@ -188,12 +187,13 @@ where
     /// The call ends between two attempts with what ended the last attempt: a response unchanged, or an error.
     #[cold]
     pub(super) fn ends(&mut self, last: Outcome<O>, end: End) -> Result<O::Value, O::Error> {
-        let (error, value): (_, Option<&dyn Fault>) = match &last {
-            Ok(value) => (None, S::answer(value)),
-            Err(failed) => (Some(&failed.error), None),
-        };
-        self.parts().ends(error, value, end);
-        last.map_err(|failed| self.operation.last_word(failed.error))
+        match last {
+            Ok(value) => {
+                self.parts().ends(None, S::answer(&value), end);
+                Ok(value)
+            }
+            Err(failed) => Err(self.gives_up(failed.error, end)),
+        }
     }
 }
 

@@ -262,16 +262,11 @@ where
     /// Begins an attempt.
     #[inline]
     pub(super) fn attempt(&mut self) -> Attempt<O, S> {
-        let Call {
-            guard,
-            operation,
-            settings,
-            runtime,
-        } = self;
-        let entered = settings.enter();
-        let attempt = operation.begin(&Call::<P, O, S, R>::run(guard, settings, runtime));
+        let entered = self.settings.enter();
+        let run = Self::run(&self.guard, &self.settings, &self.runtime);
+        let attempt = self.operation.begin(&run);
         drop(entered);
-        settings.around(attempt)
+        self.settings.around(attempt)
     }
 
     /// Polls an attempt until it is ready, its time is over, or a signal cuts it.
@@ -321,15 +316,9 @@ where
         attempt: Pin<&mut Attempt<O, S>>,
         cx: &mut Context<'_>,
     ) -> Poll<Outcome<O>> {
-        let Call {
-            guard,
-            operation,
-            settings,
-            runtime,
-        } = self;
-        let _entered = settings.enter();
-        let run = Call::<P, O, S, R>::run(guard, settings, runtime);
-        S::inside(attempt, |attempt| operation.poll(attempt, &run, cx))
+        let _entered = self.settings.enter();
+        let run = Self::run(&self.guard, &self.settings, &self.runtime);
+        S::inside(attempt, |attempt| self.operation.poll(attempt, &run, cx))
     }
 
     /// The part of the attempt that is running.

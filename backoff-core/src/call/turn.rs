@@ -189,15 +189,9 @@ where
     where
         R: Sleep,
     {
-        let Call {
-            guard,
-            settings,
-            runtime,
-            ..
-        } = self;
-        let rate = guard.plan.rate()?;
-        let rules = Self::rules_of(&guard.plan, settings);
-        guard.state.enters(rate, &rules, runtime)
+        let rate = self.guard.plan.rate()?;
+        let rules = Self::rules_of(&self.guard.plan, &self.settings);
+        self.guard.state.enters(rate, &rules, &self.runtime)
     }
 
     /// Waits in the queue, until the signal comes.
