@@ -172,6 +172,7 @@ fn write_times(f: &mut fmt::Formatter<'_>, elapsed: Duration, slept: Duration) -
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Measures {
     pub(crate) attempts: u32,
+    pub(crate) writes: u32,
     pub(crate) conflicts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) slept: Duration,
@@ -231,13 +232,13 @@ pub struct UpdateReport {
     pub slept: Duration,
 }
 
-impl UpdateReport {
+impl From<Measures> for UpdateReport {
     /// Each attempt begins with a read.
-    pub(crate) fn new(measures: Measures, writes: u32) -> Self {
+    fn from(measures: Measures) -> Self {
         UpdateReport {
             attempts: measures.attempts,
             reads: measures.attempts,
-            writes,
+            writes: measures.writes,
             conflicts: measures.conflicts,
             elapsed: measures.elapsed,
             slept: measures.slept,

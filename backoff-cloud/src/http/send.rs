@@ -11,7 +11,7 @@ use super::{
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
     Policy, Report, Retrying, Verdict,
-    call::{By, ByCodes, CallInfo, Failed, Failing, Judge, Measures, Memory, Operation, Run, When},
+    call::{By, ByCodes, CallInfo, Failed, Failing, Judge, Memory, Operation, Run, When},
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
@@ -282,10 +282,6 @@ impl<T: 'static> Operation for Requests<T> {
     type Report = Report;
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
     const TIMED: bool = true;
-
-    fn report(&self, measures: Measures) -> Report {
-        measures.into()
-    }
 
     fn begin(&mut self, run: &Run<'_>) -> outgoing::Sent<T> {
         let mut request = match self.copies.next() {

@@ -118,15 +118,11 @@ pub trait Memory<E> {
 
     /// An attempt failed, and the next step is not decided yet.
     #[inline]
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        let _ = failing;
-    }
+    fn failed(&mut self, _failing: &Failing<'_, E>) {}
 
     /// Changes the rules of the call, after a failure.
     #[inline]
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        let _ = rules;
-    }
+    fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
 
     /// Whether a write of an update may have been applied.
     #[inline]
@@ -158,12 +154,14 @@ pub trait Operation: Memory<Self::Error> {
     /// A running attempt.
     type Running;
     /// The type of the report.
-    type Report;
+    type Report: From<Measures>;
     /// Whether the operation asks how much time has passed.
     const TIMED: bool = false;
 
-    /// Makes the report of a call.
-    fn report(&self, measures: Measures) -> Self::Report;
+    /// The number of writes of a read-modify-write.
+    fn writes(&self) -> u32 {
+        0
+    }
 
     /// Begins an attempt.
     fn begin(&mut self, run: &Run<'_>) -> Self::Running;
@@ -171,15 +169,14 @@ pub trait Operation: Memory<Self::Error> {
     /// Polls an attempt.
     fn poll(
         &mut self,
-        running: Pin<&mut Self::Running>,
+        _running: Pin<&mut Self::Running>,
         run: &Run<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Self::Value, Failed<Self::Error>>>;
 
     /// The part of the attempt that is running.
     #[inline]
-    fn stage(running: Pin<&Self::Running>) -> Stage {
-        let _ = running;
+    fn stage(_running: Pin<&Self::Running>) -> Stage {
         Stage::Whole
     }
 
@@ -292,10 +289,6 @@ impl<C: Closure<()>> Operation for Plain<C> {
     type Running = C::Running;
     type Report = Report;
 
-    fn report(&self, measures: Measures) -> Report {
-        measures.into()
-    }
-
     #[inline]
     fn begin(&mut self, _run: &Run<'_>) -> C::Running {
         self.0.call(())
@@ -349,10 +342,6 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     type Running = C::Running;
     type Report = Report;
     const TIMED: bool = true;
-
-    fn report(&self, measures: Measures) -> Report {
-        measures.into()
-    }
 
     #[inline]
     fn begin(&mut self, run: &Run<'_>) -> C::Running {

@@ -43,9 +43,8 @@ type Outcome<O> =
 
 impl<P: Plan, O: Operation, S, R> Call<P, O, (S, Measured<O::Error>), R> {
     fn reporting(&mut self, outcome: Result<O::Value, O::Error>) -> Outcome<O> {
-        let measured = &mut self.settings.1;
-        let report = self.operation.report(measured.measures());
-        measured.reporting(outcome, report)
+        let writes = self.operation.writes();
+        self.settings.1.reporting(outcome, writes)
     }
 }
 

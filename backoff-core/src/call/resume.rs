@@ -12,14 +12,14 @@ use super::{
     settings::judges::{By, ByCodes, Judge},
     signal::{Signal, StoppedBy, Stops, Unstopped, unless_stopped},
 };
-#[cfg(feature = "std")]
-use crate::runtime::{BLOCKING, BlockingRuntime};
 use crate::{
     facts::fault::Fault,
     judge::Stage,
     policy::Policy,
-    report::{Measures, Report},
-    runtime::{ASYNC, AsyncRuntime, BlockingSleep, Clock, Random, Sleep},
+    report::Report,
+    runtime::{
+        ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random, Sleep,
+    },
 };
 use core::{
     marker::PhantomData,
@@ -64,10 +64,6 @@ impl<E> Operation for Resumed<E> {
     type Error = E;
     type Running = ();
     type Report = Report;
-
-    fn report(&self, measures: Measures) -> Report {
-        measures.into()
-    }
 
     fn begin(&mut self, _run: &Run<'_>) {}
 
@@ -195,7 +191,6 @@ impl Policy {
     /// }
     /// # Ok(()) }
     /// ```
-    #[cfg(feature = "std")]
     pub fn blocking_resuming<E: Fault>(&self) -> Resuming<'_, E, By<ByCodes>, BlockingRuntime> {
         self.by_codes().blocking_resuming()
     }
@@ -211,7 +206,6 @@ impl<'p, J> Judged<'p, J> {
     }
 
     /// As [`Policy::blocking_resuming`].
-    #[cfg(feature = "std")]
     pub fn blocking_resuming<E>(self) -> Resuming<'p, E, By<J>, BlockingRuntime>
     where
         J: Judge<E>,

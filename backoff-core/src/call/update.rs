@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     judge::Stage,
-    report::{Measures, UpdateReport, Updated},
+    report::{UpdateReport, Updated},
     state::Rules,
 };
 use core::{
@@ -90,22 +90,22 @@ pub trait WriteMemory<V, E> {
     /// applied, if the value shows that somebody has written since and the change would not recognise that
     /// write as its own.
     #[inline]
-    fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E> {
-        let _ = (value, recognises, now);
+    fn read(
+        &mut self,
+        _value: &V,
+        _recognises: bool,
+        _now: impl FnOnce() -> Duration,
+    ) -> Option<E> {
         None
     }
 
     /// An attempt failed.
     #[inline]
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        let _ = failing;
-    }
+    fn failed(&mut self, _failing: &Failing<'_, E>) {}
 
     /// Changes the rules of the call, after a failure.
     #[inline]
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        let _ = rules;
-    }
+    fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
 
     /// A write that may have been applied, and its error if a wait has followed.
     #[inline]
@@ -192,16 +192,9 @@ impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
 pin_project! {
     /// An attempt at a read-modify-write.
     #[derive(Debug)]
-    pub struct Running<Reading, Writing> {
-        #[pin]
-        step: Step<Reading, Writing>,
-    }
-}
-
-pin_project! {
-    #[derive(Debug)]
-    #[project = StepProjection]
-    enum Step<Reading, Writing> {
+    #[project = RunningProjection]
+    #[allow(missing_docs, reason = "only the operation below uses the variants")]
+    pub enum Running<Reading, Writing> {
         Reading { #[pin] read: Reading },
         // The time of an attempt that is cut was over before the write began.
         Over,
@@ -255,55 +248,52 @@ where
     type Running = Running<Read::Running, Write::Running>;
     type Report = UpdateReport;
 
-    fn report(&self, measures: Measures) -> UpdateReport {
-        UpdateReport::new(measures, self.writes)
+    fn writes(&self) -> u32 {
+        self.writes
     }
 
     #[inline]
     fn begin(&mut self, _run: &Run<'_>) -> Self::Running {
         let read = self.read.call(());
-        Running {
-            step: Step::Reading { read },
-        }
+        Running::Reading { read }
     }
 
     #[inline]
     fn poll(
         &mut self,
-        running: Pin<&mut Self::Running>,
+        mut running: Pin<&mut Self::Running>,
         run: &Run<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<Ended<V, W, E>> {
-        let mut step = running.project().step;
-        if let StepProjection::Reading { read } = step.as_mut().project() {
+        if let RunningProjection::Reading { read } = running.as_mut().project() {
             let value = match ready!(read.poll(cx)) {
                 Ok(value) => value,
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
             match self.changed(value, || run.clock.now()) {
-                Ok(_) if run.is_over() => step.set(Step::Over),
+                Ok(_) if run.is_over() => running.set(Running::Over),
                 Ok(value) => {
                     self.writes = self.writes.saturating_add(1);
                     let write = self.write.call((value,));
-                    step.set(Step::Writing { write });
+                    running.set(Running::Writing { write });
                 }
                 Err(ended) => return Poll::Ready(ended),
             }
         }
-        match step.project() {
-            StepProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
+        match running.project() {
+            RunningProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
                 Ok(written) => Ok(Updated::Written(written)),
                 Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
             }),
-            StepProjection::Reading { .. } | StepProjection::Over => Poll::Pending,
+            RunningProjection::Reading { .. } | RunningProjection::Over => Poll::Pending,
         }
     }
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
-        match running.get_ref().step {
-            Step::Reading { .. } | Step::Over => Stage::Read,
-            Step::Writing { .. } => writing::<V, E, Changes, M>(),
+        match running.get_ref() {
+            Running::Reading { .. } | Running::Over => Stage::Read,
+            Running::Writing { .. } => writing::<V, E, Changes, M>(),
         }
     }
 

@@ -43,11 +43,19 @@ impl<E> Measured<E> {
 
     /// The outcome of a call with its report. If the returned error only stands for an attempt that was cut,
     /// the last real error is kept, too.
-    pub(crate) fn reporting<T, P>(
+    pub(crate) fn reporting<T, P: From<Measures>>(
         &mut self,
         outcome: Result<T, E>,
-        report: P,
+        writes: u32,
     ) -> Reporting<T, E, P> {
+        // A value that was given up is one of the failures.
+        let report = P::from(Measures {
+            attempts: self.attempts,
+            writes,
+            conflicts: self.conflicts,
+            elapsed: self.elapsed,
+            slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
+        });
         match outcome {
             Ok(value) => Ok((value, report)),
             Err(error) => {
@@ -57,16 +65,6 @@ impl<E> Measured<E> {
                     .with_last(self.last.take())
                     .with_hint(hint))
             }
-        }
-    }
-
-    /// The counts. A value that was given up is one of the failures.
-    pub(crate) fn measures(&self) -> Measures {
-        Measures {
-            attempts: self.attempts,
-            conflicts: self.conflicts,
-            elapsed: self.elapsed,
-            slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
         }
     }
 

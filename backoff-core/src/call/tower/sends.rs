@@ -3,7 +3,7 @@
 use super::copies::Copies;
 use crate::{
     call::operation::{Failed, Memory, Operation, Run},
-    report::{Measures, Report},
+    report::Report,
     state::Rules,
 };
 use core::{
@@ -106,10 +106,6 @@ where
     type Error = S::Error;
     type Running = Sending<S, Request>;
     type Report = Report;
-
-    fn report(&self, measures: Measures) -> Report {
-        measures.into()
-    }
 
     fn begin(&mut self, _run: &Run<'_>) -> Sending<S, Request> {
         let request = self.next.take();
