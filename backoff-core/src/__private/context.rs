@@ -1,7 +1,7 @@
 //! The policy of an annotated function, its limits and its name.
 
 use crate::{
-    call::{call_state::CallState, operation::Memory, parts::Parts, plan::CallPlan},
+    call::{call_state::CallState, operation::Memory, plan::CallPlan},
     policy::{NEVER, Policy},
     runtime::Clock,
     state::{RetryState, Rules},
@@ -70,24 +70,12 @@ impl CallPlan for Context<'_> {
 }
 
 /// An annotated function, whose name is in its context.
-struct Function;
+pub(super) struct Function;
 
 impl<E> Memory<E> for Function {
     fn name(&self) -> &'static str {
         "function"
     }
-}
-
-/// The parts of a function that decide.
-#[inline(always)]
-pub(super) fn with_parts<E, S, R, D>(
-    context: &Context<'_>,
-    runtime: &R,
-    state: &mut CallState,
-    settings: &mut S,
-    work: impl FnOnce(Parts<'_, (), E, S, R>) -> D,
-) -> D {
-    work(Parts::new(context, &mut Function, state, settings, runtime))
 }
 
 /// The state before the first attempt. `timed` says that the function asks for the elapsed time.

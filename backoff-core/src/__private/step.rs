@@ -1,7 +1,7 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
 use super::{
-    context::{Context, with_parts},
+    context::{Context, Function},
     outcome::Outcome,
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
         call::rarely,
         call_info::CallInfo,
         call_state::CallState,
-        parts::End,
+        parts::{End, Parts},
         plan::{CallPlan, Guard},
         setting::Setting,
         settings::until::ConsecutiveCount,
@@ -79,13 +79,9 @@ where
         return failed(context, runtime, state, stage, error, settings);
     }
     if let Some(value) = value.filter(|value| !is_success(*value)) {
-        return with_parts::<R::Error, _, _, _>(context, runtime, state, settings, |parts| {
-            parts.answered(value)
-        });
+        return Parts::new(context, &mut Function, state, settings, runtime).answered(value);
     }
-    with_parts::<R::Error, _, _, _>(context, runtime, state, settings, |parts| {
-        parts.succeeded(None);
-    });
+    Parts::new(context, &mut Function, state, settings, runtime).succeeded(None);
     None
 }
 
@@ -104,19 +100,17 @@ where
     H: Setting<(), E>,
     C: Clock + Random,
 {
+    let function = &mut Function;
+    let parts = Parts::new(context, function, state, settings, runtime);
     let end = match stage {
         Stage::Late => End::Expired,
         Stage::Queued => End::Queued,
         _ => {
-            let next = with_parts(context, runtime, state, settings, |parts| {
-                parts.failed(error, stage, false)
-            });
+            let next = parts.failed(error, stage, false);
             return next.is_wait().then(|| next.wait());
         }
     };
-    with_parts(context, runtime, state, settings, |parts| {
-        parts.ends(Some(error), None, end);
-    });
+    parts.ends(Some(error), None, end);
     None
 }
 
@@ -136,9 +130,7 @@ pub fn ended<C, R, H>(
     C: Clock,
 {
     let error = outcome.error();
-    with_parts(context, runtime, state, settings, |parts| {
-        parts.ends(error, value, end);
-    });
+    Parts::new(context, &mut Function, state, settings, runtime).ends(error, value, end);
 }
 
 /// The wait of an async function.

@@ -1,15 +1,14 @@
 //! A signal that ends the waits of an annotated function, or its attempts too.
 
 use super::{
-    context::{Context, with_parts},
+    context::{Context, Function},
     made::FromStopped,
     outcome::{Outcome, placeholder},
-    step::ended,
 };
 use crate::{
     call::{
         call_state::CallState,
-        parts::End,
+        parts::{End, Parts},
         setting::Setting,
         signal::{Once, Stopped},
     },
@@ -148,20 +147,12 @@ where
     let (Some(stage), Some(error)) = (cut, outcome.error()) else {
         return false;
     };
+    let function = &mut Function;
+    let parts = Parts::new(context, function, state, settings, runtime);
     if stage == Stage::Late {
-        ended(
-            context,
-            runtime,
-            state,
-            outcome,
-            None,
-            settings,
-            End::Stopped,
-        );
+        parts.ends(Some(error), None, End::Stopped);
     } else {
-        let _stop = with_parts(context, runtime, state, settings, |parts| {
-            parts.failed(error, stage, true)
-        });
+        let _stop = parts.failed(error, stage, true);
     }
     true
 }

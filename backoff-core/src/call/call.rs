@@ -38,9 +38,6 @@ pub(super) type Outcome<O> = Result<<O as Operation>::Value, Failed<<O as Operat
 /// The outcome of a call that ends without a further attempt; nothing if the attempt begins.
 pub(super) type Ended<O> = Option<Result<<O as Operation>::Value, <O as Operation>::Error>>;
 
-/// The parts of a call of an operation.
-type PartsOf<'c, O, S, R> = Parts<'c, <O as Operation>::Value, <O as Operation>::Error, S, R>;
-
 /// Tells the compiler that this path is rarely taken, so that the path of a success keeps the
 /// registers.
 #[cold]
@@ -56,7 +53,7 @@ where
 {
     /// The parts that decide and are told.
     #[inline(always)]
-    pub(super) fn parts(&mut self) -> PartsOf<'_, O, S, R> {
+    pub(super) fn parts(&mut self) -> Parts<'_, O::Value, O::Error, S, R> {
         let Guard { plan, state } = &mut self.guard;
         Parts::new(
             plan,

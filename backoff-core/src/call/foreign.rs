@@ -37,7 +37,7 @@ enum Repeats {
 
 surrounds_nothing!(Repeats);
 
-impl<T, E: Fault> Setting<T, E> for Repeats {
+impl<E: Fault> Setting<(), E> for Repeats {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
         let ruling = policy.rule(stage, error);
         // The same write would conflict again. Only a new read helps, and the read is outside of a request.
@@ -74,7 +74,7 @@ impl ForeignCall {
         random: &impl Random,
     ) -> Self {
         let mut state = CallState::resumed(started, failures);
-        state.draw_waits(&policy, random);
+        state.retry.draw_waits(&policy, || random.random());
         ForeignCall {
             policy,
             operation,
