@@ -160,7 +160,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     where
         F: Fn(&Request) -> Option<Request>,
     {
-        self.copied(ClonedBy(copy))
+        self.rebuilt(|_, k, r, g| (ClonedBy(copy), k, r, g))
     }
 
     /// Reads the body of each request before the request is sent, up to `limit` bytes, and builds the body
@@ -181,7 +181,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         B: Body + Unpin,
         F: Fn(Replay<B>) -> B,
     {
-        self.copied(Replaying { limit, rebuild })
+        self.rebuilt(|_, k, r, g| (Replaying { limit, rebuild }, k, r, g))
     }
 
     /// The same layer of other parts.
@@ -202,16 +202,6 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         }
     }
 
-    fn copied<D>(self, copies: D) -> RetryLayer<D, K, R, G> {
-        self.rebuilt(|_, settings, runtime, signals| (copies, settings, runtime, signals))
-    }
-
-    fn with<I>(self, change: impl FnOnce(K) -> I) -> RetryLayer<C, I, R, G> {
-        self.rebuilt(|copies, settings, runtime, signals| {
-            (copies, change(settings), runtime, signals)
-        })
-    }
-
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Each request gets a clone
     /// of the runtime.
     ///
@@ -227,7 +217,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     where
         Q: Clock + Sleep + Random + Clone,
     {
-        self.rebuilt(|copies, settings, _, signals| (copies, settings, runtime, signals))
+        self.rebuilt(|c, k, _, g| (c, k, runtime, g))
     }
 
     /// Ends the waits of all requests when the future of `signal` is ready, for a program that shuts down.
@@ -274,7 +264,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         F: Fn() -> Fut + Clone,
         Fut: Future,
     {
-        self.signals(StopOn(signal))
+        self.rebuilt(|c, k, r, _| (c, k, r, StopOn(signal)))
     }
 
     /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempts. A request that comes
@@ -309,11 +299,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
         F: Fn() -> Fut + Clone,
         Fut: Future,
     {
-        self.signals(CutOn(signal))
-    }
-
-    fn signals<I>(self, signals: I) -> RetryLayer<C, K, R, I> {
-        self.rebuilt(|copies, settings, runtime, _| (copies, settings, runtime, signals))
+        self.rebuilt(|c, k, r, _| (c, k, r, CutOn(signal)))
     }
 
     /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
@@ -332,7 +318,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     where
         F: FnMut(&Event<'_, E>) + Clone,
     {
-        self.with(|settings| (settings, Notify(hook)))
+        self.rebuilt(|c, k, r, g| (c, (k, Notify(hook)), r, g))
     }
 
     /// Cuts each attempt after `limit`, or when the policy's deadline is over. The time of an attempt
@@ -362,7 +348,7 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// # is_service(client);
     /// ```
     pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, (K, AttemptTimeout), R, G> {
-        self.with(|settings| (settings, AttemptTimeout(limit)))
+        self.rebuilt(|c, k, r, g| (c, (k, AttemptTimeout(limit)), r, g))
     }
 }
 
