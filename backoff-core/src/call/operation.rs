@@ -14,7 +14,6 @@ use core::{
     future::{Future, Ready, ready},
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
 };
 
 /// What an attempt can ask about its call.
@@ -41,11 +40,7 @@ impl Run<'_> {
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.rules.cuts && self.remaining().is_zero()
-    }
-
-    fn remaining(&self) -> Duration {
-        self.state.remaining(&self.rules, self.clock)
+        self.rules.cuts && self.state.remaining(&self.rules, self.clock).is_zero()
     }
 }
 
@@ -226,10 +221,10 @@ pub struct Blocks<F>(pub(super) F);
 
 /// The closures with each number of arguments.
 macro_rules! closures {
-    ($($argument:ident)?) => {
-        impl<$($argument,)? F, Fut, T, E> Closure<($($argument,)?)> for Awaits<F>
+    ($($argument:ident: $Argument:ident)?) => {
+        impl<$($Argument,)? F, Fut, T, E> Closure<($($Argument,)?)> for Awaits<F>
         where
-            F: FnMut($($argument)?) -> Fut,
+            F: FnMut($($Argument)?) -> Fut,
             Fut: Future<Output = Result<T, E>>,
         {
             type Value = T;
@@ -242,15 +237,14 @@ macro_rules! closures {
             }
 
             #[inline]
-            #[allow(non_snake_case, reason = "an argument is named as its type")]
-            fn call(&mut self, ($($argument,)?): ($($argument,)?)) -> Fut {
+            fn call(&mut self, ($($argument,)?): ($($Argument,)?)) -> Fut {
                 (self.0)($($argument)?)
             }
         }
 
-        impl<$($argument,)? F, T, E> Closure<($($argument,)?)> for Blocks<F>
+        impl<$($Argument,)? F, T, E> Closure<($($Argument,)?)> for Blocks<F>
         where
-            F: FnMut($($argument)?) -> Result<T, E>,
+            F: FnMut($($Argument)?) -> Result<T, E>,
         {
             type Value = T;
             type Error = E;
@@ -262,8 +256,7 @@ macro_rules! closures {
             }
 
             #[inline]
-            #[allow(non_snake_case, reason = "an argument is named as its type")]
-            fn call(&mut self, ($($argument,)?): ($($argument,)?)) -> Ready<Result<T, E>> {
+            fn call(&mut self, ($($argument,)?): ($($Argument,)?)) -> Ready<Result<T, E>> {
                 ready((self.0)($($argument)?))
             }
         }
@@ -271,7 +264,7 @@ macro_rules! closures {
 }
 
 closures!();
-closures!(A);
+closures!(argument: A);
 
 /// An operation without arguments: `|| client.get(url)`.
 #[derive(Clone, Copy)]
