@@ -9,7 +9,7 @@ use crate::{
     call::signal::Stopped,
     facts::fault::{Delivery, Fault, FaultKind, TimedOut},
 };
-use core::{error, fmt};
+use core::fmt;
 use object_store_014::Error;
 use std::error::Error as _;
 
@@ -123,7 +123,7 @@ enum Reply {
 
 fn reply(error: &Error) -> Option<Reply> {
     chain(error).skip(1).find_map(|link| {
-        let text = Beginning::of(link);
+        let text = link.to_string();
         if text.starts_with("Server returned error response") {
             return Some(Reply::ErrorInSuccess);
         }
@@ -142,36 +142,4 @@ fn is_under_way(error: &Error) -> bool {
         text.contains("<Code>ConditionalRequestConflict</Code>")
             || text.contains("<Code>OperationAborted</Code>")
     })
-}
-
-/// The beginning of a text that may be long, because the body of a reply is part of it.
-struct Beginning {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl Beginning {
-    fn of(error: &dyn error::Error) -> String {
-        let mut beginning = Beginning {
-            bytes: [0; 64],
-            length: 0,
-        };
-        // The error only ends the writing.
-        let _ = fmt::write(&mut beginning, format_args!("{error}"));
-        String::from_utf8_lossy(&beginning.bytes[..beginning.length]).into_owned()
-    }
-}
-
-impl fmt::Write for Beginning {
-    fn write_str(&mut self, part: &str) -> fmt::Result {
-        let free = &mut self.bytes[self.length..];
-        let taken = free.len().min(part.len());
-        free[..taken].copy_from_slice(&part.as_bytes()[..taken]);
-        self.length += taken;
-        if taken < part.len() {
-            Err(fmt::Error)
-        } else {
-            Ok(())
-        }
-    }
 }

@@ -5,7 +5,7 @@
 
 use super::{
     boxed::{Cause, first_known, known_fault},
-    sources::{begins_with, is_own_configuration},
+    sources::is_own_configuration,
 };
 use crate::{
     call::signal::Stopped,
@@ -165,9 +165,7 @@ fn longest_hint(status: &tonic::Status) -> Option<(Duration, HintSource)> {
 /// come from the server, and the request may have been applied.
 impl From<TimedOut> for tonic::Status {
     fn from(error: TimedOut) -> Self {
-        let mut status = tonic::Status::deadline_exceeded(error.to_string());
-        status.set_source(Arc::new(error));
-        status
+        with_source(tonic::Status::deadline_exceeded(error.to_string()), error)
     }
 }
 
@@ -175,18 +173,14 @@ impl From<TimedOut> for tonic::Status {
 /// as its source.
 impl From<Stopped> for tonic::Status {
     fn from(error: Stopped) -> Self {
-        let mut status = tonic::Status::cancelled(error.to_string());
-        status.set_source(Arc::new(error));
-        status
+        with_source(tonic::Status::cancelled(error.to_string()), error)
     }
 }
 
 /// For openings that failed with a status: the same status, with the [`NotOpened`] as its source.
 impl From<NotOpened<tonic::Status>> for tonic::Status {
     fn from(error: NotOpened<tonic::Status>) -> Self {
-        let mut status = error.error.clone();
-        status.set_source(Arc::new(error));
-        status
+        with_source(error.error.clone(), error)
     }
 }
 
@@ -205,8 +199,14 @@ impl From<NotOpened<Arc<tonic::transport::Error>>> for tonic::Status {
 }
 
 fn unavailable(error: impl Error + Send + Sync + 'static) -> tonic::Status {
-    let mut status = tonic::Status::unavailable(error.to_string());
-    status.set_source(Arc::new(error));
+    with_source(tonic::Status::unavailable(error.to_string()), error)
+}
+
+fn with_source(
+    mut status: tonic::Status,
+    source: impl Error + Send + Sync + 'static,
+) -> tonic::Status {
+    status.set_source(Arc::new(source));
     status
 }
 
@@ -220,7 +220,7 @@ fn is_cut(status: &tonic::Status) -> bool {
         tonic::Code::Internal => "Unexpected EOF decoding stream",
         _ => return false,
     };
-    begins_with(status.message(), beginning)
+    status.message().starts_with(beginning)
 }
 
 /// A message that a retry cannot make readable or shorter. tonic also uses `RESOURCE_EXHAUSTED` for it,
@@ -230,8 +230,7 @@ fn is_unreadable(status: &tonic::Status) -> bool {
         "Error decompressing: ",
         "Cannot return body with more than 4GB of data",
     ];
-    let is_local = |it: &&str| begins_with(status.message(), it);
-    beginnings.iter().any(is_local)
+    beginnings.iter().any(|it| status.message().starts_with(it))
 }
 
 /// The contents of the details of these types.
