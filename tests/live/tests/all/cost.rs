@@ -2,11 +2,8 @@
 
 use crate::server::runtime;
 use allocation_counter::measure;
-use backoff_core::{Fault, retry};
-use std::{
-    future::{Future, ready},
-    hint::black_box,
-};
+use backoff_core::{Fault, Policy, retry};
+use std::{cell::Cell, future::ready, hint::black_box};
 
 #[derive(Debug)]
 struct Busy;
@@ -17,7 +14,6 @@ impl Fault for Busy {
     }
 }
 
-/// Fails `n` times, counting down through memory that is allocated before.
 #[retry(max_backoff = "64s", deadline = "3000s", on = [429, 500..=504])]
 async fn fails(n: u64) -> Result<u64, Busy> {
     countdown(n)
@@ -29,9 +25,10 @@ fn fails_blocking(n: u64) -> Result<u64, Busy> {
 }
 
 thread_local! {
-    static LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    static LEFT: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Fails as often as is left, counting down through memory that is allocated before.
 fn countdown(n: u64) -> Result<u64, Busy> {
     match LEFT.get() {
         0 => Ok(black_box(n)),
@@ -42,15 +39,15 @@ fn countdown(n: u64) -> Result<u64, Busy> {
     }
 }
 
-/// How often `future` allocates, over what the runtime allocates for a future that waits as often.
-fn allocations<F: Future>(make: impl Fn() -> F) -> u64 {
-    let runtime = runtime(true);
+/// How often a call that fails so often allocates.
+fn allocations(failures: u64, call: impl Fn()) -> u64 {
+    let failing = || {
+        LEFT.set(failures);
+        call();
+    };
     // The first time, tokio makes what belongs to its threads.
-    runtime.block_on(make());
-    measure(|| {
-        runtime.block_on(make());
-    })
-    .count_total
+    failing();
+    measure(failing).count_total
 }
 
 #[test]
@@ -61,45 +58,36 @@ fn the_future_of_a_small_annotated_function_fits_tokios_small_task() {
 
 #[test]
 fn neither_a_success_nor_five_failures_allocate() {
+    let runtime = runtime(true);
+    let policy = Policy::exponential().max_attempts(6);
     for failures in [0, 5] {
-        let fail = || LEFT.set(failures);
-        let policy = backoff_core::Policy::exponential().max_attempts(6);
-        let annotated = allocations(|| {
-            fail();
-            fails(1)
-        });
-        let function = allocations(|| {
-            fail();
+        let annotated = || drop(runtime.block_on(fails(1)));
+        let blocking = || drop(fails_blocking(1));
+        let function = || {
             let call = policy.retry(|| ready(countdown(1)));
-            call.owned().reported()
-        });
-        let update = allocations(|| {
-            fail();
+            drop(runtime.block_on(call.owned().reported()));
+        };
+        let update = || {
             let (read, write) = (|| ready(Ok(1)), |number| ready(countdown(number)));
             let call = policy.update(read, |number| *number += 1, write);
-            call.owned().reported()
-        });
-        let counts = [annotated, function, update];
-        assert_eq!(
-            counts, [0; 3],
-            "{failures} failures: annotated, function, update"
-        );
-    }
-}
-
-#[test]
-fn neither_does_a_blocking_function() {
-    for failures in [0, 5] {
-        let count = || {
-            LEFT.set(failures);
-            assert!(fails_blocking(1).is_ok());
+            drop(runtime.block_on(call.owned().reported()));
         };
-        count();
-        assert_eq!(measure(count).count_total, 0, "{failures} failures");
+        let forms: [(&str, &dyn Fn()); 4] = [
+            ("annotated", &annotated),
+            ("blocking", &blocking),
+            ("function", &function),
+            ("update", &update),
+        ];
+        for (form, call) in forms {
+            assert_eq!(
+                allocations(failures, call),
+                0,
+                "{form}, {failures} failures"
+            );
+        }
     }
-}
-
-#[test]
-fn the_counter_does_count() {
-    assert!(allocations(|| async { black_box(Box::new(1)) }) > 0);
+    assert!(
+        allocations(0, || drop(black_box(Box::new(1)))) > 0,
+        "it counts"
+    );
 }

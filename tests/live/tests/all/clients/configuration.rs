@@ -1,9 +1,7 @@
 //! A request that the program's own configuration prevents: no policy repeats it.
 
-use crate::{
-    clients::facts::{NOT_SENT, Repeated, assert_row},
-    send::client_012,
-    server::{STALL, Server, client},
+use crate::server::{
+    NOT_SENT, NOTHING, Repeated::Never, STALL, Server, assert_row, client, client_012,
 };
 use backoff_cloud::{
     http::{ApiError, SendExt as _},
@@ -19,8 +17,8 @@ async fn an_https_url_without_tls_ends_at_the_first_attempt() {
     let newer = client().get(&url).send().await.expect_err("no TLS");
     let older = client_012().get(&url).send().await.expect_err("no TLS");
     assert!(newer.is_connect() && older.is_connect());
-    assert_row("reqwest", newer, NOT_SENT, Repeated::Never);
-    assert_row("reqwest 0.12", older, NOT_SENT, Repeated::Never);
+    assert_row("reqwest", newer, NOT_SENT, Never);
+    assert_row("reqwest 0.12", older, NOT_SENT, Never);
     for (preset, policy) in presets::ALL {
         let sent = policy.send(client().get(&url)).reply().reported().await;
         let ended = sent.expect_err("no TLS");
@@ -30,14 +28,16 @@ async fn an_https_url_without_tls_ends_at_the_first_attempt() {
     assert_eq!(server.requests(), 0);
 }
 
-/// A row: a URL to which nothing can be sent.
 #[tokio::test]
 async fn an_invalid_url_is_never_sent() {
     for url in ["", "no address", "http://", "ftp://127.0.0.1/", "/path"] {
-        let error = client().get(url).send().await.expect_err(url);
-        let error = ApiError::from(error);
+        let error = ApiError::from(client().get(url).send().await.expect_err(url));
         for (preset, policy) in presets::ALL {
             assert_eq!(policy.judge(&error), Verdict::Permanent, "{preset} {url}");
         }
     }
+    let newer = client().get("no address").send().await;
+    assert_row("reqwest", newer.expect_err("a URL"), NOTHING, Never);
+    let older = client_012().get("no address").send().await;
+    assert_row("reqwest 0.12", older.expect_err("a URL"), NOTHING, Never);
 }

@@ -1,10 +1,10 @@
 //! hyper alone. Its replies are types of the crate `http`. Its errors are in a `Box<dyn Error>`, as in many
 //! programs.
 
-use crate::{
-    clients::facts::{MAYBE_SENT, NOT_SENT, Repeated, assert_row, status},
-    h2::{self, GOAWAY_BEFORE},
-    server::{End, Pieces, STALL, raw, reply, serve},
+use crate::server::{
+    Column, End, Facts, Frames, GOAWAY_BEFORE, MAYBE_SENT, NOT_SENT, Pieces,
+    Repeated::{self, Always, IfIdempotent},
+    STALL, Target, assert_row, fails_on_the_way, raw, reply, serve, serve_frames, status,
 };
 use http_1::{Request, Response};
 use http_body_util::{BodyExt as _, Empty};
@@ -13,13 +13,8 @@ use hyper_1::{
     client::conn::{http1, http2},
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use std::{
-    error::Error,
-    future::{Future as _, poll_fn},
-    pin::pin,
-    task::Poll,
-};
-use tokio::net::{TcpStream, ToSocketAddrs};
+use std::{error::Error, future::poll_fn, net::SocketAddr, pin::pin, task::Poll};
+use tokio::net::TcpStream;
 
 pub(super) type Hidden = Box<dyn Error + Send + Sync>;
 type Io = TokioIo<TcpStream>;
@@ -29,30 +24,26 @@ fn request() -> Request<Empty<Bytes>> {
     request.body(Empty::new()).expect("a request")
 }
 
-async fn connected(server: impl ToSocketAddrs) -> Io {
+async fn connected(server: SocketAddr) -> Io {
     TokioIo::new(TcpStream::connect(server).await.expect("a connection"))
 }
 
 /// A connection of HTTP/1.
-pub(super) async fn http1<B: Body + 'static>(
-    server: impl ToSocketAddrs,
-) -> (http1::SendRequest<B>, http1::Connection<Io, B>)
-where
-    B::Data: Send,
-    B::Error: Into<Hidden>,
-{
+pub(super) async fn http1<B: Body<Data: Send, Error: Into<Hidden>> + 'static>(
+    server: SocketAddr,
+) -> (http1::SendRequest<B>, http1::Connection<Io, B>) {
     let handshake = http1::handshake(connected(server).await).await;
     handshake.expect("a handshake")
 }
 
-async fn get(host: &str, is_http2: bool) -> Result<Response<Bytes>, hyper_1::Error> {
+async fn get(server: SocketAddr, is_http2: bool) -> Result<Response<Bytes>, hyper_1::Error> {
     let response = if is_http2 {
-        let handshake = http2::handshake(TokioExecutor::new(), connected(host).await);
+        let handshake = http2::handshake(TokioExecutor::new(), connected(server).await);
         let (mut sender, connection) = handshake.await?;
         tokio::spawn(connection);
         sender.send_request(request()).await?
     } else {
-        let (mut sender, connection) = http1(host).await;
+        let (mut sender, connection) = http1(server).await;
         tokio::spawn(connection);
         sender.send_request(request()).await?
     };
@@ -60,8 +51,37 @@ async fn get(host: &str, is_http2: bool) -> Result<Response<Bytes>, hyper_1::Err
     Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
 }
 
-pub(super) async fn failure(host: &str, is_http2: bool) -> hyper_1::Error {
-    get(host, is_http2).await.expect_err("the failure")
+struct Hyper;
+
+impl Column for Hyper {
+    type Error = hyper_1::Error;
+
+    const SPEAKS: (bool, bool) = (true, true);
+
+    /// It opens no connection and has no limit of time. Of a chunk without a length it does not say whether the
+    /// connection is of use.
+    const CANNOT: &[&str] = &[
+        "nobody listens",
+        "no such name",
+        "nobody accepts",
+        "https",
+        "a chunk without a length",
+        "no reply",
+        "no second half",
+        "no reply in HTTP/2",
+    ];
+
+    async fn read(target: Target) -> Result<(), hyper_1::Error> {
+        let server = target.origin["http://".len()..].parse();
+        get(server.expect("an address"), target.is_h2)
+            .await
+            .map(drop)
+    }
+}
+
+#[tokio::test]
+async fn on_the_way() {
+    fails_on_the_way::<Hyper>().await;
 }
 
 /// The task of the connection was dropped, as with the runtime that it ran on: the request may be
@@ -81,7 +101,7 @@ async fn connection_dropped() {
     });
     let error = sent.await.expect_err("nobody is left to answer");
     assert!(error.is_user());
-    assert_row("taken up", error, MAYBE_SENT, Repeated::IfIdempotent);
+    assert_row("taken up", error, MAYBE_SENT, IfIdempotent);
 }
 
 /// Dropped before the request was taken up.
@@ -94,21 +114,21 @@ async fn never_begun() {
     let later = sender.send_request(request()).await.expect_err("not ready");
     for error in [error, later] {
         assert!(error.is_canceled());
-        assert_row("never begun", error, NOT_SENT, Repeated::Always);
+        assert_row("never begun", error, NOT_SENT, Always);
     }
 }
 
 /// The server has gone away before the connection was ready for a request: hyper-util waits for this.
 #[tokio::test]
 async fn never_ready() {
-    let server = h2::serve(h2::Act::FramesAtOnce(GOAWAY_BEFORE));
+    let server = serve_frames(Frames::AtOnce(GOAWAY_BEFORE));
     let handshake = http2::handshake(TokioExecutor::new(), connected(server).await).await;
     let (mut sender, connection): (http2::SendRequest<Empty<Bytes>>, _) =
         handshake.expect("a handshake");
     let _ = connection.await;
     let error = sender.ready().await.expect_err("the connection is over");
     assert!(error.is_closed(), "{error:?}");
-    assert_row("never ready", error, NOT_SENT, Repeated::Always);
+    assert_row("never ready", error, NOT_SENT, Always);
 }
 
 /// The server has agreed to another protocol, while the request's body was still to come; then the
@@ -124,18 +144,21 @@ async fn upgrade_not_completed() {
     connection.abort();
     let error = upgrade.await.expect_err("nobody completes it");
     assert!(error.is_canceled(), "{error:?}");
-    assert_row("upgrade", error, MAYBE_SENT, Repeated::IfIdempotent);
+    assert_row("upgrade", error, MAYBE_SENT, IfIdempotent);
 }
 
 #[tokio::test]
 async fn a_response_is_an_error_with_its_hints() {
-    use super::facts::Facts;
     let headers = "retry-after: 2\r\nx-amz-retry-after: 2500\r\nretry-after-ms: -1\r\n";
-    let server = serve(reply(429, headers, "slow down")).to_string();
-    let response = get(&server, false).await.expect("a reply");
+    let server = serve(reply(429, headers, "slow down"));
+    let response = get(server, false).await.expect("a reply");
     assert_eq!(Facts::of(&response.status()), status(429));
     assert_eq!(Facts::of(&response), status(429).after(2_500));
-    for repeated in [Repeated::of(&response), Repeated::of(&response.status())] {
-        assert_eq!(repeated, Repeated::Always);
-    }
+    let repeated = [Repeated::of(&response), Repeated::of(&response.status())];
+    assert_eq!(repeated, [Always; 2]);
+    // So is one of reqwest 0.12.
+    let get = reqwest_012::get(format!("http://{server}/")).await;
+    let response = get.expect("a reply");
+    assert_eq!(Facts::of(&response), status(429).after(2_500));
+    assert_eq!(Repeated::of(&response), Always);
 }

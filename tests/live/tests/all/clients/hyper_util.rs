@@ -1,11 +1,11 @@
 //! hyper-util's client, and its connectors.
 
-use crate::{
-    clients::facts::{Facts, MAYBE_SENT, NOT_SENT, NOTHING, Repeated, assert_row},
-    server::{CLOSE, RESET, nobody, reply, serve},
+use crate::server::{
+    Column, NOT_SENT, NOTHING,
+    Repeated::{Always, Never},
+    Target, assert_row, fails_on_the_way, nobody, reply, serve,
 };
-use Repeated::{Always, IfIdempotent, Never};
-use backoff_core::Fault as _;
+use backoff_core::{Fault as _, FaultKind};
 use http_1::Uri;
 use http_body_util::Empty;
 use hyper_1::body::Bytes;
@@ -18,7 +18,10 @@ use hyper_util::{
 };
 use std::{
     future::ready,
-    io::{self, ErrorKind},
+    io::{
+        self,
+        ErrorKind::{ConnectionReset, InvalidData, Other, UnexpectedEof},
+    },
 };
 use tokio::net::TcpStream;
 
@@ -29,114 +32,90 @@ async fn failure(connector: impl Connect + Clone + Send + Sync + 'static, url: &
     got.expect_err("the failure")
 }
 
-/// A row: the URL, and what is said of its failure: the last word is the cause.
-#[tokio::test]
-async fn a_line_names_the_cause() {
-    let (reset, closed) = (serve(RESET), serve(CLOSE));
-    let rows: [(String, Facts, Repeated, &str); 6] = [
-        (
-            format!("http://{}/", nobody()),
-            NOT_SENT,
-            Always,
-            "onnection refused",
-        ),
-        (
-            "http://no-such-host.invalid/".to_owned(),
-            NOT_SENT,
-            Always,
-            "failed to lookup address",
-        ),
-        (
-            format!("http://{reset}/"),
-            MAYBE_SENT,
-            IfIdempotent,
-            "reset by peer",
-        ),
-        (
-            format!("http://{closed}/"),
-            MAYBE_SENT,
-            IfIdempotent,
-            "before message completed",
-        ),
-        (
-            "https://127.0.0.1:9/".to_owned(),
-            NOTHING,
-            Never,
-            "scheme is not http",
-        ),
-        (
-            "ftp://127.0.0.1:9/".to_owned(),
-            NOTHING,
-            Never,
-            "scheme is not http",
-        ),
+struct HyperUtil;
+
+impl Column for HyperUtil {
+    type Error = Error;
+
+    /// It has no limit of time, and whoever reads the body gets an error of hyper's.
+    const CANNOT: &[&str] = &[
+        "closed in the body",
+        "reset in the body",
+        "closed in the gzip",
+        "reset in the gzip",
+        "closed in a chunk",
+        "a chunk without a length",
+        "no reply",
+        "no second half",
     ];
-    for (url, facts, repeated, cause) in rows {
-        let error = failure(HttpConnector::new(), &url).await;
+
+    async fn read(target: Target) -> Result<(), Error> {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(target.connect));
+        Err(failure(connector, &target.origin).await)
+    }
+
+    /// A line of the log names the cause.
+    fn fits(error: &Error, row: &str) -> bool {
         let line = error.message().expect("a text").to_string();
-        assert!(line.contains(cause), "{url}: {line}");
-        assert_row(&url, error, facts, repeated);
+        let cause = match row {
+            "nobody listens" => "onnection refused",
+            "no such name" => "failed to lookup address",
+            "reset" => "reset by peer",
+            "closed before the reply" => "before message completed",
+            _ => "",
+        };
+        line.contains(cause)
     }
 }
 
-/// A row: the reply of the proxy to `CONNECT`.
+#[tokio::test]
+async fn on_the_way() {
+    fails_on_the_way::<HyperUtil>().await;
+    for url in ["https://127.0.0.1:9/", "ftp://127.0.0.1:9/"] {
+        let error = failure(HttpConnector::new(), url).await;
+        let line = error.message().expect("a text").to_string();
+        assert!(line.contains("scheme is not http"), "{url}: {line}");
+        assert_row(url, error, NOTHING, Never);
+    }
+    // Nothing can be sent to such an address, so no attempt follows.
+    let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
+    let error = client.get(Uri::from_static("/no-host")).await;
+    let kind = error.expect_err("no host").kind();
+    assert_eq!(kind, Some(FaultKind::Permanent));
+}
+
+/// A row: the proxy, which answers `CONNECT` so, or is not there.
 #[tokio::test]
 async fn a_proxy_makes_no_tunnel() {
-    for (status, facts, repeated) in [
-        (407, NOTHING, Never),
-        (502, NOT_SENT, Always),
-        (503, NOT_SENT, Always),
+    for (proxy, facts, repeated) in [
+        (serve(reply(407, "", "")), NOTHING, Never),
+        (serve(reply(502, "", "")), NOT_SENT, Always),
+        (serve(reply(503, "", "")), NOT_SENT, Always),
+        (nobody(), NOT_SENT, Always),
     ] {
-        let proxy: Uri = format!("http://{}", serve(reply(status, "", "")))
-            .parse()
-            .expect("a URL");
+        let proxy: Uri = format!("http://{proxy}").parse().expect("a URL");
         let tunnel = Tunnel::new(proxy, HttpConnector::new());
         let error = failure(tunnel, "http://a.example/").await;
-        assert_row(&format!("a proxy's {status}"), error, facts, repeated);
+        assert_row("a proxy", error, facts, repeated);
     }
-    let proxy: Uri = format!("http://{}", nobody()).parse().expect("a URL");
-    let error = failure(
-        Tunnel::new(proxy, HttpConnector::new()),
-        "http://a.example/",
-    )
-    .await;
-    assert_row("no proxy", error, NOT_SENT, Always);
 }
 
 /// A connector of TLS says this, without the certificates of a test.
 #[tokio::test]
 async fn a_handshake_that_is_cut_is_another_thing_than_a_certificate() {
-    for (kind, text, facts, repeated) in [
+    let openssl = "error:0A000086:SSL routines::certificate verify failed:";
+    let (not_sent, nothing) = ((NOT_SENT, Always), (NOTHING, Never));
+    for (kind, text, (facts, repeated)) in [
+        (UnexpectedEof, "tls handshake eof", not_sent),
+        (ConnectionReset, "Connection reset by peer", not_sent),
         (
-            ErrorKind::UnexpectedEof,
-            "tls handshake eof",
-            NOT_SENT,
-            Always,
-        ),
-        (
-            ErrorKind::ConnectionReset,
-            "Connection reset by peer",
-            NOT_SENT,
-            Always,
-        ),
-        (
-            ErrorKind::InvalidData,
+            InvalidData,
             "invalid peer certificate: UnknownIssuer",
-            NOTHING,
-            Never,
+            nothing,
         ),
-        (
-            ErrorKind::Other,
-            "invalid peer certificate: Expired",
-            NOTHING,
-            Never,
-        ),
-        (
-            ErrorKind::Other,
-            "error:0A000086:SSL routines::certificate verify failed:",
-            NOTHING,
-            Never,
-        ),
+        (Other, "invalid peer certificate: Expired", nothing),
+        (Other, openssl, nothing),
     ] {
         let connect = tower::service_fn(move |_: Uri| {
             ready(Err::<TokioIo<TcpStream>, _>(io::Error::new(kind, text)))

@@ -1,12 +1,9 @@
 //! Servers that lie: whatever they say, the deadline holds, and nothing panics.
 
 use crate::{
-    clients::{
-        facts::POLICY,
-        tonic::{answer, retry_info_of},
-    },
+    clients::tonic::{answer, retry_info_of},
     http::{retry_info, said},
-    server::reply,
+    server::{POLICY, reply},
 };
 use backoff_core::{Fault, Policy, StopReason};
 use std::{

@@ -1,7 +1,6 @@
 //! The facts in the errors of real clients. Each failure is caused on a real loopback socket.
 
 mod configuration;
-pub(crate) mod facts;
 mod failures;
 mod hyper;
 mod hyper_util;

@@ -1,20 +1,19 @@
 //! tonic, against a server that has HTTP/2 only.
 
 use crate::{
-    clients::facts::{MAYBE_SENT, NOT_SENT, NOTHING, POLICY, Repeated, assert_row, code},
     clients::hyper::Hidden,
-    h2::{
-        Act, CANCEL, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_MESSAGE, NO_TRAILERS, REFUSED_STREAM,
-        serve,
+    h2::{Act, script},
+    server::{
+        Column, End, Frames, MAYBE_SENT, NOT_SENT, NOTHING, POLICY,
+        Repeated::{Always, IfIdempotent, Never, Refused},
+        Target, assert_row, fails_on_the_way, nobody, raw, serve_frames,
     },
-    server::{PATIENCE, nobody, raw},
 };
-use Repeated::{Always, IfIdempotent, Never, Refused};
 use backoff_core::{Delivery, Fault as _, GrpcCode, Jitter, Policy, Reconnect};
 use http_1::HeaderMap;
 use hyper_1::body::{Body, Bytes};
 use hyper_util::rt::TokioIo;
-use std::{error::Error as _, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{error::Error as _, fmt::Display, io, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tonic_014::{
     Code, Request, Status,
@@ -24,7 +23,13 @@ use tonic_014::{
 use tonic_prost_014::{ProstCodec, prost::Message as _};
 use tonic_types_014::{ErrorDetails, StatusExt as _, pb};
 
-pub(crate) fn endpoint(server: SocketAddr) -> Endpoint {
+/// Status 200, and the stream ends where gRPC's last word should come: HTTP/2 has no complaint.
+const NO_TRAILERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\0\0\x01\0\0\0\x01";
+/// Status 200 and the first 6 of the 14 bytes of a message, at which the stream ends.
+const HALF_A_MESSAGE: &[u8] =
+    b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x06\0\x01\0\0\0\x01\0\0\0\0\x09{";
+
+pub(crate) fn endpoint(server: impl Display) -> Endpoint {
     Endpoint::from_shared(format!("http://{server}")).expect("an address")
 }
 
@@ -47,7 +52,7 @@ async fn call_on(channel: Channel) -> Result<String, Status> {
 }
 
 /// The error of a call.
-async fn failure(server: SocketAddr) -> Status {
+async fn failure(server: impl Display) -> Status {
     let channel = endpoint(server).connect_lazy();
     call_on(channel).await.expect_err("the failure")
 }
@@ -62,59 +67,55 @@ pub(crate) fn says(status: &Status) -> Act {
 
 /// The error of a call that the server answers like this.
 pub(crate) async fn answer(status: Status) -> Status {
-    let error = failure(serve(says(&status))).await;
+    let error = failure(script(vec![says(&status)]).0).await;
     assert!(error.source().is_none(), "{error:?}");
     error
 }
 
-#[tokio::test]
-async fn what_becomes_of_a_connection() {
-    let (stays, closes) = (Act::Frames, Act::FramesAndClose);
-    let not_sent = vec![
-        ("refused stream", stays(REFUSED_STREAM), None),
-        ("goaway before", stays(GOAWAY_BEFORE), None),
-        ("goaway at once", Act::FramesAtOnce(GOAWAY_BEFORE), None),
-    ];
-    let lost = vec![
-        ("closed", closes(b""), Some("transport error")),
-        ("reset", stays(CANCEL), None),
-        ("goaway after", closes(GOAWAY_AFTER), None),
-    ];
-    for (rows, facts, repeated) in [
-        (not_sent, NOT_SENT, Always),
-        (lost, MAYBE_SENT, IfIdempotent),
-    ] {
-        for (row, act, message) in rows {
-            let error = failure(serve(act)).await;
-            if let Some(message) = message {
-                let said = (error.code(), error.message());
-                assert_eq!(said, (Code::Unknown, message), "{row}");
-            }
-            assert_row(row, error, facts, repeated);
+struct Tonic;
+
+impl Column for Tonic {
+    type Error = Status;
+
+    const SPEAKS: (bool, bool) = (false, true);
+
+    /// Half of a stream is a reply without gRPC's type.
+    const CANNOT: &[&str] = &["https", "half of a stream"];
+
+    async fn read(target: Target) -> Result<(), Status> {
+        let endpoint = Endpoint::from_shared(target.origin).expect("an address");
+        let endpoint = endpoint.connect_timeout(target.connect);
+        call_on(endpoint.timeout(target.whole).connect_lazy())
+            .await
+            .map(drop)
+    }
+
+    fn fits(error: &Status, row: &str) -> bool {
+        let said = (error.code(), error.message());
+        match row {
+            "nobody listens" => error.code() == Code::Unavailable,
+            "closed in HTTP/2" => said == (Code::Unknown, "transport error"),
+            "no reply in HTTP/2" => said == (Code::Cancelled, "Timeout expired"),
+            _ => true,
         }
     }
+}
+
+#[tokio::test]
+async fn on_the_way() {
+    fails_on_the_way::<Tonic>().await;
+    let error = endpoint(nobody()).connect().await.expect_err("refused");
+    assert_row("refused while connecting", error, NOT_SENT, Always);
     // tonic gives these a code and no source; the server has said nothing.
     for (frames, code) in [
         (NO_TRAILERS, Code::Unknown),
         (HALF_A_MESSAGE, Code::Internal),
     ] {
-        let error = failure(serve(stays(frames))).await;
+        let error = failure(serve_frames(Frames::Then(frames, End::Stall))).await;
         assert_eq!(error.code(), code, "{error:?}");
         assert!(error.source().is_none(), "{error:?}");
         assert_row("truncated", error, MAYBE_SENT, IfIdempotent);
     }
-}
-
-#[tokio::test]
-async fn what_was_never_connected() {
-    let refused = failure(nobody()).await;
-    assert_eq!(refused.code(), Code::Unavailable);
-    assert_row("refused", refused, NOT_SENT, Always);
-    let error = endpoint(nobody()).connect().await.expect_err("refused");
-    assert_row("refused while connecting", error, NOT_SENT, Always);
-    let endpoint = Endpoint::from_static("http://no-such-host.invalid");
-    let error = call_on(endpoint.connect_lazy()).await.expect_err("no name");
-    assert_row("no name", error, NOT_SENT, Always);
 }
 
 /// The connection broke before hyper had begun the request, and it says so.
@@ -135,21 +136,11 @@ async fn no_http2() {
     assert_row("no HTTP/2", error, NOT_SENT, Always);
 }
 
-#[tokio::test]
-async fn client_timeout() {
-    let server = serve(Act::Frames(b""));
-    let channel = endpoint(server).timeout(PATIENCE).connect_lazy();
-    let error = call_on(channel).await.expect_err("too late");
-    let said = (error.code(), error.message());
-    assert_eq!(said, (Code::Cancelled, "Timeout expired"));
-    assert_row("timeout", error, MAYBE_SENT, IfIdempotent);
-}
-
 /// A request that is longer than the client sends: its body fails, and nobody can cure that.
 #[tokio::test]
 async fn message_too_long() {
-    let channel = endpoint(serve(Act::Frames(b""))).connect_lazy();
-    let client = Grpc::new(channel).max_encoding_message_size(1);
+    let server = serve_frames(Frames::Then(b"", End::Stall));
+    let client = Grpc::new(endpoint(server).connect_lazy()).max_encoding_message_size(1);
     let error = unary(client, "long").await.expect_err("too long");
     assert_row("too long", error, NOTHING, Never);
 }
@@ -180,24 +171,34 @@ pub(crate) fn pushed_back(code: Code, values: &[&str]) -> Status {
 
 #[tokio::test]
 async fn what_a_server_answers() {
-    let unavailable = code(GrpcCode::Unavailable);
-    let aborted = code(GrpcCode::Aborted);
-    let late = code(GrpcCode::DeadlineExceeded);
-    let exists = code(GrpcCode::AlreadyExists);
-    let unknown = code(GrpcCode::Unknown);
+    use GrpcCode::{Aborted, AlreadyExists, DeadlineExceeded, Unavailable, Unknown};
+    let code = |code| NOTHING.code(code);
+    let unavailable = code(Unavailable);
     let throttled = code(GrpcCode::ResourceExhausted).after(1_500);
     let details = ErrorDetails::with_retry_info(Some(Duration::from_millis(1_500)));
     let pushed = pushed_back(Code::Unavailable, &["250"]);
     let busy = Status::with_error_details(Code::ResourceExhausted, "busy", details);
     for (status, facts, repeated) in [
-        (Status::unavailable("try again"), unavailable, IfIdempotent),
-        (Status::aborted("somebody was faster"), aborted, Always),
-        (Status::deadline_exceeded("too late"), late, IfIdempotent),
+        (Status::unavailable("again"), unavailable, IfIdempotent),
+        (Status::aborted("too late"), code(Aborted), Always),
+        (
+            Status::deadline_exceeded(""),
+            code(DeadlineExceeded),
+            IfIdempotent,
+        ),
         // So says a tonic server.
-        (Status::cancelled("Timeout expired"), late, IfIdempotent),
-        (Status::already_exists("it is there"), exists, Never),
+        (
+            Status::cancelled("Timeout expired"),
+            code(DeadlineExceeded),
+            IfIdempotent,
+        ),
+        (Status::already_exists(""), code(AlreadyExists), Never),
         // As the server's word it is a code like any other; the transport's has a source.
-        (Status::unknown("transport error"), unknown, IfIdempotent),
+        (
+            Status::unknown("transport error"),
+            code(Unknown),
+            IfIdempotent,
+        ),
         (busy, throttled, Always),
         (retry_info_of(-3), unavailable, IfIdempotent),
         (pushed, unavailable.after(250), IfIdempotent),
@@ -217,16 +218,15 @@ async fn what_a_server_answers() {
 /// A connection that closed is opened anew, and the next attempt gets an answer on it.
 #[tokio::test]
 async fn a_lost_connection_is_opened_anew() {
-    let broken = serve(Act::FramesAndClose(b""));
-    let whole = serve(says(&Status::not_found("")));
+    let broken = serve_frames(Frames::Then(b"", End::Close));
+    let whole = script(vec![says(&Status::not_found(""))]).0;
     let servers = std::cell::RefCell::new(vec![whole, broken]);
     let channel = Reconnect::new(async || {
         let server = servers.borrow_mut().pop().expect("one of two");
         Ok::<_, Status>(endpoint(server).connect_lazy())
     });
-    let outcome = POLICY
-        .retry(|| channel.with(async |it| call_on(it).await))
-        .await;
+    let call = || channel.with(async |it| call_on(it).await);
+    let outcome = POLICY.retry(call).await;
     assert_eq!(outcome.expect_err("the answer").code(), Code::NotFound);
     assert_eq!(channel.opened(), 2);
 }

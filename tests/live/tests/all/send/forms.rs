@@ -1,18 +1,20 @@
 //! The table of requests: what is sent again, in each form of a call over HTTP.
 
-use super::client_012;
-use crate::server::{Act, CLOSE, FAST, RESET, Server, broken, client, nobody, reply};
-use backoff_cloud::{StopReason, http::SendExt as _};
+use crate::server::{
+    Act, CLOSE, FAST, RESET, Server, both, broken, builder, client, client_012, nobody, reply,
+};
+use backoff_cloud::{Delivery, Fault as _, StopReason, codes, http::SendExt as _};
 use backoff_core::Event;
 use http_body_util::Full;
 use hyper_1::body::Bytes;
 use hyper_util::{client::legacy, rt::TokioExecutor};
+use serde_json::Value;
 use std::sync::{Arc, Mutex};
 use tower::{Layer as _, ServiceExt as _};
 
 /// How a user sends a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Form {
+enum Form {
     Send,
     /// With a request that is built for each attempt.
     SendWith,
@@ -24,58 +26,35 @@ pub(super) enum Form {
     LayerOfReqwest,
 }
 
-pub(super) const ALL: [Form; 5] = [
-    Form::Send,
-    Form::SendWith,
-    Form::Send012,
-    Form::LayerOfHyper,
-    Form::LayerOfReqwest,
-];
+use Form::{LayerOfHyper, LayerOfReqwest, Send, Send012, SendWith};
+
+const ALL: &[Form] = &[Send, SendWith, Send012, LayerOfHyper, LayerOfReqwest];
 
 /// The forms that read a reply to its end, and its body for what an error says. A layer gives the reply when
 /// its head is there.
-pub(super) const SENDS: [Form; 3] = [Form::Send, Form::SendWith, Form::Send012];
+const SENDS: &[Form] = &[Send, SendWith, Send012];
 
-/// A request, and what its caller says of it: whether it may be made twice.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    pub(super) method: &'static str,
-    pub(super) header: Option<(&'static str, &'static str)>,
-    pub(super) word: Option<bool>,
-}
+/// A request: its method, a header, and what its caller says of it: whether it may be made twice.
+type Request = (
+    &'static str,
+    Option<(&'static str, &'static str)>,
+    Option<bool>,
+);
 
-pub(super) const POST: Request = Request {
-    method: "POST",
-    header: None,
-    word: None,
-};
+const POST: Request = ("POST", None, None);
 
 const fn with(name: &'static str, value: &'static str) -> Request {
-    let header = Some((name, value));
-    Request { header, ..POST }
-}
-
-const fn said(method: &'static str, word: bool) -> Request {
-    let word = Some(word);
-    Request {
-        method,
-        word,
-        ..POST
-    }
-}
-
-const fn of(method: &'static str) -> Request {
-    Request { method, ..POST }
+    ("POST", Some((name, value)), None)
 }
 
 /// The request of this client, of either version of reqwest.
 macro_rules! built {
     ($request:expr, $client:expr, $url:expr) => {{
-        let method = $request.method.parse().expect("a method");
-        let built = $client.request(method, $url).body("x");
-        match $request.header {
-            Some((name, value)) => built.header(name, value),
-            None => built,
+        let (method, header, _) = $request;
+        let built = $client.request(method.parse().expect("a method"), $url);
+        match header {
+            Some((name, value)) => built.body("x").header(name, value),
+            None => built.body("x"),
         }
     }};
 }
@@ -104,32 +83,31 @@ macro_rules! layered {
 
 impl Form {
     /// Sends it; why it was given up, if it was.
-    pub(super) async fn call(self, request: Request, url: &str) -> Option<StopReason> {
-        let client = client();
+    async fn call(self, request: Request, url: &str) -> Option<StopReason> {
+        let (client, (method, header, word)) = (client(), request);
         let sending = match self {
-            Form::Send => FAST.send(built!(request, client, url)),
-            Form::SendWith => {
+            Send => FAST.send(built!(request, client, url)),
+            SendWith => {
                 let url = url.to_owned();
                 FAST.send_with(move || built!(request, client, &url))
             }
-            Form::Send012 => FAST.send(built!(request, client_012(), url)),
-            Form::LayerOfReqwest => {
+            Send012 => FAST.send(built!(request, client_012(), url)),
+            LayerOfReqwest => {
                 let sent = built!(request, client, url).build();
-                let sent = sent.expect("a request");
-                return layered!(client, reqwest::Error, sent, request.word);
+                return layered!(client, reqwest::Error, sent.expect("a request"), word);
             }
-            Form::LayerOfHyper => {
-                let sent = http_1::Request::builder().method(request.method).uri(url);
-                let sent = match request.header {
+            LayerOfHyper => {
+                let sent = http_1::Request::builder().method(method).uri(url);
+                let sent = match header {
                     Some((name, value)) => sent.header(name, value),
                     None => sent,
                 };
                 let sent = sent.body(Full::<Bytes>::from("x")).expect("a request");
                 let client = legacy::Client::builder(TokioExecutor::new()).build_http();
-                return layered!(client, legacy::Error, sent, request.word);
+                return layered!(client, legacy::Error, sent, word);
             }
         };
-        let sending = match request.word {
+        let sending = match word {
             Some(word) => sending.idempotent(word),
             None => sending,
         };
@@ -154,10 +132,10 @@ fn rows() -> Vec<Row> {
     let busy = |headers| reply(503, headers, "");
     let mut rows = Vec::new();
     let lost = [
-        (RESET, &ALL[..]),
-        (CLOSE, &ALL),
-        (broken(), &SENDS),
-        (busy(""), &ALL),
+        (RESET, ALL),
+        (CLOSE, ALL),
+        (broken(), SENDS),
+        (busy(""), ALL),
     ];
     for (act, forms) in lost {
         for (request, requests, reason) in [
@@ -167,15 +145,16 @@ fn rows() -> Vec<Row> {
             (with("Idempotency-Key", ""), 1, maybe_applied),
             (GUARDED, 2, None),
             (with("If-Match", "*"), 1, maybe_applied),
-            (said("POST", true), 2, None),
-            (said("GET", true), 2, None),
-            (said("POST", false), 1, maybe_applied),
-            (said("GET", false), 1, maybe_applied),
+            (("POST", None, Some(true)), 2, None),
+            (("GET", None, Some(true)), 2, None),
+            (("POST", None, Some(false)), 1, maybe_applied),
+            (("GET", None, Some(false)), 1, maybe_applied),
         ] {
             rows.push((vec![act.clone()], forms, request, requests, reason));
         }
         for method in ["GET", "PUT", "DELETE"] {
-            rows.push((vec![act.clone(); 2], forms, of(method), 3, None));
+            let request = (method, None, None);
+            rows.push((vec![act.clone(); 2], forms, request, 3, None));
         }
         let all_lost = vec![act; 4];
         rows.push((all_lost, forms, GUARDED, 4, Some(StopReason::Attempts)));
@@ -183,12 +162,11 @@ fn rows() -> Vec<Row> {
     let throttled = "x-amzn-errortype: ThrottlingException\r\n";
     let throttled = reply(400, throttled, "{}");
     // These say that nothing was done.
-    let refused = reply(429, "", "");
     let unchanged = busy("x-ms-error-code: ServerBusy\r\n");
-    rows.push((vec![refused], &ALL, POST, 2, None));
-    rows.push((vec![throttled, unchanged], &SENDS, POST, 3, None));
+    rows.push((vec![reply(429, "", "")], ALL, POST, 2, None));
+    rows.push((vec![throttled, unchanged], SENDS, POST, 3, None));
     let mixed = vec![RESET, broken(), busy("retry-after-ms: 20\r\n")];
-    rows.push((mixed, &SENDS, of("PUT"), 4, None));
+    rows.push((mixed, SENDS, ("PUT", None, None), 4, None));
     rows
 }
 
@@ -201,22 +179,104 @@ async fn what_is_sent_again() {
             let row = format!("{form:?}, {request:?}, {acts:?}");
             let outcome = (given_up, server.requests());
             assert_eq!(outcome, (reason, requests), "{row}");
+            let (method, header, _) = request;
             for seen in server.seen() {
-                assert_eq!(seen.line, format!("{} /a?b=c", request.method), "{row}");
-                assert_eq!(seen.body, b"x", "{row}");
-                if let Some((name, value)) = request.header {
+                let line = format!("{method} /a?b=c");
+                assert_eq!((seen.line.as_str(), &seen.body[..]), (&*line, &b"x"[..]));
+                if let Some((name, value)) = header {
                     assert_eq!(seen.header(name), Some(value), "{row}");
                 }
             }
         }
     }
+    for form in ALL {
+        let given_up = form.call(POST, &format!("http://{}/a", nobody())).await;
+        assert_eq!(given_up, Some(StopReason::Attempts), "{form:?}");
+    }
+}
+
+/// A reply that sends the client to another URL.
+fn redirect_to(status: u16, url: &str) -> Act {
+    reply(status, &format!("location: {url}\r\n"), "")
+}
+
+/// The server that was asked may have applied the request before it sent the client elsewhere, so what the
+/// next server says does not count.
+#[tokio::test]
+async fn a_post_is_not_made_twice_because_the_next_server_did_nothing() {
+    let policy = FAST.also_on(codes![408, 425]);
+    for refusal in [
+        reply(408, "", ""),
+        reply(425, "", ""),
+        reply(429, "", ""),
+        reply(503, "x-ms-error-code: ServerBusy\r\n", ""),
+        reply(200, "", r#"{"error": {"code": 429}}"#),
+    ] {
+        for status in [301, 302, 303] {
+            let next = Server::always(refusal.clone());
+            let server = Server::always(redirect_to(status, &next.url("done")));
+            for post in both("POST", &server.url("orders"), &[]) {
+                let failed = policy.send(post).json::<Value>().reported().await;
+                let failed = failed.expect_err("the next server refuses");
+                assert_eq!(failed.reason, StopReason::MaybeApplied, "{failed}");
+                assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent));
+            }
+            assert_eq!((server.requests(), next.requests()), (2, 2));
+        }
+    }
+    // What may be made twice is made again through the redirect.
+    for request in [("GET", None, None), ("POST", None, Some(true))] {
+        for form in SENDS {
+            let next = Server::start([reply(429, "", "")]);
+            let server = Server::always(redirect_to(302, &next.url("page")));
+            assert_eq!(form.call(request, &server.url("a")).await, None);
+            assert_eq!((server.requests(), next.requests()), (2, 2), "{form:?}");
+        }
+    }
+}
+
+/// The URL of the response is compared with that of the request, however that is written.
+#[tokio::test]
+async fn without_a_redirect_a_throttled_post_is_made_again() {
+    for path in [
+        "a",
+        "a#part",
+        "a%2Fb?x=%20y&z={}|^`\"'",
+        "\u{e4}/..//b?\u{e4}=[1]#\u{e4}",
+        "",
+        "?",
+        "a?",
+    ] {
+        for (user, form) in [
+            ("", Send),
+            ("", Send012),
+            ("ann:pw@", Send),
+            ("ann:pw@", Send012),
+        ] {
+            let server = Server::start([reply(429, "", "")]);
+            let url = server.url(path).replacen("//", &format!("//{user}"), 1);
+            assert_eq!(form.call(POST, &url).await, None, "{url}");
+            assert_eq!(server.requests(), 2, "{url}");
+        }
+    }
 }
 
 #[tokio::test]
-async fn nobody_listens() {
-    for form in ALL {
-        let url = format!("http://{}/a", nobody());
-        let given_up = form.call(POST, &url).await;
-        assert_eq!(given_up, Some(StopReason::Attempts), "{form:?}");
-    }
+async fn a_redirect_is_followed_in_each_attempt_or_is_the_error() {
+    let moved = redirect_to(302, "/b");
+    let (busy, list) = (reply(503, "", ""), reply(200, "", "[]"));
+    let server = Server::start([moved.clone(), busy, moved, list]);
+    let get = client().get(server.url("a"));
+    let list: Vec<u8> = FAST.send(get).json().await.expect("the second attempt");
+    let lines: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
+    assert_eq!(lines, ["GET /a", "GET /b", "GET /a", "GET /b"]);
+    assert!(list.is_empty());
+    // Of a client that follows none.
+    let server = Server::start([redirect_to(303, "/done")]);
+    let follows_none = builder().redirect(reqwest::redirect::Policy::none());
+    let client = follows_none.build().expect("a client");
+    let error = FAST.send(client.post(server.url("orders"))).await;
+    let error = error.expect_err("a redirect");
+    let said = (error.status(), error.header("location"), server.requests());
+    assert_eq!(said, (Some(303), Some("/done"), 1));
 }

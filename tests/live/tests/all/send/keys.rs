@@ -1,9 +1,6 @@
 //! The key by which a server recognises a repeated request.
 
-use crate::{
-    send::client_012,
-    server::{FAST, RESET, Server, broken, client, raw, reply},
-};
+use crate::server::{FAST, RESET, Server, both, broken, raw, reply};
 use backoff_cloud::{
     Codes, StopReason, codes,
     http::{Outgoing, SendExt as _},
@@ -11,21 +8,14 @@ use backoff_cloud::{
 
 /// A `POST` of either version of reqwest, whose caller gives this key.
 fn posts(server: &Server, key: Option<&str>) -> [Outgoing; 2] {
-    let url = server.url("orders");
-    let (newer, older) = (client().post(&url), client_012().post(url));
-    match key {
-        Some(key) => [
-            newer.header("Idempotency-Key", key).into(),
-            older.header("Idempotency-Key", key).into(),
-        ],
-        None => [newer.into(), older.into()],
-    }
+    let key = key.map(|key| ("Idempotency-Key", key));
+    both("POST", &server.url("orders"), key.as_slice())
 }
 
+/// The same in all attempts, another one in each call; the caller's own is left as it is, but an empty key is none.
 #[tokio::test]
-async fn a_key_is_the_same_in_all_attempts_and_another_one_in_each_call() {
-    // An empty key is none.
-    for of_the_caller in [None, Some("")] {
+async fn a_key_is_the_same_in_all_attempts() {
+    for of_the_caller in [None, Some(""), Some("mine")] {
         let acts = [RESET, reply(503, "", ""), broken(), reply(200, "", "")];
         let server = Server::start([acts.clone(), acts].concat());
         for post in posts(&server, of_the_caller) {
@@ -33,93 +23,68 @@ async fn a_key_is_the_same_in_all_attempts_and_another_one_in_each_call() {
         }
         let keys = server.values("idempotency-key");
         let (first, second) = keys.split_at(4);
-        assert_eq!((first.len(), second.len()), (4, 4), "{keys:?}");
-        assert!(keys.iter().all(|key| key.len() == 36), "{keys:?}");
         assert!(first.iter().all(|key| *key == keys[0]), "{keys:?}");
         assert!(second.iter().all(|key| *key == keys[4]), "{keys:?}");
-        assert_ne!(keys[0], keys[4]);
+        if of_the_caller == Some("mine") {
+            assert_eq!(keys, ["mine"; 8]);
+        } else {
+            assert!(keys.len() == 8 && keys[0] != keys[4], "{keys:?}");
+            assert!(keys.iter().all(|key| key.len() == 36), "{keys:?}");
+        }
     }
-}
-
-#[tokio::test]
-async fn a_key_of_the_callers_own_is_left_as_it_is() {
-    let server = Server::start([RESET, reply(200, "", ""), RESET]);
-    for post in posts(&server, Some("mine")) {
-        FAST.send(post).idempotency_key().await.expect("the second");
-    }
-    assert_eq!(server.values("idempotency-key"), ["mine"; 4]);
-}
-
-#[tokio::test]
-async fn the_callers_word_counts_before_the_key() {
+    // The caller's word counts before the key.
     let server = Server::always(RESET);
     for post in posts(&server, None) {
         let sending = FAST.send(post).idempotency_key().idempotent(false);
         assert!(sending.await.is_err());
     }
-    assert_eq!(server.values("idempotency-key").len(), 2);
-    assert_eq!(server.requests(), 2);
+    let keys = server.values("idempotency-key").len();
+    assert_eq!((keys, server.requests()), (2, 2));
 }
 
 /// A row: how the first attempt ends, the body of the 409 to the second one, the codes that the policy has too, and
-/// how the call ends: with the reply to the third request, or at once.
+/// whether the third request is made, which succeeds.
 #[tokio::test]
 async fn a_409_to_a_key_that_the_server_may_know_is_no_end() {
+    let conflict = |body: &str| reply(409, "", body);
     let in_use = r#"{"error": {"code": "idempotency_key_in_use", "message": "in progress"}}"#;
-    let exists = r#"{"error": {"code": "order_exists"}}"#;
-    let aborted = r#"{"error": {"code": 409, "status": "ALREADY_EXISTS"}}"#;
+    let exists = conflict(r#"{"error": {"code": "order_exists"}}"#);
+    let aborted = conflict(r#"{"error": {"code": 409, "status": "ALREADY_EXISTS"}}"#);
+    // Nothing but the status of this one is known.
+    let cut = raw("HTTP/1.1 409 \r\ncontent-length: 900\r\n\r\n{");
     let (busy, slow) = (|| reply(503, "", ""), || reply(429, "", ""));
-    let permanent = Err(StopReason::Permanent);
-    for (first, body, also, end) in [
-        (RESET, in_use, Codes::NONE, Ok(())),
-        (RESET, "", Codes::NONE, Ok(())),
-        (RESET, exists, Codes::NONE, Ok(())),
-        (busy(), "", Codes::NONE, Ok(())),
+    for (first, second, also, goes_on) in [
+        (RESET, conflict(in_use), Codes::NONE, true),
+        (RESET, conflict(""), Codes::NONE, true),
+        (RESET, exists, Codes::NONE, true),
+        (RESET, cut, Codes::NONE, true),
+        (busy(), conflict(""), Codes::NONE, true),
         // The first attempt did nothing, but another request with this key is being made.
-        (slow(), in_use, Codes::NONE, Ok(())),
-        (slow(), "", Codes::NONE, permanent),
-        (slow(), "", codes![409], Ok(())),
+        (slow(), conflict(in_use), Codes::NONE, true),
+        (slow(), conflict(""), Codes::NONE, false),
+        (slow(), conflict(""), codes![409], true),
         // Google's code decides.
-        (RESET, aborted, Codes::NONE, permanent),
+        (RESET, aborted, Codes::NONE, false),
     ] {
-        let success = end.is_ok().then(|| reply(200, "", ""));
-        let script: Vec<_> = [first, reply(409, "", body)]
-            .into_iter()
-            .chain(success)
-            .collect();
-        let server = Server::start([script.clone(), script.clone()].concat());
-        for (post, seen) in posts(&server, None).into_iter().zip([1, 2]) {
+        let row = format!("{first:?}, {second:?}");
+        let success = goes_on.then(|| reply(200, "", ""));
+        let script: Vec<_> = [first, second].into_iter().chain(success).collect();
+        let server = Server::start([script.clone(), script].concat());
+        let requests = if goes_on { 3 } else { 2 };
+        for (post, calls) in posts(&server, None).into_iter().zip([1, 2]) {
             let sending = FAST.also_on(also).send(post).idempotency_key().reply();
-            let ended = sending.reported().await;
-            let ended = ended.map(drop).map_err(|error| error.reason);
-            assert_eq!(
-                (ended, server.requests()),
-                (end, seen * script.len()),
-                "{body}"
-            );
+            let ended = sending.reported().await.err().map(|error| error.reason);
+            let expected = (!goes_on).then_some(StopReason::Permanent);
+            let made = (ended, server.requests());
+            assert_eq!(made, (expected, calls * requests), "{row}");
         }
     }
-}
-
-/// The body of the 409 is cut, so that nothing but its status is known.
-#[tokio::test]
-async fn a_409_to_a_key_whose_body_is_cut_is_no_end() {
-    let cut = raw("HTTP/1.1 409 \r\ncontent-length: 900\r\n\r\n{");
-    let server = Server::start([RESET, cut, reply(200, "", "")]);
-    let [post, _] = posts(&server, None);
-    let ended = FAST.send(post).idempotency_key().reply().await;
-    assert!(ended.is_ok(), "{:?}", ended.err());
-}
-
-/// The order is still being made when the call ends: a queue keeps the message. The key is the caller's own.
-#[tokio::test]
-async fn a_key_that_stays_in_use_is_no_final_reason() {
-    let conflict = || reply(409, "", "");
-    let server = Server::start([RESET, conflict(), conflict(), conflict()]);
+    // The order is still being made when the call ends: a queue keeps the message.
+    let script = [RESET, conflict(""), conflict(""), conflict("")];
+    let server = Server::start(script);
     let [post, _] = posts(&server, Some("mine"));
     let ended = FAST.send(post).reply().reported().await;
-    let error = ended.map(|_| ()).expect_err("a conflict to the end");
-    assert_eq!(error.reason, StopReason::Attempts);
-    assert!(!error.reason.is_final());
-    assert_eq!(server.requests(), 4);
+    let reason = ended.map(drop).expect_err("a conflict to the end").reason;
+    assert_eq!((reason, server.requests()), (StopReason::Attempts, 4));
+    assert!(!reason.is_final());
 }

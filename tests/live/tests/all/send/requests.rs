@@ -1,8 +1,7 @@
 //! What is sent, and how often, beside the table of requests.
 
-use crate::{
-    send::client_012,
-    server::{FAST, LIMIT, RESET, STALL, Server, broken, client, reply, scaled},
+use crate::server::{
+    End, FAST, LIMIT, RESET, STALL, Server, both, broken, client, client_012, reply, scaled,
 };
 use backoff_cloud::{
     Delivery, Fault, FaultKind, Jitter, Policy, StopReason, Verdict,
@@ -10,18 +9,9 @@ use backoff_cloud::{
     iam, openai, plain_http, s3, storage,
 };
 use backoff_core::testing::VirtualTime;
+use http_body_util::Full;
 use reqwest::{Body, Method, RequestBuilder, multipart::Form};
 use std::time::Duration;
-
-#[tokio::test]
-async fn a_throttled_post_is_made_again_after_what_the_server_asks() {
-    let wait = Duration::from_millis(120);
-    let server = Server::start([reply(429, "retry-after-ms: 120\r\n", "")]);
-    let post = FAST.send(client().post(server.url("a")).body("x")).reply();
-    let post = post.runtime(VirtualTime::new()).reported();
-    let (_, report) = post.await.expect("the second succeeds");
-    assert!(report.slept >= wait, "{report:?}");
-}
 
 /// The same write would fail for ever; an update that sends it reads again.
 #[tokio::test]
@@ -37,10 +27,9 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
             let put = client().put(server.url("a")).body("x");
             let sending = policy.scaled(0.001).send(put).reply();
             let failed = sending.reported().await.expect_err("stale");
-            assert_eq!(failed.reason, StopReason::Permanent, "{failed}");
-            assert_eq!(server.requests(), 1, "{failed}");
+            let made = (failed.reason, server.requests());
+            assert_eq!(made, (StopReason::Permanent, 1), "{failed}");
         }
-
         let server = Server::start([reply(200, "", "{}"), stale]);
         let policy = scaled(storage::READ_MODIFY_WRITE, 0.001);
         let url = server.url("a");
@@ -52,30 +41,29 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
     }
 }
 
+/// Around a request in a function, nobody sees that it is a `POST`.
 #[tokio::test]
 async fn a_policy_of_what_is_not_idempotent_holds() {
     let (careful, by_method) = (plain_http::NOT_IDEMPOTENT, plain_http::BY_METHOD);
-    for (policy, method, requests) in [
-        (careful, Method::DELETE, 1),
-        (careful, Method::GET, 2),
-        (by_method, Method::DELETE, 2),
-        (by_method, Method::POST, 1),
+    for (policy, method, is_function, requests) in [
+        (careful, Method::DELETE, false, 1),
+        (careful, Method::GET, false, 2),
+        (by_method, Method::DELETE, false, 2),
+        (by_method, Method::POST, false, 1),
+        (by_method, Method::POST, true, 1),
+        (plain_http::IDEMPOTENT, Method::POST, true, 2),
     ] {
-        let server = Server::start([RESET]);
+        let (server, policy) = (Server::start([RESET]), policy.scaled(0.001));
         let request = client().request(method, server.url("a"));
-        let sent = policy.scaled(0.001).send(request).await;
-        assert_eq!((sent.is_ok(), server.requests()), (requests == 2, requests));
-    }
-}
-
-/// A function around the same request: nobody sees that it is a `POST`.
-#[tokio::test]
-async fn around_a_request_the_policy_says_whether_it_is_repeated() {
-    for (policy, requests) in [(plain_http::BY_METHOD, 1), (plain_http::IDEMPOTENT, 2)] {
-        let server = Server::start([RESET]);
-        let post = async || success(client().post(server.url("a")).send().await?).await;
-        let sent = policy.scaled(0.001).retry(post).await;
-        assert_eq!((sent.is_ok(), server.requests()), (requests == 2, requests));
+        let again = || request.try_clone().expect("no stream").send();
+        let is_ok = match is_function {
+            true => policy
+                .retry(async || success(again().await?).await)
+                .await
+                .is_ok(),
+            false => policy.send(request).await.is_ok(),
+        };
+        assert_eq!((is_ok, server.requests()), (requests == 2, requests));
     }
 }
 
@@ -96,50 +84,34 @@ async fn a_function_replaces_the_codes_and_nothing_else() {
     let update: Send = |it| storage::READ_MODIFY_WRITE.max_attempts(2).send(it);
     let completion: Send = |it| openai::send(it);
     let copy: Send = |it| s3::send(it);
-    let found = || reply(200, "", "{}");
+    let said = |status| reply(status, "", "");
     let in_200 = reply(200, "", "<Error><Code>InternalError</Code></Error>");
+    let later = reply(404, "retry-after: 3\r\n", "");
+    let stop = reply(503, "x-should-retry: false\r\n", "");
     let (ok, ended) = (None, Some(StopReason::Permanent));
-    let maybe_applied = Some(StopReason::MaybeApplied);
+    let doubt = Some(StopReason::MaybeApplied);
     let stopped = Some(StopReason::StoppedByServer);
-    let hint = "retry-after: 3\r\n";
-    let stop = "x-should-retry: false\r\n";
     let (get, post) = (Method::GET, Method::POST);
     for (send, method, first, decides, requests, seconds, reason) in [
-        (plain, &get, reply(404, "", ""), missing, 2, 1, ok),
-        (plain, &get, reply(503, "", ""), missing, 2, 1, ok),
-        (plain, &get, reply(400, "", ""), missing, 1, 0, ended),
-        (plain, &get, reply(503, "", ""), never, 1, 0, ended),
+        (plain, &get, said(404), missing, 2, 1, ok),
+        (plain, &get, said(503), missing, 2, 1, ok),
+        (plain, &get, said(400), missing, 1, 0, ended),
+        (plain, &get, said(503), never, 1, 0, ended),
         (plain, &get, RESET, never, 1, 0, ended),
-        (plain, &get, reply(404, hint, ""), always, 2, 3, ok),
-        (plain, &get, reply(503, stop, ""), always, 1, 0, stopped),
-        (
-            plain,
-            &post,
-            reply(503, "", ""),
-            always,
-            1,
-            0,
-            maybe_applied,
-        ),
-        (
-            plain,
-            &post,
-            reply(503, "", ""),
-            missing,
-            1,
-            0,
-            maybe_applied,
-        ),
-        (plain, &post, RESET, always, 1, 0, maybe_applied),
-        (plain, &post, reply(429, "", ""), always, 2, 1, ok),
-        (with_key, &post, reply(404, "", ""), missing, 2, 1, ok),
+        (plain, &get, later, always, 2, 3, ok),
+        (plain, &get, stop, always, 1, 0, stopped),
+        (plain, &post, said(503), always, 1, 0, doubt),
+        (plain, &post, said(503), missing, 1, 0, doubt),
+        (plain, &post, RESET, always, 1, 0, doubt),
+        (plain, &post, said(429), always, 2, 1, ok),
+        (with_key, &post, said(404), missing, 2, 1, ok),
         (with_key, &post, RESET, missing, 2, 1, ok),
-        (update, &get, reply(412, "", ""), always, 2, 1, ok),
-        (completion, &post, reply(404, "", ""), missing, 2, 0, ok),
-        (copy, &post, in_200.clone(), never, 1, 0, ended),
+        (update, &get, said(412), always, 2, 1, ok),
+        (completion, &post, said(404), missing, 2, 0, ok),
+        (copy, &post, in_200, never, 1, 0, ended),
     ] {
         let row = format!("{method} {first:?}");
-        let server = Server::start([first, found()]);
+        let server = Server::start([first]);
         let request = client().request(method.clone(), server.url("a"));
         let sending = send(request).when(decides).json::<serde_json::Value>();
         let sent = sending.runtime(VirtualTime::new()).reported().await;
@@ -154,19 +126,16 @@ async fn a_function_replaces_the_codes_and_nothing_else() {
         assert!(keys.iter().all(|key| *key == keys[0]), "{row}: {keys:?}");
     }
     // The limits of the policy hold too.
-    let server = Server::always(reply(404, "", ""));
-    let sending = BY_METHOD
-        .send(client().get(server.url("a")))
-        .when(always)
-        .text();
-    let failed = sending.runtime(VirtualTime::new()).reported().await;
-    assert_eq!(failed.unwrap_err().reason, StopReason::Attempts);
+    let server = Server::always(said(404));
+    let sending = BY_METHOD.send(client().get(server.url("a"))).when(always);
+    let sending = sending.text().runtime(VirtualTime::new()).reported();
+    assert_eq!(sending.await.unwrap_err().reason, StopReason::Attempts);
     assert_eq!(server.requests(), 2);
 }
 
 /// A body of one byte that can be read once.
-fn stream() -> http_body_util::Full<&'static [u8]> {
-    http_body_util::Full::new(b"x")
+fn stream() -> Full<&'static [u8]> {
+    Full::new(b"x")
 }
 
 #[tokio::test]
@@ -176,41 +145,45 @@ async fn what_cannot_be_sent_is_refused_before_anything_is_sent() {
     let put = || client().put(&url);
     let older = client_012().put(&url);
     let older = older.body(reqwest_012::Body::wrap(stream()));
-    let streams: [Outgoing; 3] = [
-        put().body(Body::wrap(stream())).into(),
-        put().multipart(Form::new().text("a", "b")).into(),
-        older.into(),
+    let is_stream = "is a stream or a multipart form";
+    let not_built = "nothing was sent: builder error";
+    let [no_url, no_url_012] = both("GET", "no url?key=SECRET", &[]);
+    let rows: [(Outgoing, &str); 6] = [
+        (put().body(Body::wrap(stream())).into(), is_stream),
+        (
+            put().multipart(Form::new().text("a", "b")).into(),
+            is_stream,
+        ),
+        (older.into(), is_stream),
+        (no_url, not_built),
+        (no_url_012, not_built),
+        (put().header("a", "\n").into(), not_built),
     ];
-    let no_url = "no url?key=SECRET";
-    let unbuilt: [Outgoing; 3] = [
-        client().get(no_url).into(),
-        client_012().get(no_url).into(),
-        put().header("a", "\n").into(),
-    ];
-    let streams = streams.map(|request| (request, "is a stream or a multipart form"));
-    let unbuilt = unbuilt.map(|request| (request, "nothing was sent: builder error"));
-    for (request, part) in streams.into_iter().chain(unbuilt) {
+    for (request, part) in rows {
         let failed = FAST.send(request).reply().reported().await;
         let failed = failed.expect_err(part);
         let ended = (failed.report.attempts, failed.reason);
         assert_eq!(ended, (1, StopReason::Permanent), "{failed}");
         let error = failed.error;
-        assert_eq!(error.delivery(), Some(Delivery::NotSent));
-        assert_eq!(error.kind(), Some(FaultKind::Permanent));
-        assert_eq!(FAST.judge(&error), Verdict::Permanent);
+        let said = (error.delivery(), error.kind(), FAST.judge(&error));
+        let permanent = Some(FaultKind::Permanent);
+        assert_eq!(
+            said,
+            (Some(Delivery::NotSent), permanent, Verdict::Permanent)
+        );
         let shown = error.to_string();
         assert!(shown.starts_with("nothing was sent: "), "{shown}");
         assert!(shown.contains(part) && !shown.contains("SECRET"), "{shown}");
-        if part.contains("stream") {
-            let ways = ["max_attempts(1)", "send_with"];
-            assert!(ways.iter().all(|way| shown.contains(way)), "{shown}");
-        }
+        let names_ways = ["max_attempts(1)", "send_with"];
+        let names_ways = names_ways.iter().all(|way| shown.contains(way));
+        assert_eq!(names_ways, part == is_stream, "{shown}");
     }
     assert_eq!(server.requests(), 0);
     // A policy that makes one attempt sends it.
-    let once = FAST.max_attempts(1);
-    let put = put().header("content-length", "1");
-    let sent = once.send(put.body(Body::wrap(stream()))).await;
+    let put = put()
+        .header("content-length", "1")
+        .body(Body::wrap(stream()));
+    let sent = FAST.max_attempts(1).send(put).await;
     sent.expect("it is sent");
     assert_eq!(server.seen()[0].body, b"x");
 }
@@ -236,34 +209,26 @@ async fn a_request_that_is_built_for_each_attempt_may_have_a_stream() {
             assert_eq!(seen.header("built"), Some(&*(n + 1).to_string()));
         }
     }
-}
-
-#[tokio::test]
-async fn a_form_that_is_built_for_each_attempt_has_the_key_of_the_call() {
+    // A form that is built for each attempt has the key of the call.
     let server = Server::start([reply(503, "", "")]);
-    let (client, url) = (client(), server.url("a"));
-    let sending = FAST.send_with(move || {
-        let form = Form::new().text("a", "b");
-        client.post(&url).multipart(form)
-    });
-    sending.idempotency_key().await.expect("the second attempt");
+    let (sender, url) = (client(), server.url("a"));
+    let form = move || sender.post(&url).multipart(Form::new().text("a", "b"));
+    let sending = FAST.send_with(form).idempotency_key();
+    sending.await.expect("the second attempt");
     let keys = server.values("idempotency-key");
     assert!(keys.len() == 2 && keys[0] == keys[1], "{keys:?}");
-}
-
-#[tokio::test]
-async fn a_builder_that_refuses_a_later_request_ends_the_call() {
+    // A builder that refuses a later request ends the call.
     let server = Server::start([reply(503, "", "")]);
-    let (client, url) = (client(), server.url("a"));
+    let (sender, url) = (client(), server.url("a"));
     let mut headers = ["fine", "\n"].into_iter();
-    let sending = FAST.send_with(move || client.get(&url).header("a", headers.next().unwrap()));
+    let sending = FAST.send_with(move || sender.get(&url).header("a", headers.next().unwrap()));
     let failed = sending.reply().reported().await.expect_err("a line end");
-    let ended = (failed.report.attempts, failed.reason);
-    assert_eq!(ended, (2, StopReason::Permanent));
-    assert_eq!(server.requests(), 1);
+    let ended = (failed.report.attempts, failed.reason, server.requests());
+    assert_eq!(ended, (2, StopReason::Permanent, 1));
     assert_eq!(failed.error.delivery(), Some(Delivery::NotSent));
 }
 
+/// A `Sending` can be stored and spawned.
 #[tokio::test]
 async fn attempts_and_calls_have_their_limits() {
     let server = Server::start([STALL]);
@@ -279,11 +244,10 @@ async fn attempts_and_calls_have_their_limits() {
     let server = Server::start([STALL]);
     let get = client().get(server.url("a"));
     let call = FAST.send(get).bytes().timeout(Duration::from_millis(100));
-    let error = call.await.expect_err("it stalls");
-    assert!(error.to_string().contains("the attempt was cut"), "{error}");
+    let error = tokio::spawn(call.into_future()).await.expect("no panic");
+    let shown = error.expect_err("it stalls").to_string();
+    assert!(shown.contains("the attempt was cut"), "{shown}");
 }
-
-type Sends<'a> = &'a dyn Fn(Method, String) -> Sending;
 
 /// What a request or a client says of its own time holds in each attempt.
 #[tokio::test]
@@ -291,50 +255,42 @@ async fn the_requests_own_timeout_is_that_of_an_attempt() {
     const TIME: Duration = Duration::from_millis(500);
     // On a slow machine a good answer may be late too.
     const PATIENT: Policy = FAST.max_attempts(120);
+    type Sends<'a> = &'a dyn Fn(Method, String) -> Sending;
     let older = || reqwest_012::Client::builder().retry(reqwest_012::retry::never());
     let all = older().timeout(TIME).build().expect("a client");
     let reads = older().read_timeout(TIME).build().expect("a client");
-    let of_its_own = |request: RequestBuilder| PATIENT.send(request.timeout(TIME));
-    let forms: [(&str, Sends<'_>); 3] = [
-        ("a request", &|method, url| {
-            of_its_own(client().request(method, url))
-        }),
-        ("a client", &|method, url| {
-            PATIENT.send(all.request(method, url))
-        }),
-        ("its reads", &|method, url| {
-            PATIENT.send(reads.request(method, url))
-        }),
-    ];
-    for (form, sends) in forms {
-        for act in [STALL, broken().then(crate::server::End::Stall)] {
+    let of_a_request: Sends<'_> =
+        &|method, url| PATIENT.send(client().request(method, url).timeout(TIME));
+    let of_a_client: Sends<'_> = &|method, url| PATIENT.send(all.request(method, url));
+    let of_its_reads: Sends<'_> = &|method, url| PATIENT.send(reads.request(method, url));
+    for sends in [of_a_request, of_a_client, of_its_reads] {
+        for act in [STALL, broken().then(End::Stall)] {
             let server = Server::start([act.clone()]);
             let get = sends(Method::GET, server.url("a")).reply();
             let (_, report) = get.reported().await.expect("a later attempt");
-            assert!(report.attempts >= 2, "{form}: {report}");
+            assert!(report.attempts >= 2, "{report}");
 
             let server = Server::start([act]);
             let post = sends(Method::POST, server.url("a")).reply();
             let failed = post.reported().await.expect_err("it may have been applied");
-            assert_eq!(failed.reason, StopReason::MaybeApplied, "{form}");
-            assert_eq!(failed.error.delivery(), Some(Delivery::MaybeSent), "{form}");
+            let said = (failed.reason, failed.error.delivery());
+            assert_eq!(said, (StopReason::MaybeApplied, Some(Delivery::MaybeSent)));
         }
     }
 }
 
-/// A `Sent` can be stored and spawned.
+/// A rule is shown the method, the URL, the headers and the body. Only such a rule gets a copy of the body.
 #[tokio::test]
-async fn it_is_a_task_of_its_own() {
-    let server = Server::start([reply(503, "", "")]);
-    let policy = FAST.max_attempts(2);
-    let sending = policy.send(client().get(server.url("a"))).bytes();
-    let body = tokio::spawn(sending).await.expect("no panic");
-    assert_eq!(body.expect("the second attempt"), b"{}");
-}
-
-/// Only a rule of the caller looks at the body, and is given a copy.
-#[tokio::test]
-async fn a_long_body_is_not_copied_to_find_out_what_may_be_repeated() {
+async fn a_rule_sees_the_request() {
+    for (body, requests) in [(r#"{"etag": "CAE="}"#, 2), ("{}", 1)] {
+        let server = Server::start([RESET]);
+        let put = client_012().put(server.url("storage/v1/b/b1/iam"));
+        let sending = FAST.send(put.body(body));
+        let sending = sending.idempotent_if(storage::is_idempotent).reply();
+        let reason = sending.reported().await.err().map(|failed| failed.reason);
+        let expected = (requests == 1).then_some(StopReason::MaybeApplied);
+        assert_eq!((reason, server.requests()), (expected, requests));
+    }
     const LONG: usize = 8 << 20;
     let put = || client_012().put("http://127.0.0.1:9/a");
     let [plain, ruled] = [(); 2].map(|()| FAST.send(put().body(vec![b'x'; LONG])));
@@ -347,18 +303,4 @@ async fn a_long_body_is_not_copied_to_find_out_what_may_be_repeated() {
     let (plain, ruled) = (copied(plain), copied(ruled));
     assert!(plain < LONG as u64 / 8, "{plain}");
     assert!(ruled >= LONG as u64, "{ruled}");
-}
-
-/// A rule is shown the method, the URL, the headers and the body.
-#[tokio::test]
-async fn a_rule_sees_the_request() {
-    for (body, requests) in [(r#"{"etag": "CAE="}"#, 2), ("{}", 1)] {
-        let server = Server::start([RESET]);
-        let put = client_012().put(server.url("storage/v1/b/b1/iam"));
-        let sending = FAST.send(put.body(body));
-        let sending = sending.idempotent_if(storage::is_idempotent).reply();
-        let reason = sending.reported().await.err().map(|failed| failed.reason);
-        let expected = (requests == 1).then_some(StopReason::MaybeApplied);
-        assert_eq!((reason, server.requests()), (expected, requests));
-    }
 }

@@ -1,5 +1,0 @@
-//! Hostile servers and careless callers.
-
-mod bodies;
-mod replies;
-mod resources;

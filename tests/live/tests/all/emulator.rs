@@ -1,0 +1,418 @@
+//! The emulator over real sockets: what it promises to its users, and no other test needs.
+
+use crate::server::{AMPLE, client, scaled};
+use backoff_cloud::{
+    Fault as _, FaultKind, GrpcCode, StopReason,
+    http::{self, ApiError},
+    memorystore,
+};
+use emulator::{Call, Emulator, Faults, Reply, Stats};
+use serde_json::{Value, json};
+use std::{
+    io::{self, ErrorKind, Read as _, Write as _},
+    net::{Shutdown, TcpStream},
+    time::{Duration, Instant},
+};
+
+const GET: &str = "/v1/projects/p:getIamPolicy";
+const SET: &str = "/v1/projects/p:setIamPolicy";
+const PARENT: &str = "/v1/projects/p/locations/l/instances";
+const CACHE: &str = "projects/p/locations/l/instances/cache";
+const CREATE: &str = "/v1/projects/p/locations/l/instances?instanceId=cache";
+const INSTANCE: &str = r#"{"shardCount": 3}"#;
+/// A write of a policy that nobody has written yet.
+const FIRST: &str = r#"{"policy": {"etag": "ACAB"}}"#;
+const FOREVER: Duration = Duration::MAX;
+
+/// Answers these calls so first.
+fn scripted(call: Call, replies: impl IntoIterator<Item = Reply>) -> Emulator {
+    let emulator = Emulator::builder().operations_take(Duration::ZERO);
+    let emulator = emulator.start().unwrap();
+    emulator.script(call, replies);
+    emulator
+}
+
+fn request(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+fn sent(emulator: &Emulator, bytes: impl AsRef<[u8]>) -> TcpStream {
+    let address = emulator.url().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(AMPLE)).unwrap();
+    let _ = stream.write_all(bytes.as_ref());
+    stream
+}
+
+/// The status, the head and the body of a reply, read by hand.
+fn ask(emulator: &Emulator, method: &str, path: &str, body: &str) -> (u16, String, Value) {
+    let mut text = String::new();
+    let mut stream = sent(emulator, request(method, path, body));
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").expect(&text);
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = serde_json::from_str(body).unwrap_or_else(|_| json!(body));
+    (status, head.to_owned(), body)
+}
+
+/// The status of an error, and Google's name for it in a body that agrees with it.
+fn error((status, head, body): (u16, String, Value)) -> (u16, String) {
+    let json = "content-type: application/json; charset=UTF-8";
+    assert!(head.contains(json), "{head}");
+    assert_eq!(body["error"]["code"], status);
+    assert_ne!(body["error"]["message"].as_str().unwrap_or_default(), "");
+    let name = body["error"]["status"].as_str().unwrap();
+    (status, name.to_owned())
+}
+
+/// Waits until the emulator's own thread got as far as the test needs.
+fn wait_for(emulator: &Emulator, seen: impl Fn(&Stats) -> bool) {
+    let start = Instant::now();
+    while !seen(&emulator.stats()) {
+        assert!(start.elapsed() < AMPLE, "{:?}", emulator.stats());
+        std::thread::yield_now();
+    }
+}
+
+/// Rows: the reply, the status, and what the head and the body contain. None of them is applied, or the next would
+/// conflict.
+#[test]
+fn a_status_comes_with_its_hints_and_its_name() {
+    let slow = Reply::status(429).retry_after("7").retry_info("3.5s");
+    let rows = [
+        (slow, 429, "retry-after: 7", "\"retryDelay\":\"3.5s\""),
+        (
+            Reply::status(503).retry_after("soon"),
+            503,
+            "retry-after: soon",
+            "UNAVAILABLE",
+        ),
+        (
+            Reply::status(502).html(),
+            502,
+            "text/html",
+            "<!DOCTYPE html>",
+        ),
+        (Reply::status(403), 403, "", "PERMISSION_DENIED"),
+        (Reply::status(204), 204, "", ""),
+        (Reply::pass(), 200, "", "etag"),
+    ];
+    let emulator = scripted(Call::SetIamPolicy, rows.iter().map(|row| row.0.clone()));
+    for (reply, status, in_head, in_body) in rows {
+        let (answered, head, body) = ask(&emulator, "POST", SET, FIRST);
+        assert_eq!(answered, status, "{reply:?}");
+        assert!(head.contains(in_head), "{reply:?}: {head}");
+        assert!(body.to_string().contains(in_body), "{reply:?}: {body}");
+    }
+    let stats = emulator.stats();
+    assert_eq!((stats.calls, stats.writes, stats.faults), (6, 1, 5));
+}
+
+/// What comes of a reply and how it ends, in good order where there is no error. All of what comes is seen,
+/// however slow the machine is.
+#[test]
+fn a_reply_that_does_not_come_as_a_whole() {
+    let (reset, stalls) = (ErrorKind::ConnectionReset, ErrorKind::WouldBlock);
+    for (reply, is_half, end, applied) in [
+        (Reply::reset(), false, Some(reset), 0),
+        (Reply::reset().applied(), false, Some(reset), 1),
+        (Reply::cut(), true, None, 1),
+        (Reply::stall(), false, Some(stalls), 0),
+        (Reply::stall().applied(), false, Some(stalls), 1),
+        (Reply::stall_body(), true, Some(stalls), 1),
+    ] {
+        let row = format!("{reply:?}");
+        let emulator = scripted(Call::SetIamPolicy, [reply]);
+        let mut stream = sent(&emulator, request("POST", SET, FIRST));
+        wait_for(&emulator, |stats| {
+            (stats.faults, stats.writes, stats.lost_replies) == (1, applied, applied)
+        });
+        if is_half {
+            stream.read_exact(&mut [0]).unwrap();
+        }
+        if end == Some(stalls) {
+            let short = Some(Duration::from_millis(50));
+            stream.set_read_timeout(short).unwrap();
+        }
+        let mut rest = Vec::new();
+        let ended = stream.read_to_end(&mut rest);
+        // Unix calls a timeout the one, Windows the other.
+        let kind = ended.err().map(|error| match error.kind() {
+            ErrorKind::TimedOut => stalls,
+            kind => kind,
+        });
+        assert_eq!(kind, end, "{row}");
+        assert!(is_half || rest.is_empty(), "{row}: {rest:?}");
+    }
+}
+
+/// Rows: the delay of the reply, or the latency of all, and how many faults that are.
+#[test]
+fn a_delay_and_a_latency_hold_the_reply_back() {
+    let time = Duration::from_millis(30);
+    let delayed = scripted(Call::SetIamPolicy, [Reply::delay(time)]);
+    let slow = Emulator::builder().latency(time).start().unwrap();
+    for (emulator, faults) in [(&delayed, 1), (&slow, 0)] {
+        let start = Instant::now();
+        assert_eq!(ask(emulator, "POST", SET, FIRST).0, 200);
+        assert!(start.elapsed() >= time);
+        let stats = emulator.stats();
+        let seen = (stats.writes, stats.lost_replies, stats.faults);
+        assert_eq!(seen, (1, 0, faults));
+    }
+    // A delayed write is not done for a caller who left, unless it is applied before.
+    let delay = Reply::delay(FOREVER);
+    let emulator = scripted(Call::SetIamPolicy, [delay.clone(), delay.applied()]);
+    for (delays, writes) in [(1, 0), (2, 1)] {
+        let mut stream = sent(&emulator, request("POST", SET, FIRST));
+        wait_for(&emulator, |stats| {
+            (stats.faults, stats.writes) == (delays, writes)
+        });
+        // The emulator answers the hang-up by closing, which shows that it gave the call up.
+        stream.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(stream.read(&mut [0; 16]).unwrap(), 0);
+        assert_eq!(emulator.stats().writes, writes);
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_faults_again_and_a_rate_limit_refuses_with_its_hint() {
+    let run = |seed| -> Vec<u16> {
+        let faults = Faults::none().status(503, 0.3).applied_then(500, 0.2);
+        let emulator = Emulator::builder().seed(seed).faults(faults);
+        let emulator = emulator.start().unwrap();
+        let statuses = (0..40).map(|_| ask(&emulator, "GET", GET, "").0).collect();
+        emulator.set_faults(Faults::none());
+        assert_eq!(ask(&emulator, "GET", GET, "").0, 200, "switched off");
+        statuses
+    };
+    let first = run(7);
+    assert_eq!(first, run(7));
+    assert_ne!(first, run(8));
+    assert!(
+        [200, 500, 503].iter().all(|status| first.contains(status)),
+        "{first:?}"
+    );
+
+    let limited = Emulator::builder().rate_limit(1, 3);
+    let limited = limited.throttle_with(Reply::status(429).retry_after("1"));
+    let emulator = limited.start().unwrap();
+    let answers: Vec<_> = (0..20).map(|_| ask(&emulator, "GET", GET, "")).collect();
+    assert!(answers[..3].iter().all(|answer| answer.0 == 200));
+    let refused = answers.iter().filter(|answer| answer.0 == 429);
+    assert!(refused.clone().count() > 0);
+    assert!(
+        refused
+            .clone()
+            .all(|answer| answer.1.contains("retry-after: 1"))
+    );
+    let faults = refused.count() as u64;
+    let stats = emulator.stats();
+    assert_eq!((stats.faults, stats.reads), (faults, 20 - faults));
+}
+
+#[test]
+fn an_instance_comes_and_goes_and_a_lost_create_is_recognised() {
+    let emulator = scripted(
+        Call::CreateInstance,
+        [Reply::reset().applied(), Reply::status(503)],
+    );
+    let missing = (404, "NOT_FOUND".to_owned());
+    let name = format!("/v1/{CACHE}");
+    assert_eq!(error(ask(&emulator, "GET", &name, "")), missing);
+    let create = format!("{CREATE}&requestId=6ba7b810-9dad-11d1-80b4-00c04fd430c8");
+    let mut lost = sent(&emulator, request("POST", &create, INSTANCE));
+    assert!(lost.read(&mut [0]).is_err());
+    assert_eq!(error(ask(&emulator, "POST", &create, INSTANCE)).0, 503);
+    let made = ask(&emulator, "POST", &create, INSTANCE).2;
+    assert_eq!(made["response"]["state"], "ACTIVE");
+    let (_, _, instance) = ask(&emulator, "GET", &name, "");
+    let said = (&instance["name"], &instance["shardCount"]);
+    assert_eq!(said, (&json!(CACHE), &json!(3)));
+    let listed = ask(&emulator, "GET", PARENT, "").2;
+    assert_eq!(listed, json!({"instances": [instance]}));
+    let again = error(ask(&emulator, "POST", CREATE, INSTANCE));
+    assert_eq!(again, (409, "ALREADY_EXISTS".to_owned()));
+    assert_eq!(ask(&emulator, "DELETE", &name, "").2["done"], true);
+    assert_eq!(error(ask(&emulator, "DELETE", &name, "")), missing);
+    let stats = emulator.stats();
+    let counts = (
+        stats.writes,
+        stats.lost_replies,
+        stats.recognised,
+        stats.already_exists,
+    );
+    assert_eq!(counts, (2, 1, 1, 1));
+
+    let full = Reply::failed_operation(GrpcCode::ResourceExhausted, "The zone is full.");
+    emulator.script(Call::CreateInstance, [full]);
+    let failed = ask(&emulator, "POST", CREATE, INSTANCE).2;
+    let expected = json!({"code": 8, "message": "The zone is full."});
+    assert_eq!(failed["error"], expected);
+    let late = Emulator::builder().operations_take(Duration::ZERO);
+    let late = late.appears_after(FOREVER).start().unwrap();
+    assert_eq!(ask(&late, "POST", CREATE, INSTANCE).2["done"], true);
+    assert_eq!(ask(&late, "GET", &name, "").0, 404);
+}
+
+#[tokio::test]
+async fn an_operation_is_polled_by_policy() {
+    let takes = Duration::from_millis(150);
+    let emulator = Emulator::builder().operations_take(takes).start().unwrap();
+    let operation = ask(&emulator, "POST", CREATE, INSTANCE).2;
+    let name = operation["name"].as_str().unwrap();
+    let url = format!("{}/v1/{name}", emulator.url());
+    let client = client();
+    let poll = async || http::json::<Value>(client.get(&url).send().await?).await;
+    let polling = scaled(memorystore::OPERATION, 0.002);
+    // Neither a 503 nor a connection that breaks ends the polling.
+    let failures = [Reply::status(503), Reply::reset(), Reply::cut()];
+    emulator.script(Call::GetOperation, failures);
+    let done = polling.retry(poll).until(|it| it["done"] == true);
+    let (done, report) = done.reported().await.unwrap();
+    assert_eq!(done["response"]["state"], "ACTIVE");
+    assert_eq!(u64::from(report.attempts), emulator.stats().calls - 1);
+    assert!(report.attempts >= 4, "{report}");
+
+    // What never comes ends with an error that says so.
+    let thrice = polling.max_attempts(3);
+    let never = thrice.retry(poll).until(|it| it["done"] == 1).owned();
+    let error = never.reported().await.unwrap_err();
+    assert_eq!(error.reason, StopReason::Attempts);
+    let error: ApiError = error.into_error();
+    assert_eq!(error.kind(), Some(FaultKind::Pending));
+    assert_eq!(error.to_string(), "the awaited value has not come yet");
+}
+
+/// Also inside a runtime whose clock is paused, which does not pause the emulator.
+#[tokio::test(start_paused = true)]
+async fn dropping_it_cuts_every_kind_of_open_connection() {
+    let emulator = Emulator::builder().latency(Duration::from_millis(1));
+    let emulator = emulator.start().unwrap();
+    let late = [Reply::stall(), Reply::stall_body(), Reply::delay(FOREVER)];
+    emulator.script(Call::GetIamPolicy, late);
+    let mut open = Vec::from([(); 3].map(|()| sent(&emulator, request("GET", GET, ""))));
+    // One that says nothing, and one that stops in the middle of its request.
+    open.push(sent(&emulator, ""));
+    open.push(sent(&emulator, &request("POST", SET, FIRST)[..60]));
+    wait_for(&emulator, |stats| stats.faults == 3 && stats.reads == 1);
+    drop(emulator);
+    for mut stream in open {
+        if let Err(error) = stream.read_to_end(&mut Vec::new()) {
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+        }
+    }
+}
+
+/// With the paths of several services.
+#[test]
+fn a_policy_is_read_written_and_read_back() {
+    let emulator = Emulator::start().unwrap();
+    for path in [
+        "/v1/projects/p/serviceAccounts/a@p.iam.gserviceaccount.com",
+        "/v1/projects/p/locations/europe-west1/keyRings/k",
+        "/v2/projects/p",
+        "/v3/organizations/34",
+    ] {
+        emulator.reset_stats();
+        let (_, resource) = path[1..].split_once('/').unwrap();
+        let get = format!("{path}:getIamPolicy");
+        let read = |query: &str, body: &str| {
+            let by_get = ask(&emulator, "GET", &format!("{get}{query}"), "").2;
+            [by_get, ask(&emulator, "POST", &get, body).2]
+        };
+        let write = |policy: &Value| {
+            let set = format!("{path}:setIamPolicy?%24alt=json%3Benum-encoding%3Dint");
+            ask(
+                &emulator,
+                "POST",
+                &set,
+                &json!({ "policy": policy }).to_string(),
+            )
+        };
+        let query = "?options.requestedPolicyVersion=3&%24alt=json%3Benum-encoding%3Dint";
+        let options = r#"{"options": {"requestedPolicyVersion": 3}}"#;
+        let fresh = json!({"etag": "ACAB"});
+        assert_eq!(read(query, options), [fresh.clone(), fresh], "{path}");
+        let condition = json!({"title": "t", "expression": "true", "new": [1, {"a": null}]});
+        let policy = json!({
+            "version": 3, "etag": "ACAB", "auditConfigs": [{"service": "allServices"}],
+            "bindings": [{"role": "roles/r", "members": ["allUsers"], "condition": condition}],
+        });
+        let (status, _, written) = write(&policy);
+        assert_eq!((status, &written["bindings"]), (200, &policy["bindings"]));
+        assert_ne!(written["etag"], policy["etag"]);
+        // Not named in a mask, so not written.
+        assert_eq!(written.get("auditConfigs"), None);
+        assert_eq!(read(query, options), [written.clone(), written.clone()]);
+        // Who does not ask for conditions sees hashes, and cannot write them.
+        for seen in read("", "") {
+            let role = seen["bindings"][0]["role"].as_str().unwrap();
+            assert!(role.starts_with("roles/r_withcond_"), "{role}");
+            assert_eq!(error(write(&seen)), (400, "INVALID_ARGUMENT".to_owned()));
+        }
+        assert_eq!(error(write(&policy)), (409, "ABORTED".to_owned()), "{path}");
+        assert_eq!(emulator.policy(resource), written);
+        // Without an etag, a write is never stale.
+        assert_eq!(write(&json!({"bindings": []})).0, 200, "{path}");
+        let stats = emulator.stats();
+        let counts = (
+            stats.reads,
+            stats.writes,
+            stats.blind_writes,
+            stats.conflicts,
+        );
+        assert_eq!(counts, (6, 2, 1, 1));
+    }
+    let test = r#"{"permissions": ["a.b.get"]}"#;
+    let granted = ask(&emulator, "POST", "/v3/folders/1:testIamPermissions", test).2;
+    assert_eq!(granted, json!({"permissions": ["a.b.get"]}));
+}
+
+#[test]
+fn what_makes_no_sense_gets_googles_errors_and_uses_up_no_fault() {
+    let emulator = scripted(Call::SetIamPolicy, [Reply::status(503)]);
+    let deep = "[".repeat(100_000);
+    let (invalid, missing) = ((400, "INVALID_ARGUMENT"), (404, "NOT_FOUND"));
+    for (method, path, body, (status, name)) in [
+        ("POST", SET, "[]", invalid),
+        ("POST", SET, "\u{0}", invalid),
+        ("POST", SET, r#"{"policy":{"bindings":"all"}}"#, invalid),
+        ("POST", SET, &deep, invalid),
+        ("POST", CREATE, "{", invalid),
+        ("POST", PARENT, INSTANCE, invalid),
+        ("GET", SET, "", missing),
+        ("POST", "/v1/a:testIamPermission", "{}", missing),
+        ("POST", "/v9/a:getIamPolicy", "{}", missing),
+        ("PATCH", "/v1/%ff%00:nothing?a=b", "{}", missing),
+        ("OPTIONS", "*", "", missing),
+    ] {
+        let refused = error(ask(&emulator, method, path, body));
+        assert_eq!(
+            refused,
+            (status, name.to_owned()),
+            "{method} {path}: {body:.40}"
+        );
+    }
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
+    for rubbish in [
+        &b"\0\xff\xfe\r\n\r\n"[..],
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/a:setIamPolicy HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        long.as_bytes(),
+    ] {
+        let mut stream = sent(&emulator, rubbish);
+        let _ = stream.shutdown(Shutdown::Write);
+        // However it ends, it ends: a timeout would be an error of another kind.
+        let ended = stream
+            .read_to_end(&mut Vec::new())
+            .map_err(|it: io::Error| it.kind());
+        assert_ne!(ended, Err(ErrorKind::WouldBlock), "{rubbish:?}");
+    }
+    assert_eq!(error(ask(&emulator, "POST", SET, FIRST)).0, 503);
+}
