@@ -1,14 +1,6 @@
 //! kube, over plain HTTP.
 
-use crate::{
-    facts::{
-        NOTHING, POLICY,
-        Repeated::{Always, IfIdempotent, Never},
-        assert_says,
-    },
-    forms::{Form, fails_on_the_way, failure, says, sixteen_writes, status},
-    server::{AMPLE, End, Meeting, Request, Server, reply},
-};
+use crate::objects::{assert_cut, sixteen_writes};
 use backoff_core::{Fault, FaultKind, Policy, StopReason};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
@@ -18,57 +10,54 @@ use kube::{
 use kube_client_5 as kube;
 use serde_json::{Value, json};
 use std::{
-    fmt::Display,
     sync::{Arc, Mutex},
     time::Duration,
+};
+use support::{
+    AMPLE, Act, CLOSE, Column, Meeting, NOTHING, POLICY,
+    Repeated::{Always, IfIdempotent, Never},
+    Server, Target, assert_row, fails_on_the_way, failure, reply, says, status,
 };
 
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
-fn config(host: impl Display) -> Config {
-    config_of(&format!("http://{host}/"))
-}
-
-fn config_of(url: &str) -> Config {
-    let mut config = Config::new(url.parse().expect("a URL"));
+fn config(origin: &str) -> Config {
+    let mut config = Config::new(origin.parse().expect("a URL"));
     config.default_retry = false;
     config.read_timeout = Some(AMPLE);
     config.connect_timeout = Some(AMPLE);
     config
 }
 
-fn maps(config: Config) -> Api<ConfigMap> {
-    Api::default_namespaced(Client::try_from(config).expect("a client"))
+fn maps(server: &Server) -> Api<ConfigMap> {
+    let client = Client::try_from(config(&server.url("")));
+    Api::default_namespaced(client.expect("a client"))
 }
 
 struct Kube;
 
-impl Form for Kube {
+impl Column for Kube {
     type Error = Error;
 
-    const CANNOT: &[(&str, &str)] = &[(
-        "a chunk without a length",
-        "hyper does not say whether the connection is of use",
-    )];
+    /// hyper does not say whether the connection is of use.
+    const CANNOT: &[&str] = &["a chunk without a length"];
 
-    const HAS_TLS: bool = false;
-
-    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
-        let mut config = config_of(origin);
-        config.connect_timeout = Some(connect);
-        config.read_timeout = Some(whole);
+    async fn read(target: Target) -> Result<(), Error> {
+        let mut config = config(&target.origin);
+        config.connect_timeout = Some(target.connect);
+        config.read_timeout = Some(target.whole);
         let maps: Api<ConfigMap> = Api::default_namespaced(Client::try_from(config)?);
         maps.get("counter").await.map(drop)
     }
 }
 
 /// A failure as the API server sends it.
-fn said(code: u16, reason: &str, seconds: u32) -> String {
+fn said(code: u16, reason: &str, seconds: u32) -> Act {
     said_because(code, reason, seconds, &json!([]))
 }
 
 /// The same with causes.
-fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> String {
+fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> Act {
     let details = json!({
         "name": "counter", "kind": "configmaps", "retryAfterSeconds": seconds, "causes": causes,
     });
@@ -77,12 +66,16 @@ fn said_because(code: u16, reason: &str, seconds: u32, causes: &Value) -> String
         "message": "said", "reason": reason, "details": details, "code": code,
     });
     let headers = "content-type: application/json\r\nretry-after: 30\r\n";
-    reply(code, headers, &body.to_string())
+    reply(code, headers, body.to_string())
 }
 
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<Kube>().await;
+    assert_cut::<Error>();
+    let error = failure::<Kube>(reply(200, "", "<html>")).await;
+    assert!(matches!(error, Error::SerdeError(_)), "{error:?}");
+    assert_row("no object", error, NOTHING, Never);
 }
 
 #[tokio::test]
@@ -90,6 +83,7 @@ async fn statuses() {
     for (seconds, hint) in [(0, None), (7, Some(7_000))] {
         let rows = [
             (503, "ServiceUnavailable", IfIdempotent),
+            (502, "", IfIdempotent),
             (500, "ServerTimeout", IfIdempotent),
             (504, "Timeout", IfIdempotent),
             (429, "TooManyRequests", Always),
@@ -115,34 +109,24 @@ async fn all_kinds_of_409() {
         ("Conflict", managed, FaultKind::Permanent),
     ] {
         let said = said_because(409, reason, 0, &causes);
-        let error = failure::<Kube>(said, End::Close).await;
+        let error = failure::<Kube>(said).await;
         assert_eq!(error.kind(), Some(kind), "{reason} {causes}");
-        assert_says(&error, status(409), Never);
         let is_repeated = POLICY.retry_conflicts(true).judge(&error) != false.into();
-        assert_eq!(
-            is_repeated,
-            kind == FaultKind::Conflict,
-            "{reason} {causes}"
-        );
+        let is_conflict = kind == FaultKind::Conflict;
+        assert_eq!(is_repeated, is_conflict, "{reason} {causes}");
+        assert_row(reason, error, status(409), Never);
     }
 }
 
 #[tokio::test]
-async fn no_object() {
-    let error = failure::<Kube>(reply(200, "", "<html>"), End::Close).await;
-    assert!(matches!(error, Error::SerdeError(_)), "{error:?}");
-    assert_eq!(error.kind(), Some(FaultKind::Permanent));
-    assert_says(&error, NOTHING, Never);
-}
-
-#[tokio::test]
 async fn its_own_retries_are_on_by_default() {
-    let server = Server::of(reply(503, "", ""), End::Close);
-    let mut config = config(&server);
+    let server = Server::always(reply(503, "", ""));
+    let mut config = config(&server.url(""));
     config.default_retry = true;
-    let maps = maps(config);
+    let client = Client::try_from(config).expect("a client");
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
     let third = async {
-        while server.calls() < 3 {
+        while server.requests() < 3 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -154,50 +138,45 @@ async fn its_own_retries_are_on_by_default() {
 
 /// A part of an API server: one config map, which is written only by who has read the last version. A
 /// write is answered as this says, once each. So many writers meet when they have read for the first time.
-fn api(answers: &[&str], writers: u32) -> (Server, Arc<Mutex<Value>>) {
-    let meeting = Meeting::of(writers);
-    let first = json!({
+fn api(answers: Vec<Act>, writers: usize) -> (Server, Arc<Mutex<Value>>) {
+    let (meeting, answers) = (Meeting::of(writers), Mutex::new(answers));
+    let kept = Arc::new(Mutex::new(json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": {"count": "0"},
         "metadata": {"name": "counter", "namespace": "default", "resourceVersion": "1"},
-    });
-    let kept = Arc::new(Mutex::new(first));
+    })));
     let object = Arc::clone(&kept);
-    let answers: Vec<_> = answers.iter().rev().map(|&it| it.to_owned()).collect();
-    let answers = Mutex::new(answers);
     let json = "content-type: application/json\r\n";
-    let server = Server::answering(move |request: Request| {
+    let server = Server::new(move |seen| {
         let mut object = object.lock().expect("no panic");
-        let mut words = request.first.split([' ', '?']);
-        let (method, path) = (
-            words.next(),
-            words.next().and_then(|it| it.strip_prefix(PATH)),
-        );
-        match (method.unwrap_or_default(), path) {
-            ("GET", Some("/counter")) => {
-                let read = reply(200, json, &object.to_string());
-                drop(object);
-                meeting.has_read();
-                read
-            }
+        let (method, path) = seen.line.split_once(' ').expect("a request line");
+        let path = path.split('?').next().and_then(|it| it.strip_prefix(PATH));
+        let is_read = (method, path) == ("GET", Some("/counter"));
+        let answer = match (method, path) {
+            _ if is_read => reply(200, json, object.to_string()),
             ("POST", Some("")) => said(409, "AlreadyExists", 0),
             ("PUT", Some("/counter")) => {
-                if let Some(answer) = answers.lock().expect("no panic").pop() {
-                    return answer;
+                let mut new: Value = serde_json::from_str(&seen.text()).expect("an object");
+                let version = object["metadata"]["resourceVersion"].clone();
+                let next: u32 = version.as_str().expect("a text").parse().expect("a number");
+                let is_stale = new["metadata"]["resourceVersion"] != version;
+                match answers.lock().expect("no panic").pop() {
+                    Some(answer) => answer,
+                    None if is_stale => said(409, "Conflict", 0),
+                    None => {
+                        new["metadata"]["resourceVersion"] = (next + 1).to_string().into();
+                        *object = new;
+                        reply(200, json, object.to_string())
+                    }
                 }
-                let mut new: Value = serde_json::from_str(&request.body).expect("an object");
-                let version = &object["metadata"]["resourceVersion"];
-                if new["metadata"]["resourceVersion"] != *version {
-                    return said(409, "Conflict", 0);
-                }
-                let next: u32 = version
-                    .as_str()
-                    .and_then(|it| it.parse().ok())
-                    .expect("a number");
-                new["metadata"]["resourceVersion"] = (next + 1).to_string().into();
-                *object = new;
-                reply(200, json, &object.to_string())
             }
             _ => said(404, "NotFound", 0),
+        };
+        let meeting = meeting.clone();
+        async move {
+            if is_read {
+                meeting.has_read().await;
+            }
+            answer
         }
     });
     (server, kept)
@@ -223,8 +202,8 @@ async fn count(maps: &Api<ConfigMap>, policy: &Policy) -> backoff_core::UpdateRe
 
 #[tokio::test]
 async fn writers_of_one_object_lose_nothing() {
-    let (server, kept) = api(&[], 4);
-    let maps = &maps(config(&server));
+    let (server, kept) = api(vec![], 4);
+    let maps = &maps(&server);
     assert!(sixteen_writes(async || count(maps, &POLICY).await.conflicts).await > 0);
     assert_eq!(kept.lock().expect("no panic")["data"]["count"], "16");
 }
@@ -233,8 +212,8 @@ async fn writers_of_one_object_lose_nothing() {
 async fn a_write_that_is_throttled_is_made_again() {
     let busy = said(429, "TooManyRequests", 1);
     let away = said(503, "ServiceUnavailable", 0);
-    let (server, kept) = api(&[&busy, &away, ""], 1);
-    let report = count(&maps(config(&server)), &POLICY).await;
+    let (server, kept) = api(vec![CLOSE, away, busy], 1);
+    let report = count(&maps(&server), &POLICY).await;
     assert_eq!((report.reads, report.writes, report.conflicts), (4, 4, 0));
     assert!(report.slept >= Duration::from_secs(1), "{report:?}");
     assert_eq!(kept.lock().expect("no panic")["data"]["count"], "1");
@@ -242,8 +221,8 @@ async fn a_write_that_is_throttled_is_made_again() {
 
 #[tokio::test]
 async fn what_exists_is_not_created_again() {
-    let (server, _) = api(&[], 1);
-    let maps = &maps(config(&server));
+    let (server, _) = api(vec![], 1);
+    let maps = &maps(&server);
     let map = &ConfigMap {
         metadata: ObjectMeta {
             name: Some("counter".to_owned()),
@@ -255,5 +234,5 @@ async fn what_exists_is_not_created_again() {
     let patient = POLICY.retry_conflicts(true);
     let refused = patient.retry(create).reported().await;
     assert_eq!(refused.expect_err("exists").reason, StopReason::Permanent);
-    assert_eq!(server.calls(), 1);
+    assert_eq!(server.requests(), 1);
 }

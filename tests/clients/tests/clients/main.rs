@@ -1,14 +1,12 @@
-//! The facts in the errors of clients. Each failure is caused on a real loopback socket.
+//! The facts in the errors of clients. Each failure is caused on a real loopback socket; `tests/support` has the table
+//! of failures, of which each client here is a column.
 
 mod azure_core;
-#[path = "../../../live/tests/all/clients/facts.rs"]
-mod facts;
-mod forms;
 #[cfg(feature = "kube")]
 mod kube;
 #[cfg(feature = "object-store")]
 mod object_store;
-mod server;
+mod objects;
 mod ureq;
 
 /// Installs a provider for TLS, which every client of reqwest asks for where object_store is built

@@ -1,16 +1,10 @@
 //! object_store, with its client for S3.
 
 use crate::{
-    facts::{
-        NOT_SENT, NOTHING, POLICY,
-        Repeated::{Always, IfIdempotent, Never},
-        assert_says,
-    },
-    forms::{Form, fails_on_the_way, says, sixteen_writes, status},
     install_tls,
-    server::{AMPLE, End, LAST_MODIFIED, Server, object, reply},
+    objects::{assert_cut, object, sixteen_writes},
 };
-use backoff_core::{Fault, FaultKind, StopReason};
+use backoff_core::{Fault, FaultKind, StopReason, codes};
 use object_store::{
     ClientOptions, Error, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, RetryConfig,
     UpdateVersion,
@@ -19,32 +13,30 @@ use object_store::{
     path::Path,
 };
 use object_store_014 as object_store;
-use std::{fmt::Display, time::Duration};
+use std::fmt::Display;
+use support::{
+    AMPLE, Act, Column, LAST_MODIFIED, NOT_SENT, NOTHING, POLICY,
+    Repeated::{Always, IfIdempotent, Never},
+    Server, Target, assert_row, fails_on_the_way, reply, says, serve, status,
+};
 
-fn builder(host: impl Display, options: ClientOptions) -> AmazonS3Builder {
-    builder_of(&format!("http://{host}"), options)
-}
-
-fn builder_of(origin: &str, options: ClientOptions) -> AmazonS3Builder {
+fn builder(origin: impl Display, options: ClientOptions) -> AmazonS3Builder {
     install_tls();
     AmazonS3Builder::new()
         .with_bucket_name("bucket")
-        .with_endpoint(origin)
+        .with_endpoint(origin.to_string())
         .with_client_options(options.with_allow_http(true))
         .with_skip_signature(true)
 }
 
 /// A client without the retries that object_store makes by itself.
-fn store(host: impl Display, options: ClientOptions) -> AmazonS3 {
-    once(builder(host, options))
-}
-
-fn once(builder: AmazonS3Builder) -> AmazonS3 {
+fn once(origin: impl Display, options: ClientOptions) -> AmazonS3 {
     let once = RetryConfig {
         max_retries: 0,
         ..Default::default()
     };
-    builder.with_retry(once).build().expect("a client")
+    let builder = builder(origin, options).with_retry(once);
+    builder.build().expect("a client")
 }
 
 fn patient() -> ClientOptions {
@@ -61,17 +53,17 @@ async fn get(store: &AmazonS3) -> Result<Vec<u8>, Error> {
 
 struct S3;
 
-impl Form for S3 {
+impl Column for S3 {
     type Error = Error;
 
-    const CANNOT: &[(&str, &str)] = &[
-        ("closed in a chunk", "an object has a length"),
-        ("a chunk without a length", "an object has a length"),
-    ];
+    /// An object has a length.
+    const CANNOT: &[&str] = &["closed in a chunk", "a chunk without a length"];
 
-    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
-        let options = ClientOptions::new().with_connect_timeout(connect);
-        let store = once(builder_of(origin, options.with_timeout(whole)));
+    const HAS_TLS: bool = true;
+
+    async fn read(target: Target) -> Result<(), Error> {
+        let options = ClientOptions::new().with_connect_timeout(target.connect);
+        let store = once(target.origin, options.with_timeout(target.whole));
         get(&store).await.map(drop)
     }
 
@@ -81,9 +73,8 @@ impl Form for S3 {
 }
 
 /// What it says of a write in this mode.
-async fn failure_to_put(mode: PutMode, answer: String) -> Error {
-    let server = Server::of(answer, End::Close);
-    let store = store(&server, patient());
+async fn failure_to_put(mode: PutMode, answer: Act) -> Error {
+    let store = once(format!("http://{}", serve(answer)), patient());
     let put = store.put_opts(&path(), "new".into(), mode.into()).await;
     put.expect_err("the failure")
 }
@@ -98,22 +89,20 @@ fn update() -> PutMode {
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<S3>().await;
-}
-
-/// A proxy that makes no tunnel, because the program has no password for it, or because the proxy is busy.
-#[tokio::test]
-async fn a_proxy_without_a_tunnel() {
+    assert_cut::<Error>();
+    let unknown = Error::UnknownConfigurationKey {
+        store: "S3",
+        key: "k".to_owned(),
+    };
+    assert_row("own doing", unknown, NOTHING, Never);
+    let odd = AmazonS3Builder::new().build().expect_err("no bucket");
+    assert_row("own doing", odd, NOTHING, Never);
+    // A proxy makes no tunnel, because the program has no password for it, or because the proxy is busy.
     for (code, repeated) in [(407, Never), (502, Always)] {
-        let proxy = Server::of(reply(code, "", ""), End::Close);
-        let options = patient().with_proxy_url(format!("http://{proxy}"));
-        let error = get(&once(builder_of("https://a.example", options))).await;
-        let error = error.expect_err("no tunnel");
-        assert_says(&error, NOT_SENT, repeated);
-        assert_eq!(
-            Fault::kind(&error).is_some(),
-            repeated == Never,
-            "{error:?}"
-        );
+        let proxy = format!("http://{}", serve(reply(code, "", "")));
+        let options = patient().with_proxy_url(proxy);
+        let error = get(&once("https://a.example", options)).await;
+        assert_row("a proxy", error.expect_err("no tunnel"), NOT_SENT, repeated);
     }
 }
 
@@ -121,6 +110,7 @@ async fn a_proxy_without_a_tunnel() {
 async fn statuses() {
     let rows = [
         (503, IfIdempotent),
+        (502, IfIdempotent),
         (500, IfIdempotent),
         (429, Always),
         (400, Never),
@@ -131,69 +121,54 @@ async fn statuses() {
     // The header is lost.
     let said = |code| reply(code, "retry-after: 7\r\n", "<Error/>");
     says::<S3>(rows.map(|(code, repeated)| (code, said(code), None, repeated))).await;
-}
-
-#[tokio::test]
-async fn an_error_inside_of_a_success() {
-    let slow = "<Error><Code>SlowDown</Code></Error>";
-    let server = Server::of(reply(200, "", slow), End::Close);
-    let copied = store(&server, patient())
-        .copy(&path(), &Path::from("to"))
-        .await;
+    // An error inside of a success.
+    let slow = reply(200, "", "<Error><Code>SlowDown</Code></Error>");
+    let store = once(format!("http://{}", serve(slow)), patient());
+    let copied = store.copy(&path(), &Path::from("to")).await;
     let error = copied.expect_err("too fast");
     assert_eq!(error.kind(), Some(FaultKind::Transient));
-    assert_says(&error, NOTHING, IfIdempotent);
+    assert_row("inside", error, NOTHING, IfIdempotent);
 }
 
+/// Rows: the mode of the write, the status, the code in the body, and the kind of the error.
 #[tokio::test]
 async fn conflicts() {
+    let conflict = "ConditionalRequestConflict";
+    // A name in the reply is not its code.
+    let other = "Other</Code><Key>ConditionalRequestConflict</Key><Code>Other";
+    let (is_conflict, permanent) = (Some(FaultKind::Conflict), Some(FaultKind::Permanent));
+    for (mode, code, name, kind) in [
+        (PutMode::Create, 412, "", permanent),
+        (PutMode::Create, 409, "OperationAborted", is_conflict),
+        (PutMode::Create, 409, conflict, is_conflict),
+        (update(), 409, conflict, is_conflict),
+        (PutMode::Create, 409, other, permanent),
+    ] {
+        let body = format!("<Error><Code>{name}</Code></Error>");
+        let error = failure_to_put(mode, reply(code, "", body)).await;
+        assert_eq!(error.kind(), kind, "{name}: {error:?}");
+        let is_repeated = POLICY.retry_conflicts(true).judge(&error) != false.into();
+        assert_eq!(is_repeated, kind == is_conflict, "{name}: {error:?}");
+        if code == 412 {
+            assert!(matches!(error, Error::AlreadyExists { .. }), "{error:?}");
+            assert_row("exists", error, status(409), Never);
+        }
+    }
     let stale = failure_to_put(update(), reply(412, "", "<Error/>")).await;
     assert!(matches!(stale, Error::Precondition { .. }), "{stale:?}");
-    assert_says(&stale, status(412), Never);
-    let also = POLICY.also_on(backoff_core::codes![412]);
-    assert_ne!(also.judge(&stale), false.into());
-
-    let exists = failure_to_put(PutMode::Create, reply(412, "", "<Error/>")).await;
-    assert!(matches!(exists, Error::AlreadyExists { .. }), "{exists:?}");
-    assert_eq!(exists.kind(), Some(FaultKind::Permanent));
-    assert_says(&exists, status(409), Never);
-
-    let body = "<Error><Code>OperationAborted</Code></Error>";
-    let aborted = failure_to_put(PutMode::Create, reply(409, "", body)).await;
-    assert_eq!(aborted.kind(), Some(FaultKind::Conflict));
-    let body = "<Error><Code>ConditionalRequestConflict</Code></Error>";
-    for mode in [update(), PutMode::Create] {
-        let under_way = failure_to_put(mode, reply(409, "", body)).await;
-        assert_eq!(under_way.kind(), Some(FaultKind::Conflict));
-        let patient = POLICY.retry_conflicts(true);
-        assert_ne!(patient.judge(&under_way), false.into());
-    }
-    // A name in the reply is not its code.
-    let body = "<Error><Code>Other</Code><Key>ConditionalRequestConflict</Key></Error>";
-    let other = failure_to_put(PutMode::Create, reply(409, "", body)).await;
-    assert_eq!(other.kind(), Some(FaultKind::Permanent));
+    assert_ne!(POLICY.also_on(codes![412]).judge(&stale), false.into());
+    assert_row("stale", stale, status(412), Never);
 }
 
 #[tokio::test]
 async fn its_own_retries_are_on_by_default() {
     let busy = || reply(503, "", "");
-    let server = Server::in_turn(vec![busy(), busy(), reply(200, LAST_MODIFIED, "done")]);
-    let eager = builder(&server, patient()).build().expect("a client");
+    let server = Server::start([busy(), busy(), reply(200, LAST_MODIFIED, "done")]);
+    let eager = builder(server.url(""), patient())
+        .build()
+        .expect("a client");
     assert_eq!(get(&eager).await.expect("an object"), b"done");
-    assert_eq!(server.calls(), 3);
-}
-
-#[tokio::test]
-async fn own_doing() {
-    let unknown = Error::UnknownConfigurationKey {
-        store: "S3",
-        key: "k".to_owned(),
-    };
-    let odd = AmazonS3Builder::new().build().expect_err("no bucket");
-    for error in [unknown, odd] {
-        assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
-        assert_says(&error, NOTHING, Never);
-    }
+    assert_eq!(server.requests(), 3);
 }
 
 /// Adds one to the number in an object, and returns the conflicts that it met.
@@ -222,14 +197,10 @@ async fn count(store: &dyn ObjectStore) -> u32 {
 
 #[tokio::test]
 async fn writers_of_one_object_lose_nothing() {
-    let (server, kept) = object("/bucket/object", 4);
-    let store = &store(&server, patient());
+    let (server, kept) = object("/bucket/object");
+    let store = &once(format!("http://{}", server.address), patient());
     assert!(sixteen_writes(async || count(store).await).await > 0);
     assert_eq!(*kept.lock().expect("no panic"), 16);
-}
-
-#[tokio::test]
-async fn nor_do_those_of_one_object_in_memory() {
     let store = InMemory::new();
     store.put(&path(), "0".into()).await.expect("written");
     sixteen_writes(async || count(&store).await).await;

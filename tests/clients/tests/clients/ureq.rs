@@ -1,16 +1,13 @@
 //! ureq, a blocking client.
 
-use crate::{
-    facts::{
-        MAYBE_SENT, NOT_SENT, NOTHING, POLICY,
-        Repeated::{Always, IfIdempotent, Never},
-        assert_says,
-    },
-    forms::{Form, fails_on_the_way, failure, says},
-    server::{AMPLE, End, Server, nobody, reply},
+use crate::objects::assert_cut;
+use backoff_core::{codes, testing::VirtualTime};
+use std::{io, sync::Mutex, time::Duration};
+use support::{
+    AMPLE, Column, MAYBE_SENT, NOT_SENT, NOTHING, POLICY,
+    Repeated::{Always, IfIdempotent, Never},
+    STALL, Server, Target, assert_row, fails_on_the_way, failure, nobody, reply, says, serve,
 };
-use backoff_core::{Fault, FaultKind};
-use std::{fmt::Display, sync::Mutex, time::Duration};
 use ureq::{Agent, Error, Timeout};
 use ureq_3 as ureq;
 
@@ -19,26 +16,16 @@ fn agent() -> Agent {
     config.build().new_agent()
 }
 
-fn get(host: impl Display, agent: &Agent) -> Result<String, Error> {
-    read(&format!("http://{host}"), agent)
-}
-
-fn read(origin: &str, agent: &Agent) -> Result<String, Error> {
-    let mut response = agent.get(format!("{origin}/")).call()?;
-    response.body_mut().read_to_string()
-}
-
 struct Ureq;
 
-impl Form for Ureq {
+impl Column for Ureq {
     type Error = Error;
 
-    const HAS_TLS: bool = false;
-
-    async fn read(origin: &str, connect: Duration, whole: Duration) -> Result<(), Error> {
-        let config = Agent::config_builder().timeout_connect(Some(connect));
-        let config = config.timeout_global(Some(whole)).build();
-        read(origin, &config.new_agent()).map(drop)
+    async fn read(target: Target) -> Result<(), Error> {
+        let config = Agent::config_builder().timeout_connect(Some(target.connect));
+        let config = config.timeout_global(Some(target.whole)).build();
+        let mut response = config.new_agent().get(&target.origin).call()?;
+        response.body_mut().read_to_string().map(drop)
     }
 
     fn fits(error: &Error, row: &str) -> bool {
@@ -55,13 +42,14 @@ impl Form for Ureq {
 #[tokio::test]
 async fn on_the_way() {
     fails_on_the_way::<Ureq>().await;
-    assert_says(&Error::HostNotFound, NOT_SENT, Always);
+    assert_cut::<Error>();
     // The time of the whole call does not say how far it came.
     for whole in [Timeout::Global, Timeout::PerCall] {
-        assert_says(&Error::Timeout(whole), MAYBE_SENT, IfIdempotent);
+        assert_row("late", Error::Timeout(whole), MAYBE_SENT, IfIdempotent);
     }
-    let inside = std::io::Error::other(Error::Other(Box::new(Error::HostNotFound)));
-    assert_says(&inside, NOT_SENT, Always);
+    assert_row("no name", Error::HostNotFound, NOT_SENT, Always);
+    let inside = io::Error::other(Error::Other(Box::new(Error::HostNotFound)));
+    assert_row("inside", inside, NOT_SENT, Always);
 }
 
 #[tokio::test]
@@ -69,43 +57,37 @@ async fn statuses() {
     let rows = [
         // The header is lost.
         (503, "retry-after: 7\r\n", IfIdempotent),
+        (502, "content-type: text/html\r\n", IfIdempotent),
         (429, "", Always),
         (409, "", Never),
     ];
     let said = |(code, headers, repeated)| (code, reply(code, headers, ""), None, repeated);
     says::<Ureq>(rows.map(said)).await;
-    let conflict = failure::<Ureq>(reply(409, "", ""), End::Close).await;
-    let also = POLICY.also_on(backoff_core::codes![409]);
-    assert_ne!(also.judge(&conflict), false.into());
+    let conflict = failure::<Ureq>(reply(409, "", "")).await;
+    assert_ne!(POLICY.also_on(codes![409]).judge(&conflict), false.into());
 }
 
 #[test]
 fn a_response_that_is_kept_says_its_hint() {
     let throttled = reply(429, "retry-after: 7\r\n", "");
-    let server = Server::in_turn(vec![throttled, reply(200, "", "done")]);
+    let server = Server::start([throttled, reply(200, "", "done")]);
     let config = Agent::config_builder().http_status_as_error(false);
     let agent = config.build().new_agent();
-    let hints = Mutex::new(Vec::new());
-    let time = backoff_core::testing::VirtualTime::new();
-    let response = POLICY
-        .blocking(|| agent.get(format!("http://{server}/")).call())
-        .responses()
-        .runtime(time.clone())
-        .notify(|event| {
-            // The success after it has none.
-            let Some(fault) = event.fault() else { return };
-            hints
-                .lock()
-                .expect("no panic")
-                .push((fault.status(), fault.retry_after()));
-        })
-        .call();
-    let body = response.expect("a response").body_mut().read_to_string();
+    let (hints, time) = (Mutex::new(Vec::new()), VirtualTime::new());
+    let call = POLICY.blocking(|| agent.get(server.url("")).call());
+    let call = call.responses().runtime(time.clone()).notify(|event| {
+        // The success after it has none.
+        let Some(fault) = event.fault() else { return };
+        let mut hints = hints.lock().expect("no panic");
+        hints.push((fault.status(), fault.retry_after()));
+    });
+    let mut response = call.call().expect("a response");
+    let body = response.body_mut().read_to_string();
     assert_eq!(body.expect("its body"), "done");
     let seven = Duration::from_secs(7);
     assert_eq!(*hints.lock().expect("no panic"), [(Some(429), Some(seven))]);
     assert!(time.elapsed() >= seven, "{:?}", time.elapsed());
-    assert_eq!(server.calls(), 2);
+    assert_eq!(server.requests(), 2);
 }
 
 #[test]
@@ -117,13 +99,14 @@ fn a_proxy_without_a_tunnel() {
         (429, Always),
         (502, Always),
     ] {
-        let proxy = Server::of(reply(code, "", ""), End::Close);
-        let proxy = ureq::Proxy::new(&format!("http://{proxy}")).expect("a proxy");
+        let proxy = format!("http://{}", serve(reply(code, "", "")));
+        let proxy = ureq::Proxy::new(&proxy).expect("a proxy");
         let config = Agent::config_builder().proxy(Some(proxy));
         let config = config.timeout_global(Some(AMPLE)).build();
-        let error = get(nobody(), &config.new_agent()).expect_err("no tunnel");
+        let got = config.new_agent().get(format!("http://{}", nobody()));
+        let error = got.call().expect_err("no tunnel");
         assert!(matches!(error, Error::ConnectProxyFailed(_)), "{error:?}");
-        assert_says(&error, NOT_SENT, repeated);
+        assert_row(&format!("{code}"), error, NOT_SENT, repeated);
     }
 }
 
@@ -131,34 +114,31 @@ fn a_proxy_without_a_tunnel() {
 #[test]
 fn a_redirect_after_a_post_that_was_applied() {
     let see = format!("location: http://{}/\r\n", nobody());
-    let server = Server::of(reply(303, &see, ""), End::Close);
+    let server = Server::always(reply(303, &see, ""));
     let pay = |redirects| {
         let config = Agent::config_builder().timeout_global(Some(AMPLE));
         let agent = config.max_redirects(redirects).build().new_agent();
-        agent.post(format!("http://{server}/")).send("one")
+        agent.post(server.url("")).send("one")
     };
     let error = pay(10).expect_err("nobody is there");
-    assert_says(&error, NOT_SENT, Always);
-    assert_eq!(server.calls(), 1);
+    assert_row("the second request", error, NOT_SENT, Always);
+    assert_eq!(server.requests(), 1);
     assert_eq!(pay(0).expect("a response").status(), 303);
-    assert_eq!(server.calls(), 2);
+    assert_eq!(server.requests(), 2);
 }
 
-#[test]
-fn own_doing() {
-    let server = Server::of(reply(302, "location: /\r\n", ""), End::Close);
-    let redirects = get(server, &agent()).expect_err("too many");
-    let no_address = agent().get("no address").call().expect_err("no address");
-    let no_host = agent().get("http:///a").call().expect_err("no host");
-    let put = agent().put(format!("http://{}/", Server::of("", End::Stall)));
-    let too_long = put.header("content-length", "1").send("two");
-    for error in [
-        redirects,
-        no_address,
-        no_host,
-        too_long.expect_err("too long"),
+#[tokio::test]
+async fn own_doing() {
+    let circle = serve(reply(302, "location: /\r\n", ""));
+    let redirects = Ureq::read(Target::at(circle)).await;
+    let put = agent().put(format!("http://{}/", serve(STALL)));
+    let put = put.header("content-length", "1").send("two");
+    for (row, error) in [
+        ("redirects", redirects.expect_err("a circle")),
+        ("no address", agent().get("no address").call().unwrap_err()),
+        ("no host", agent().get("http:///a").call().unwrap_err()),
+        ("too long", put.expect_err("too long")),
     ] {
-        assert_eq!(error.kind(), Some(FaultKind::Permanent), "{error:?}");
-        assert_says(&error, NOTHING, Never);
+        assert_row(row, error, NOTHING, Never);
     }
 }
