@@ -1,4 +1,5 @@
-//! Whole transactions and commands against real servers: PostgreSQL, Redis and etcd.
+//! Whole transactions and commands against real servers: PostgreSQL, MariaDB, SQLite, Redis and etcd. This is what
+//! their tests share: servers that are started for a test, in a new folder and on a free port.
 
 /// Examples of the guide, whose clients this package has.
 #[cfg(feature = "servers")]
@@ -13,3 +14,9 @@
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/redis.rs"))]
 #[cfg_attr(doctest, doc = "```")]
 mod guide {}
+
+#[cfg(feature = "servers")]
+mod harness;
+
+#[cfg(feature = "servers")]
+pub use harness::*;

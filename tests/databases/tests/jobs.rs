@@ -6,6 +6,7 @@ use backoff_cloud::{
     Fault, Jitter, Policy,
     apalis::{Job, RescheduleExt as _},
 };
+use databases::{Folder, Tested};
 use serde::{Deserialize, Serialize};
 use sqlx_09 as sqlx;
 use std::{
@@ -16,8 +17,6 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, SystemTime},
 };
-
-type Tested = Result<(), BoxDynError>;
 
 const POLICY: Policy = Policy::constant(Duration::from_millis(10))
     .jitter(Jitter::None)
@@ -80,24 +79,6 @@ async fn handle(
         .await
 }
 
-/// A database in a folder of its own, which is removed at the end.
-struct Database(PathBuf);
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-impl Database {
-    fn new(name: &str) -> std::io::Result<Self> {
-        let folder = format!("backoff-jobs-{}-{name}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(&folder)?;
-        Ok(Database(folder))
-    }
-}
-
 async fn storage(folder: &Path) -> Result<SqliteStorage<Call>, BoxDynError> {
     let options = SqliteConnectOptions::new()
         .filename(folder.join("jobs"))
@@ -151,8 +132,8 @@ async fn killed(pool: &SqlitePool) -> sqlx::Result<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_comes_back_as_the_policy_says() -> Tested {
-    let database = Database::new("policy")?;
-    let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
+    let database = Folder::new("policy")?;
+    let (mut storage, runs) = (storage(database.path()).await?, Runs::default());
     for (id, script) in [
         (0, vec![]),
         (1, vec![(503, None), (503, None)]),
@@ -194,8 +175,8 @@ async fn a_job_comes_back_as_the_policy_says() -> Tested {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn jobs_that_wait_for_an_hour_hold_no_worker() -> Tested {
-    let database = Database::new("hour")?;
-    let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
+    let database = Folder::new("hour")?;
+    let (mut storage, runs) = (storage(database.path()).await?, Runs::default());
     let hour = |id| Call {
         id,
         script: vec![(503, Some(3_600))],
@@ -229,8 +210,8 @@ async fn change_one(storage: &SqliteStorage<Call>, sql: &'static str) -> Tested 
 }
 
 /// A database with a job that has failed once and waits for an hour.
-async fn waiting(database: &Database) -> Result<(SqliteStorage<Call>, Runs), BoxDynError> {
-    let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
+async fn waiting(database: &Folder) -> Result<(SqliteStorage<Call>, Runs), BoxDynError> {
+    let (mut storage, runs) = (storage(database.path()).await?, Runs::default());
     let script = vec![(503, Some(3_600))];
     storage.push(Call { id: 7, script }).await?;
     work(&storage, "first", &runs).await?;
@@ -239,7 +220,7 @@ async fn waiting(database: &Database) -> Result<(SqliteStorage<Call>, Runs), Box
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_whose_worker_was_killed_after_it_was_put_back_is_there_once() -> Tested {
-    let database = Database::new("twice")?;
+    let database = Folder::new("twice")?;
     let (storage, runs) = waiting(&database).await?;
     // As if the worker had been killed before it acknowledged the run.
     for sql in [
@@ -258,7 +239,7 @@ async fn a_job_whose_worker_was_killed_after_it_was_put_back_is_there_once() -> 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_run_makes_its_call_after_the_deadline() -> Tested {
-    let database = Database::new("late")?;
+    let database = Folder::new("late")?;
     let (storage, runs) = waiting(&database).await?;
     // As if all workers had been down for longer than the deadline.
     let sql = "UPDATE Jobs SET run_at = 1, metadata = json_set(metadata, '$.\"backoff.began\"', '1000') \
@@ -299,8 +280,8 @@ async fn the_worker_that_is_killed() -> Tested {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_killed_between_its_call_and_its_acknowledgement_loses_no_job() -> Tested {
-    let database = Database::new("killed")?;
-    let (mut storage, runs) = (storage(&database.0).await?, Runs::default());
+    let database = Folder::new("killed")?;
+    let (mut storage, runs) = (storage(database.path()).await?, Runs::default());
     // Of three attempts the killed one is the first.
     storage
         .push(Call {
@@ -310,11 +291,11 @@ async fn a_worker_that_is_killed_between_its_call_and_its_acknowledgement_loses_
         .await?;
     let mut worker = Command::new(std::env::current_exe()?)
         .args(["--exact", "the_worker_that_is_killed", "--ignored"])
-        .env(FOLDER, &database.0)
+        .env(FOLDER, database.path())
         .stdout(Stdio::null())
         .spawn()?;
     let calls = async {
-        while !database.0.join("called").exists() {
+        while !database.path().join("called").exists() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

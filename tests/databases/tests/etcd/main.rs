@@ -1,13 +1,13 @@
 //! Read-modify-write against a real etcd.
 
-mod server;
 mod store;
 
 use backoff_cloud::{Fault, FaultKind, Policy, StopReason, http::ApiError, testing::VirtualTime};
-use server::Server;
-use std::{collections::BTreeSet, time::Duration};
+use databases::{Folder, Server, Tested, all, free_port, needs};
+use std::{collections::BTreeSet, future::ready, io, process::Command, time::Duration};
 use store::Store;
-use tokio::task::JoinSet;
+
+needs![has_etcd, "etcd is not installed: apt-get install etcd-server": sixteen_writers_all_arrive, a_conflict_for_ever_ends_with_the_deadline];
 
 /// The waits are short because etcd is near and fast. The deadline is long, so that every name arrives from a
 /// slow machine too.
@@ -15,6 +15,47 @@ const UPDATE: Policy = Policy::exponential()
     .base(Duration::from_millis(20))
     .max_backoff(Duration::from_millis(500))
     .deadline(Duration::from_secs(600));
+
+/// How long etcd may take until it answers. It needs about a second, and on a slow machine more.
+const UP: Policy = Policy::constant(Duration::from_millis(20)).deadline(Duration::from_secs(120));
+
+/// Starts an etcd on free ports and in a new folder, and returns when it answers.
+async fn started() -> Tested<(Server, Store)> {
+    // Another process may take a port before etcd does, which then ends.
+    for _ in 0..10 {
+        let folder = Folder::new("etcd")?;
+        let name = folder.path().file_name().and_then(|name| name.to_str());
+        let name = name.expect("a name").to_owned();
+        let [url, peers] = [free_port()?, free_port()?].map(|it| format!("http://127.0.0.1:{it}"));
+        let mut program = Command::new("etcd");
+        program.args(["--name", &name, "--data-dir", &folder.file("data")]);
+        program.args([
+            "--listen-client-urls",
+            &url,
+            "--advertise-client-urls",
+            &url,
+        ]);
+        program.args([
+            "--listen-peer-urls",
+            &peers,
+            "--initial-advertise-peer-urls",
+            &peers,
+        ]);
+        program.args(["--initial-cluster", &format!("{name}={peers}")]);
+        let mut server = Server::start(program, folder)?;
+        let store = Store::new(&url, "a key")?;
+        let mut resuming = UP.when_any(|_: &io::Error| true).resuming();
+        while !server.has_ended()? {
+            let error = match store.is_named(&name).await {
+                Ok(true) => return Ok((server, store)),
+                Ok(false) => "another etcd answers".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            resuming.failed(io::Error::other(error)).await?;
+        }
+    }
+    Err("etcd ends as soon as it starts".into())
+}
 
 /// Adds a name to a list that other writers change too.
 async fn add(store: Store, name: String) -> Result<(), ApiError> {
@@ -29,61 +70,42 @@ async fn add(store: Store, name: String) -> Result<(), ApiError> {
     written.await.map(drop)
 }
 
-async fn started() -> (Server, Store) {
-    let server = Server::start().await.expect("etcd comes up");
-    let store = Store::new(&server.url, "a key").expect("a client");
-    (server, store)
-}
-
-#[tokio::test]
-#[cfg_attr(
-    not(has_etcd),
-    ignore = "etcd is not installed: apt-get install etcd-server"
-)]
-async fn sixteen_writers_all_arrive() {
-    let (_server, store) = started().await;
+async fn sixteen_writers_all_arrive() -> Tested {
+    let (_server, store) = started().await?;
     let names: BTreeSet<_> = (0..16).map(|number| format!("writer-{number}")).collect();
-    let mut writers: JoinSet<_> = names
-        .iter()
-        .map(|name| add(store.clone(), name.clone()))
-        .collect();
-    while let Some(written) = writers.join_next().await {
-        written.expect("no panic").expect("written");
-    }
-    let arrived = store.read().await.expect("the names").names;
+    all(names
+        .clone()
+        .into_iter()
+        .map(|name| add(store.clone(), name)))
+    .await?;
+    let arrived = store.read().await?.names;
     assert_eq!(arrived.len(), names.len(), "none twice: {arrived:?}");
     assert_eq!(BTreeSet::from_iter(arrived), names);
+    Ok(())
 }
 
-#[tokio::test]
-#[cfg_attr(
-    not(has_etcd),
-    ignore = "etcd is not installed: apt-get install etcd-server"
-)]
-async fn a_conflict_is_a_reply_and_a_conflict_for_ever_ends_with_the_deadline() {
-    let (_server, store) = started().await;
-    let stale = store.read().await.expect("nothing yet");
+/// A conflict is a reply. It is read from a cache that never learns. Of the time only the waits count, so that the
+/// machine's speed does not.
+async fn a_conflict_for_ever_ends_with_the_deadline() -> Tested {
+    let (_server, store) = started().await?;
+    let stale = store.read().await?;
     let mut first = stale.clone();
     first.add("first");
-    assert!(store.swap(&first).await.expect("a reply").succeeded);
+    assert!(store.swap(&first).await?.succeeded);
 
-    // A cache that never learns. Of the time only the waits count, so that the machine's speed does not.
-    let read = || std::future::ready(Ok(stale.clone()));
     let policy = Policy::constant(Duration::from_millis(50)).deadline(Duration::from_millis(200));
-    let updated = policy
-        .update(
-            read,
-            |names| names.add("second"),
-            async |names| store.swap(&names).await,
-        )
-        .conflict_if(|reply| !reply.succeeded)
-        .runtime(VirtualTime::new())
-        .reported()
-        .await;
-    let given_up = updated.expect_err("always too late");
+    let updated = policy.update(
+        || ready(Ok(stale.clone())),
+        |names| names.add("second"),
+        async |names| store.swap(&names).await,
+    );
+    let updated = updated.conflict_if(|reply| !reply.succeeded);
+    let given_up = updated.runtime(VirtualTime::new()).reported().await;
+    let given_up = given_up.expect_err("always too late");
     assert_eq!(given_up.reason, StopReason::Deadline);
     assert_eq!(given_up.error.kind(), Some(FaultKind::Conflict));
-    assert_eq!(given_up.report.conflicts, given_up.report.writes);
-    assert_eq!(given_up.report.conflicts, 5, "{:?}", given_up.report);
-    assert_eq!(store.read().await.expect("the names").names, ["first"]);
+    let report = given_up.report;
+    assert_eq!((report.conflicts, report.writes), (5, 5), "{report:?}");
+    assert_eq!(store.read().await?.names, ["first"]);
+    Ok(())
 }

@@ -4,25 +4,14 @@
 use std::io;
 
 use backoff_cloud::FaultKind;
+use databases::Tested;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::session::{Says, Session};
-use crate::{Tested, sqlx, tokio_postgres};
+use crate::{sqlx, tokio_postgres};
 
-/// A server that lets everybody in, and answers each query by this error.
-async fn refusing(severity: &'static str, code: String) -> io::Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let port = listener.local_addr()?.port();
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            // The client may hang up.
-            tokio::spawn(refuse(client, severity, code.clone()));
-        }
-    });
-    Ok(port)
-}
-
+/// Lets everybody in, and answers each query by this error.
 async fn refuse(mut client: TcpStream, severity: &str, code: String) -> io::Result<()> {
     let ready = message(b'Z', b"I");
     // Of the messages, only the first one has no letter.
@@ -74,8 +63,8 @@ async fn a_code_says_more_with_its_severity() -> Tested {
 /// Holds for a server that answers by this code.
 async fn told<S: Session>(severity: &'static str, says: Says) -> Tested {
     let code = says.code.clone().ok_or("a code")?;
-    let port = refusing(severity, code).await?;
-    let refused = S::open(port).await?.say("SELECT 1").await;
+    let server = support::listen(move |client| refuse(client, severity, code.clone()));
+    let refused = S::open(server.port()).await?.say("SELECT 1").await;
     says.told_by::<S, _>(refused);
     Ok(())
 }

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use backoff_cloud::{Delivery, Event, Fault, FaultKind, Policy, postgres, retry};
+use databases::Tested;
 use tokio::task::JoinSet;
 
 use crate::link::Link;
-use crate::server::Server;
+use crate::server::Postgres;
 use crate::session::{Session as _, pool_options, sqlx_options, tokio_postgres_config};
-use crate::{Tested, sqlx, tokio_postgres};
+use crate::{sqlx, tokio_postgres};
 
 const WRITERS: u32 = 16;
 const ACCOUNTS: i32 = 4;
@@ -243,16 +244,16 @@ impl Ended {
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 /// Has all writers make all their moves.
-async fn run(server: &Server, client: Client, crew: Crew) -> Tested<Ended> {
+async fn run(server: &Postgres, client: Client, crew: Crew) -> Tested<Ended> {
     let crew = Arc::new(crew);
     let database = format!("books_{}", RUNS.fetch_add(1, Relaxed));
-    let mut outside = sqlx::PgConnection::open(server.port()).await?;
+    let mut outside = sqlx::PgConnection::open(server.port).await?;
     outside.say(&format!("CREATE DATABASE {database}")).await?;
-    let options = sqlx_options(server.port()).database(&database);
+    let options = sqlx_options(server.port).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
     let lost_of = if crew.is_calm { u32::MAX } else { LOST_OF };
-    let link = Link::to(server.port(), lost_of).await?;
+    let link = Link::to(server.port, lost_of).await?;
 
     let begun = Instant::now();
     let pool = pool_options().max_connections(WRITERS);
@@ -344,10 +345,8 @@ async fn kill(books: &sqlx::PgPool, crew: &Crew) {
     }
 }
 
-needs_postgres![moves_are_made_once_where_the_policy_fits];
-
-async fn moves_are_made_once_where_the_policy_fits() -> Tested {
-    let server = Server::shared()?;
+pub(crate) async fn moves_are_made_once_where_the_policy_fits() -> Tested {
+    let server = Postgres::start(&[]).await?;
     let again = TRANSACTION.idempotent(true);
     let rows: [(_, _, _, _, fn(&Ended)); 3] = [
         // Transactions that recognise their own effect: everything is retried.
@@ -386,7 +385,7 @@ async fn moves_are_made_once_where_the_policy_fits() -> Tested {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a measurement that takes a minute: cargo test -p databases -- --ignored --nocapture"]
 async fn measured_bases() -> Tested {
-    let server = Server::start(&[])?;
+    let server = Postgres::start(&[]).await?;
     for millis in [1, 2, 5, 10, 20, 50, 100] {
         let base = Duration::from_millis(millis);
         let policy = TRANSACTION.idempotent(true).base(base);

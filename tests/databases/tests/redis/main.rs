@@ -5,29 +5,13 @@
 #[path = "../../../../examples/redis_failover/address.rs"]
 mod address;
 #[path = "../../../../examples/redis_failover/event.rs"]
+#[allow(dead_code, reason = "the example shows more of it")]
 mod event;
 #[path = "../../../../examples/redis_failover/load.rs"]
+#[allow(dead_code, reason = "the example shows more of it")]
 mod load;
 #[path = "../../../../examples/redis_failover/server.rs"]
 mod server;
-
-/// Runs each of these where a redis-server is installed.
-macro_rules! needs_redis {
-    ($($name:ident),+ $(,)?) => {
-        mod needs_redis {
-            $(
-                #[tokio::test(flavor = "multi_thread")]
-                #[cfg_attr(
-                    not(has_redis),
-                    ignore = "needs redis-server: apt-get install redis-server"
-                )]
-                async fn $name() -> crate::Tested {
-                    super::$name().await
-                }
-            )+
-        }
-    };
-}
 
 mod course;
 mod failover;
@@ -41,7 +25,8 @@ use std::time::Duration;
 
 use backoff_core::{Delivery, Fault as _, Policy};
 use redis_1 as redis;
-use tokio::net::TcpSocket;
+
+use databases::{Tested, deaf};
 
 use course::Course;
 use load::{Load, increment};
@@ -53,9 +38,6 @@ const REPEATING: Policy = backoff_cloud::memorystore::DATA.deadline(Duration::fr
 
 /// For commands that must not be made twice.
 const COUNTING: Policy = REPEATING.idempotent(false);
-
-/// The error of a test when something else than the tested code fails.
-type Tested = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// Calls to this port.
 fn calls_to(port: u16, policy: Policy) -> redis::RedisResult<Retried> {
@@ -107,14 +89,6 @@ async fn add_to(calls: &Retried, key: &str) -> redis::RedisResult<()> {
     let key = key.to_owned();
     let call = calls.clone().call(|made| increment(made, key.clone()));
     call.await
-}
-
-/// A port on which nobody listens, and nobody else can as long as the socket lives.
-fn deaf() -> std::io::Result<(TcpSocket, u16)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind(([127, 0, 0, 1], 0).into())?;
-    let port = socket.local_addr()?.port();
-    Ok((socket, port))
 }
 
 /// What the same events did to calls that may be made twice, and to calls that must not.

@@ -19,7 +19,7 @@ const TASKS: usize = 200;
 /// The server comes back after so many openings, which take about two seconds.
 const OPENINGS: u32 = 12;
 
-needs_redis![
+databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     many_tasks_open_rarely_while_the_server_is_down,
     calls_that_begin_while_the_server_is_down_are_served,
 ];
@@ -51,12 +51,6 @@ async fn many_tasks_open_rarely_while_the_server_is_down() -> Tested {
     // A pause of a second and a wait of another, unless the machine is slow; the minute is a net.
     let outcomes = timeout(Duration::from_secs(60), running.join_all()).await?;
     let failed: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
-    println!(
-        "down for {down:?}: {TASKS} tasks made {tried} connects, {} failed, the last one was served \
-         {:?} later",
-        failed.len(),
-        began.elapsed() - down,
-    );
     assert!(failed.is_empty(), "{} failed: {}", failed.len(), failed[0]);
     assert!(tried <= most_openings(down), "{tried} in {down:?}");
     assert_eq!(calls.source.opened(), 1);
@@ -89,12 +83,6 @@ async fn calls_that_begin_while_the_server_is_down_are_served() -> Tested {
         Course::until_over([&course], events)
     );
     let (later, all) = (later?, load.calls.len());
-    println!(
-        "{} of {all} served, worst gap {:?}, {} connects",
-        load.served(),
-        load.worst_gap(),
-        address.accepted(),
-    );
     for error in load.errors() {
         assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
     }

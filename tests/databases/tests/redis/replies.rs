@@ -9,7 +9,7 @@ use crate::retried::{Retried, Source};
 use crate::server::{Server, connect, patient};
 use crate::{COUNTING, REPEATING, Tested, add_to, calls_to, deaf, until};
 
-needs_redis![
+databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     dropped_is_perhaps_applied_and_reopened,
     too_many_clients_pass,
     what_no_repetition_cures_is_not_repeated,

@@ -21,7 +21,7 @@ const ONE_SLOT: &str = "{key}";
 /// So many calls are made after the state has ended.
 const AFTER: usize = 10;
 
-needs_redis![
+databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     loading,
     busy_with_a_script,
     too_few_replicas,
@@ -58,8 +58,6 @@ where
     recovered?;
     assert_eq!(load.errors().next(), None, "{said}");
     assert_eq!(calls.source.opened() > 1, leaves, "{said}");
-    let (seen, gap) = (calls.seen.of(said), load.worst_gap());
-    println!("{said} {seen} times, worst gap {gap:?}");
     Ok(load.calls.len())
 }
 
@@ -187,7 +185,6 @@ async fn a_server_that_hangs_and_comes_back() -> Tested {
         Ok(())
     })
     .await?;
-    println!("hung: worst gap {:?}", twice.repeated.worst_gap());
     twice.none_is_counted_twice(&server).await?;
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::retried::Retried;
 use crate::server::Server;
 use crate::{COUNTING, REPEATING, Tested, calls_to, until};
 
-needs_redis![
+databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     writers_who_watch_lose_nothing,
     writers_who_watch_survive_a_demoted_primary,
 ];
@@ -72,7 +72,6 @@ async fn writers_who_watch_lose_nothing() -> Tested {
     for report in writers.join_all().await {
         conflicts += u64::from(report?.conflicts);
     }
-    println!("{WRITERS} writers, {conflicts} conflicts");
     assert_eq!(total(&server).await?, WRITERS);
     // All have read the same, and one was the first to write.
     assert!(conflicts >= WRITERS - 1, "{conflicts}");
