@@ -1,33 +1,50 @@
 //! The facts in a client's failures, and how often a policy retries them: around a client whose own retries
 //! are off, inside the client, and both.
 
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_tests::{
-    Answer::{self, Closed, Cut, Reply, Reset},
-    BUSY, FAILED, Form, POLICY, PutError, Server, THROTTLED, Timer, config, config_of_nobody,
-    inside, ms, nobody, once, outside, put, with,
+    Form, POLICY, PutError, Timer, busy, config, config_of_nobody, conflict, inside, ms, nobody,
+    once, outside, put, throttled, typed, with,
 };
 use backoff_cloud::{
-    Delivery::{self, MaybeSent, NotSent},
+    Delivery::{self, NotSent},
     Fault,
     FaultKind::{self, Conflict, Permanent, Throttled, Transient},
     Policy, aws, codes,
 };
 use backoff_core::testing::VirtualTime;
+use support::{
+    Act, CLOSE, Column, Facts, MAYBE_SENT, NOTHING, RESET, Server, Target, broken,
+    fails_on_the_way, reply, status,
+};
 
-type Said = (
-    Option<FaultKind>,
-    Option<Delivery>,
-    Option<u16>,
-    Option<u64>,
-);
+struct Aws;
 
-fn says(error: &PutError) -> Said {
-    (
-        Fault::kind(error),
-        error.delivery(),
-        error.status(),
-        error.retry_after().map(|hint| hint.as_millis() as u64),
-    )
+impl Column for Aws {
+    type Error = PutError;
+
+    /// Of a chunk without a length hyper does not say whether the connection is of use. A body that stalls is cut by a
+    /// limit of the operation, of which nothing is known in a box.
+    const CANNOT: &[&str] = &["a chunk without a length", "no second half"];
+
+    async fn read(target: Target) -> Result<(), PutError> {
+        let limits = TimeoutConfig::builder().connect_timeout(target.connect);
+        let limits = limits.read_timeout(target.whole).build();
+        let config = config(&target.origin).timeout_config(limits);
+        put(&once(config)).await.map(drop)
+    }
+}
+
+#[tokio::test]
+async fn on_the_way() {
+    fails_on_the_way::<Aws>().await;
+    for form in Form::ALL {
+        let time = VirtualTime::new();
+        let outcome = form.put(&nobody(), POLICY.idempotent(false), &time).await;
+        let error = outcome.unwrap_err();
+        assert_eq!(error.delivery(), Some(NotSent), "{form:?}: {error:?}");
+        assert_eq!(time.waits(), ms(&[25, 50, 100]), "{form:?}");
+    }
 }
 
 /// How a call ends.
@@ -41,39 +58,39 @@ enum End {
 }
 
 /// What the server says, what is read from it, and what is waited where it says so twice.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Row {
-    answer: Answer,
+    act: Act,
+    facts: Facts,
     kind: Option<FaultKind>,
-    hint: Option<u64>,
     waits: &'static [u64],
     /// Whether it is also repeated where nothing must be made twice.
     is_safe: bool,
 }
 
-fn failed(answer: Answer) -> Row {
+fn failed(facts: Facts, act: Act) -> Row {
     Row {
-        answer,
+        act,
+        facts,
         kind: None,
-        hint: None,
         waits: &[25, 50],
         is_safe: false,
     }
 }
 
-fn throttled(answer: Answer) -> Row {
+fn slow(code: u16, act: Act) -> Row {
     Row {
         kind: Some(Throttled),
         waits: &[1_000, 2_000],
         is_safe: true,
-        ..failed(answer)
+        ..failed(status(code), act)
     }
 }
 
-fn wrong(answer: Answer) -> Row {
+fn wrong(code: u16, act: Act) -> Row {
     Row {
         waits: &[],
-        ..failed(answer)
+        ..failed(status(code), act)
     }
 }
 
@@ -83,87 +100,77 @@ impl Row {
         Row { kind, ..self }
     }
 
-    fn hinted(self, hint: u64, waits: &'static [u64]) -> Self {
-        let hint = Some(hint);
-        Row {
-            hint,
-            waits,
-            ..self
-        }
-    }
-
-    fn said(self) -> Said {
-        match self.answer {
-            Reply(status, ..) => (self.kind, None, Some(status), self.hint),
-            _ => (self.kind, Some(MaybeSent), None, self.hint),
-        }
+    fn hinted(mut self, hint: u64, waits: &'static [u64]) -> Self {
+        self.facts = self.facts.after(hint);
+        Row { waits, ..self }
     }
 
     /// Holds in each form for so many answers.
-    async fn holds(self, policy: Policy, answers: usize, waits: &[u64], end: End) {
+    async fn holds(&self, policy: Policy, answers: usize, waits: &[u64], end: End) {
         for form in Form::ALL {
             let time = VirtualTime::new();
-            let server = Server::answering(&vec![self.answer; answers]);
-            let outcome = form.put(&server.url(), policy, &time).await;
-            let row = format!("{form:?}, {policy:?}, {:?}: {outcome:?}", self.answer);
-            let made = (server.seen(), time.waits());
+            let server = Server::start(vec![self.act.clone(); answers]);
+            let outcome = form.put(&server.url(""), policy, &time).await;
+            let row = format!("{form:?}, {policy:?}, {:?}: {outcome:?}", self.act);
+            let made = (server.requests(), time.waits());
             assert_eq!(made, (waits.len() + 1, ms(waits)), "{row}");
-            let (kind, delivery, status, hint) = self.said();
             let kind = match end {
                 End::GivenUp if form != Form::Around => Some(Permanent),
-                _ => kind,
+                _ => self.kind,
             };
-            let expected = (end != End::Served).then_some((kind, delivery, status, hint));
-            assert_eq!(outcome.err().map(|error| says(&error)), expected, "{row}");
+            let expected = (end != End::Served).then_some((kind, said(&self.facts)));
+            let says = |error| (Fault::kind(&error), said(&Facts::of(&error)));
+            assert_eq!(outcome.err().map(says), expected, "{row}");
         }
     }
 }
 
-/// The body names this error.
-fn typed(status: u16, name: &str) -> Answer {
-    Reply(status, "", format!(r#"{{"__type":"{name}"}}"#).leak())
+/// What a table here looks at.
+fn said(facts: &Facts) -> (Option<Delivery>, Option<u16>, Option<std::time::Duration>) {
+    (facts.delivery, facts.status, facts.retry_after)
 }
 
 /// The operation's model knows this error.
-fn modeled(status: u16, name: &str) -> Answer {
+fn modeled(status: u16, name: &str) -> Act {
     typed(status, &format!("com.amazonaws.dynamodb.v20120810#{name}"))
 }
 
 #[tokio::test]
 async fn what_the_service_says() {
-    let after = |headers| Reply(503, headers, "");
+    let after = |headers| failed(status(503), reply(503, headers, ""));
     let slowly = "x-amz-retry-after: 9000\r\nretry-after: 3\r\n";
-    let slowly = Reply(400, slowly, r#"{"__type":"ThrottlingException"}"#);
+    let slowly = reply(400, slowly, r#"{"__type":"ThrottlingException"}"#);
+    let coral = |name| typed(400, &format!("com.amazon.coral.{name}"));
     for row in [
-        throttled(modeled(400, "ThrottlingException")),
-        throttled(modeled(400, "ProvisionedThroughputExceededException")),
-        throttled(typed(400, "com.amazon.coral.availability#SlowDown")),
-        throttled(typed(503, "SlowDown")),
+        slow(400, throttled()),
+        slow(400, modeled(400, "ProvisionedThroughputExceededException")),
+        slow(400, coral("availability#SlowDown")),
+        slow(503, typed(503, "SlowDown")),
         // Without a code the status says it.
-        throttled(Reply(429, "", "")).of_kind(None),
-        wrong(typed(400, "com.amazon.coral.validate#ValidationException")),
-        wrong(modeled(400, "ResourceNotFoundException")),
-        wrong(Reply(403, "", "<html>no</html>")),
-        wrong(Reply(200, "", "<html>hello</html>")),
-        wrong(FAILED).of_kind(Conflict),
-        failed(BUSY),
-        failed(modeled(500, "InternalServerError")),
-        failed(Reply(502, "", "<html>Bad Gateway</html>")),
-        failed(typed(400, "RequestTimeout")).of_kind(Transient),
+        slow(429, reply(429, "", "")).of_kind(None),
+        wrong(400, coral("validate#ValidationException")),
+        wrong(400, modeled(400, "ResourceNotFoundException")),
+        wrong(403, reply(403, "", "<html>no</html>")),
+        wrong(200, reply(200, "", "<html>hello</html>")),
+        wrong(400, conflict()).of_kind(Conflict),
+        failed(status(503), busy()),
+        failed(status(500), modeled(500, "InternalServerError")),
+        failed(status(502), reply(502, "", "<html>Bad Gateway</html>")),
+        failed(status(400), typed(400, "RequestTimeout")).of_kind(Transient),
         // Modeled as retryable, and among no codes.
-        failed(modeled(400, "ReplicatedWriteConflictException")).of_kind(Transient),
+        failed(
+            status(400),
+            modeled(400, "ReplicatedWriteConflictException"),
+        )
+        .of_kind(Transient),
         // Up to five seconds beyond the backoff, as the preset has it.
-        failed(after("retry-after: 2\r\n")).hinted(2_000, &[2_000, 2_000]),
-        failed(after("x-amz-retry-after: 300\r\n")).hinted(300, &[300, 300]),
-        throttled(slowly).hinted(9_000, &[6_000, 7_000]),
-        failed(Reset),
-        failed(Closed),
-        failed(Cut),
+        after("retry-after: 2\r\n").hinted(2_000, &[2_000, 2_000]),
+        after("x-amz-retry-after: 300\r\n").hinted(300, &[300, 300]),
+        slow(400, slowly).hinted(9_000, &[6_000, 7_000]),
+        failed(MAYBE_SENT, RESET),
+        failed(MAYBE_SENT, CLOSE),
+        failed(MAYBE_SENT, broken()),
     ] {
-        let server = Server::answering(&[row.answer]);
-        let error = put(&outside(&server.url())).await.unwrap_err();
-        assert_eq!(says(&error), row.said(), "{:?}: {error:?}", row.answer);
-
         let end = match row.waits {
             [] => End::Refused,
             _ => End::Served,
@@ -174,52 +181,44 @@ async fn what_the_service_says() {
             _ => (row.waits, end),
         };
         row.holds(POLICY.idempotent(false), 2, waits, end).await;
+        // Around a client, the last failure is as it came.
+        let once = POLICY.max_attempts(1);
+        let end = if end == End::Refused {
+            end
+        } else {
+            End::GivenUp
+        };
+        row.holds(once, 1, &[], end).await;
     }
 }
 
 #[tokio::test]
 async fn what_the_policy_says() {
-    let teapot = Reply(418, "", "");
     let on_teapots = POLICY.on(codes![418]);
-    let (busy, slow, end) = (failed(BUSY), throttled(THROTTLED), End::GivenUp);
-    let at_most = |attempts| POLICY.max_attempts(attempts);
+    let teapot = failed(status(418), reply(418, "", ""));
+    let (busy, slow, end) = (
+        failed(status(503), busy()),
+        slow(400, throttled()),
+        End::GivenUp,
+    );
     let all = &[25, 50, 100][..];
     for (row, policy, waits, end) in [
-        (busy, at_most(1), &[][..], end),
-        (busy, at_most(2), &[25], end),
-        (busy, at_most(6), &[25, 50, 100, 200, 400], end),
-        (busy, POLICY, all, end),
-        (failed(Closed), POLICY, all, end),
-        (failed(Cut), POLICY, all, end),
-        (failed(teapot), on_teapots, all, end),
-        (busy, on_teapots, &[], End::Refused),
-        (slow, on_teapots, &[1_000, 2_000, 4_000], end),
+        (&busy, POLICY.max_attempts(2), &[25][..], end),
+        (&busy, POLICY.max_attempts(6), &[25, 50, 100, 200, 400], end),
+        (&busy, POLICY, all, end),
+        (&failed(MAYBE_SENT, CLOSE), POLICY, all, end),
+        (&teapot, on_teapots, all, end),
+        (&busy, on_teapots, &[], End::Refused),
+        (&slow, on_teapots, &[1_000, 2_000, 4_000], end),
     ] {
         row.holds(policy, 9, waits, end).await;
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_was_refused_was_not_sent() {
-    let url = nobody();
-    let not_sent = (None, Some(NotSent), None, None);
-    for url in [&*url, "http://nobody.invalid"] {
-        let error = put(&outside(url)).await.unwrap_err();
-        assert_eq!(says(&error), not_sent, "{error:?}");
-    }
-    for form in Form::ALL {
-        let time = VirtualTime::new();
-        let outcome = form.put(&url, POLICY.idempotent(false), &time).await;
-        let error = outcome.unwrap_err();
-        assert_eq!(error.delivery(), Some(NotSent), "{form:?}: {error:?}");
-        assert_eq!(time.waits(), ms(&[25, 50, 100]), "{form:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_conflict_leads_back_to_the_read_and_is_not_repeated_inside() {
-    let server = Server::answering(&[FAILED, FAILED]);
-    let (time, client) = (VirtualTime::new(), outside(&server.url()));
+    let server = Server::start([conflict(), conflict()]);
+    let (time, client) = (VirtualTime::new(), outside(&server.url("")));
     let read = async || Ok::<_, PutError>(1);
     let mut reads = 0;
     let change = |value: &mut i32| {
@@ -230,21 +229,21 @@ async fn a_conflict_leads_back_to_the_read_and_is_not_repeated_inside() {
     let policy = POLICY.retry_conflicts(true);
     let update = policy.update(read, change, write);
     update.runtime(time.clone()).await.unwrap();
-    assert_eq!((server.seen(), reads), (3, 3));
+    assert_eq!((server.requests(), reads), (3, 3));
     assert_eq!(time.waits(), ms(&[25, 50]));
 
-    let server = Server::answering(&[FAILED]);
-    let outcome = put(&inside(&server.url(), policy, &VirtualTime::new())).await;
-    assert_eq!((outcome.is_err(), server.seen()), (true, 1));
+    let server = Server::start([conflict()]);
+    let outcome = put(&inside(&server.url(""), policy, &VirtualTime::new())).await;
+    assert_eq!((outcome.is_err(), server.requests()), (true, 1));
 }
 
 #[tokio::test]
 async fn what_cannot_be_sent_is_permanent() {
-    let server = Server::answering(&[]);
-    for config in [config_of_nobody(&server.url()), config("no address")] {
+    let server = Server::start([]);
+    for config in [config_of_nobody(&server.url("")), config("no address")] {
         let error = put(&once(config.clone())).await.unwrap_err();
-        let permanent = (Some(Permanent), None, None, None);
-        assert_eq!(says(&error), permanent, "{error:?}");
+        let says = (Fault::kind(&error), said(&Facts::of(&error)));
+        assert_eq!(says, (Some(Permanent), said(&NOTHING)), "{error:?}");
 
         let time = VirtualTime::new();
         let config = config.sleep_impl(Timer(time.clone()));
@@ -252,5 +251,5 @@ async fn what_cannot_be_sent_is_permanent() {
         put(&client).await.unwrap_err();
         assert_eq!(time.waits(), ms(&[]));
     }
-    assert_eq!(server.seen(), 0);
+    assert_eq!(server.requests(), 0);
 }

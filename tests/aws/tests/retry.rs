@@ -11,26 +11,26 @@ use aws_sdk_dynamodb::{
 use aws_smithy_runtime_api_1::client::retries::classifiers::{ClassifyRetry, RetryAction};
 use aws_smithy_types_1::retry::RetrySpec;
 use aws_tests::{
-    Answer::{self, Reply, Stall},
-    BUSY, FAILED, POLICY, PutError, Server, THROTTLED, config, inside, ms, nobody, once, outside,
-    put, served, timed, with,
+    POLICY, PutError, UntilStuck, busy, config, conflict, inside, ms, nobody, once, outside, put,
+    served, throttled, timed, typed, with,
 };
 use backoff_cloud::{Budget, Delivery, Fault, FaultKind, Verdict, aws, known_fault, retry};
 use backoff_core::testing::{self, VirtualTime};
 use std::{error::Error, time::Duration};
+use support::{Act, CLOSE, STALL, Server, reply};
 use tokio::task::JoinSet;
 
 #[tokio::test]
 async fn what_a_test_says_of_retries_holds_inside() {
-    let (time, server, client) = served(&[BUSY; 9], POLICY);
+    let (time, server, client) = served(vec![busy(); 9], POLICY);
     {
         let _off = testing::off();
         put(&client).await.unwrap_err();
-        assert_eq!(server.seen(), 1);
+        assert_eq!(server.requests(), 1);
     }
     let _instant = testing::instant();
     put(&client).await.unwrap_err();
-    assert_eq!((server.seen(), time.waits()), (5, ms(&[0, 0, 0])));
+    assert_eq!((server.requests(), time.waits()), (5, ms(&[0, 0, 0])));
 }
 
 #[tokio::test]
@@ -43,19 +43,19 @@ async fn what_the_client_is_configured_with_does_not_count() {
         // Of this revision on, the client waits no longer than 5 s for anybody.
         RetryConfig::standard().with_retry_spec(RetrySpec::v2_1()),
     ] {
-        let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 9]));
-        let config = timed(&server.url(), &time).retry_config(retries.clone());
+        let (time, server) = (VirtualTime::new(), Server::start(vec![busy(); 9]));
+        let config = timed(&server.url(""), &time).retry_config(retries.clone());
         let client = with(config, aws::inside(policy).runtime(time.clone()));
         put(&client).await.unwrap_err();
-        assert_eq!(server.seen(), 4, "{retries:?}");
+        assert_eq!(server.requests(), 4, "{retries:?}");
         assert_eq!(time.waits(), ms(&[10_000, 20_000, 20_000]), "{retries:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_at_the_same_time_count_for_themselves() {
-    let server = Server::answering(&[BUSY; 999]);
-    let client = with(config(&server.url()), aws::inside(POLICY.scaled(0.05)));
+    let server = Server::start(vec![busy(); 999]);
+    let client = with(config(&server.url("")), aws::inside(POLICY.scaled(0.05)));
     let calls: JoinSet<_> = (0..8)
         .map(|_| client.clone())
         .map(|client| async move { put(&client).await })
@@ -63,17 +63,17 @@ async fn calls_at_the_same_time_count_for_themselves() {
     for call in calls.join_all().await {
         call.unwrap_err();
     }
-    assert_eq!(server.seen(), 8 * 4);
+    assert_eq!(server.requests(), 8 * 4);
 }
 
 /// The idempotency tokens of a write that succeeds at the second attempt.
 fn tokens(server: &Server) -> Vec<String> {
-    let token = |body: &String| {
+    let token = |body: String| {
         let (_, rest) = body.split_once("\"ClientRequestToken\":\"")?;
         Some(rest.split_once('"')?.0.to_owned())
     };
-    let bodies = server.bodies();
-    bodies.iter().map(|body| token(body).expect(body)).collect()
+    let seen = server.seen();
+    seen.iter().filter_map(|seen| token(seen.text())).collect()
 }
 
 #[tokio::test]
@@ -81,20 +81,20 @@ async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one()
     let time = VirtualTime::new();
     let write = Client::transact_write_items;
 
-    let server = Server::answering(&[BUSY]);
-    let client = outside(&server.url());
+    let server = Server::start([busy()]);
+    let client = outside(&server.url(""));
     let around = POLICY.retry(|| write(&client).send()).runtime(time.clone());
     around.await.unwrap();
     let sent = tokens(&server);
     assert!(sent.len() == 2 && sent[0] != sent[1], "{sent:?}");
 
-    let server = Server::answering(&[BUSY]);
-    let client = outside(&server.url());
+    let server = Server::start([busy()]);
+    let client = outside(&server.url(""));
     let once = || write(&client).client_request_token("mine").send();
     POLICY.retry(once).runtime(time.clone()).await.unwrap();
     assert_eq!(tokens(&server), ["mine", "mine"]);
 
-    let (_, server, client) = served(&[BUSY], POLICY);
+    let (_, server, client) = served(vec![busy()], POLICY);
     write(&client).send().await.unwrap();
     let sent = tokens(&server);
     assert!(sent.len() == 2 && sent[0] == sent[1], "{sent:?}");
@@ -104,10 +104,10 @@ async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one()
 async fn the_retries_inside_take_tokens_of_the_budget_and_not_of_the_clients_quota() {
     static BUDGET: Budget = Budget::aws().starting_with(33);
     let policy = POLICY.max_attempts(9).budget(&BUDGET);
-    let (_, server, client) = served(&[BUSY, BUSY, THROTTLED, BUSY], policy);
+    let (_, server, client) = served(vec![busy(), busy(), throttled(), busy()], policy);
     // 14, 14 and 5 for throttling; nothing is left for a fourth.
     let error = put(&client).await.unwrap_err();
-    assert_eq!((Fault::status(&error), server.seen()), (Some(503), 4));
+    assert_eq!((Fault::status(&error), server.requests()), (Some(503), 4));
     assert_eq!(BUDGET.tokens(), 0.0);
     put(&client).await.unwrap();
     assert_eq!(BUDGET.tokens(), 1.0);
@@ -116,17 +116,17 @@ async fn the_retries_inside_take_tokens_of_the_budget_and_not_of_the_clients_quo
 #[tokio::test]
 async fn a_call_that_is_dropped_gives_back_the_tokens_of_its_wait_and_not_of_an_attempt() {
     static BUDGET: Budget = Budget::aws();
-    let a_minute = Reply(503, "retry-after: 60\r\n", "");
+    let a_minute = reply(503, "retry-after: 60\r\n", "");
     for (row, first, seen, left) in [
         ("in its wait", a_minute, 1, 500.0),
-        ("in its second attempt", BUSY, 2, 486.0),
+        ("in its second attempt", busy(), 2, 486.0),
     ] {
-        let server = Server::answering(&[first, Stall]);
+        let server = Server::start([first, STALL]);
         let policy = POLICY.budget(&BUDGET).retry_after_slack(Duration::MAX);
-        let client = with(config(&server.url()), aws::inside(policy));
+        let client = with(config(&server.url("")), aws::inside(policy));
         {
             let mut call = Box::pin(put(&client));
-            while server.seen() < seen || BUDGET.tokens() == 500.0 {
+            while server.requests() < seen || BUDGET.tokens() == 500.0 {
                 let moment = tokio::time::timeout(Duration::from_millis(5), &mut call);
                 assert!(moment.await.is_err(), "{row}: it does not end");
             }
@@ -142,23 +142,23 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     let limit = limit.operation_attempt_timeout(Duration::from_secs(1));
     let quick = POLICY.scaled(0.1);
     let config = |server: &Server| {
-        let timer = server.until_stuck(&VirtualTime::new());
-        let config = config(&server.url()).sleep_impl(timer);
+        let timer = UntilStuck::of(&server, &VirtualTime::new());
+        let config = config(&server.url("")).sleep_impl(timer);
         config.timeout_config(limit.clone().build())
     };
 
-    let server = Server::answering(&[Stall, Stall]);
+    let server = Server::start([STALL, STALL]);
     let client = once(config(&server));
     let error = put(&client).await.unwrap_err();
     assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
     quick.retry(|| put(&client)).await.unwrap();
-    assert_eq!(server.seen(), 3);
+    assert_eq!(server.requests(), 3);
 
-    let server = Server::answering(&[Stall, Stall]);
+    let server = Server::start([STALL, STALL]);
     let client = with(config(&server), aws::inside(quick));
     put(&client).await.unwrap();
-    assert_eq!(server.seen(), 3);
+    assert_eq!(server.requests(), 3);
 }
 
 #[tokio::test]
@@ -168,9 +168,9 @@ async fn the_transports_own_timeouts_say_whether_it_was_sent() {
         (limits().connect_timeout(second), Delivery::NotSent),
         (limits().read_timeout(second), Delivery::MaybeSent),
     ] {
-        let server = Server::answering(&[Stall]);
+        let server = Server::start([STALL]);
         // In virtual time whatever is not ready at once is late.
-        let config = timed(&server.url(), &VirtualTime::new());
+        let config = timed(&server.url(""), &VirtualTime::new());
         let client = once(config.timeout_config(timeouts.build()));
         let error = put(&client).await.unwrap_err();
         assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
@@ -181,24 +181,24 @@ async fn the_transports_own_timeouts_say_whether_it_was_sent() {
 #[tokio::test]
 async fn the_deadline_counts_from_the_first_attempt_and_cuts_the_last() {
     let deadline = Duration::from_secs(1);
-    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY, Stall]));
-    let timer = server.until_stuck(&time);
+    let (time, server) = (VirtualTime::new(), Server::start([busy(), STALL]));
+    let timer = UntilStuck::of(&server, &time);
     let policy = POLICY.max_attempts(9).deadline(deadline);
-    let config = config(&server.url()).sleep_impl(timer.clone());
+    let config = config(&server.url("")).sleep_impl(timer.clone());
     let client = with(config, aws::inside(policy).runtime(time.clone()));
     // Without the deadline the stall would never end.
     let call = tokio::time::timeout(60 * deadline, put(&client));
     let error = call.await.expect("it is cut").unwrap_err();
     assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     assert_eq!(Fault::kind(&error), Some(FaultKind::Permanent), "given up");
-    assert_eq!((server.seen(), time.waits()), (2, ms(&[25])));
+    assert_eq!((server.requests(), time.waits()), (2, ms(&[25])));
     assert_eq!(timer.limits(), ms(&[1_000, 975]));
     assert_eq!(time.elapsed(), deadline);
 }
 
 #[tokio::test]
 async fn one_request_has_a_policy_of_its_own() {
-    let (time, server, client) = served(&[BUSY; 9], POLICY);
+    let (time, server, client) = served(vec![busy(); 9], POLICY);
     let retry = aws::inside(POLICY.max_attempts(2)).runtime(time.clone());
     let own = Builder::new()
         .interceptor(retry.clone())
@@ -207,17 +207,17 @@ async fn one_request_has_a_policy_of_its_own() {
     let put = put.item("id", AttributeValue::S("ann".to_owned()));
     let put = put.customize().config_override(own);
     put.send().await.unwrap_err();
-    assert_eq!((server.seen(), time.waits()), (2, ms(&[25])));
+    assert_eq!((server.requests(), time.waits()), (2, ms(&[25])));
 }
 
 #[tokio::test]
 async fn half_of_it_repeats_nothing_that_the_client_would_not() {
-    let mistaken = Reply(400, "", r#"{"__type":"ValidationException"}"#);
-    for (answer, by_interceptor, by_classifier) in [(mistaken, 1, 1), (BUSY, 4, 3)] {
-        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
-        let alone = timed(&server.url(), &time).interceptor(aws::inside(POLICY));
+    let mistaken = typed(400, "ValidationException");
+    for (answer, by_interceptor, by_classifier) in [(mistaken, 1, 1), (busy(), 4, 3)] {
+        let (time, server) = (VirtualTime::new(), Server::start(vec![answer.clone(); 9]));
+        let alone = timed(&server.url(""), &time).interceptor(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
-        assert_eq!(server.seen(), by_interceptor, "{answer:?}");
+        assert_eq!(server.requests(), by_interceptor, "{answer:?}");
         // Drawn by the client from zero up to the policy's.
         let waits = time.waits();
         assert_eq!(waits.len(), by_interceptor - 1);
@@ -226,10 +226,10 @@ async fn half_of_it_repeats_nothing_that_the_client_would_not() {
         assert!(both.all(|(wait, longest)| wait <= longest), "{waits:?}");
         assert!(waits.is_empty() || waits.iter().any(|wait| !wait.is_zero()));
 
-        let (time, server) = (VirtualTime::new(), Server::answering(&[answer; 9]));
-        let alone = timed(&server.url(), &time).retry_classifier(aws::inside(POLICY));
+        let (time, server) = (VirtualTime::new(), Server::start(vec![answer.clone(); 9]));
+        let alone = timed(&server.url(""), &time).retry_classifier(aws::inside(POLICY));
         put(&Client::from_conf(alone.build())).await.unwrap_err();
-        assert_eq!(server.seen(), by_classifier, "{answer:?}");
+        assert_eq!(server.requests(), by_classifier, "{answer:?}");
     }
 }
 
@@ -249,20 +249,20 @@ impl ClassifyRetry for Never {
 
 #[tokio::test]
 async fn a_classifier_of_the_users_may_forbid() {
-    let server = Server::answering(&[BUSY]);
-    let config = config(&server.url()).retry_classifier(Never);
+    let server = Server::start([busy()]);
+    let config = config(&server.url("")).retry_classifier(Never);
     put(&with(config, aws::inside(POLICY))).await.unwrap_err();
-    assert_eq!(server.seen(), 1);
+    assert_eq!(server.requests(), 1);
 }
 
 #[tokio::test]
 async fn two_retries_multiply() {
     // The client's own three attempts, and four around them.
-    let (time, server) = (VirtualTime::new(), Server::answering(&[BUSY; 99]));
-    let client = Client::from_conf(timed(&server.url(), &time).build());
+    let (time, server) = (VirtualTime::new(), Server::start(vec![busy(); 99]));
+    let client = Client::from_conf(timed(&server.url(""), &time).build());
     let call = POLICY.retry(|| put(&client)).runtime(time);
     call.await.unwrap_err();
-    assert_eq!(server.seen(), 12);
+    assert_eq!(server.requests(), 12);
 }
 
 #[tokio::test]
@@ -289,9 +289,9 @@ async fn an_annotated_function_needs_no_error_of_its_own() {
     assert!(outcome.message().unwrap().to_string().contains("refused"));
 }
 
-async fn hidden(answer: Answer) -> Box<dyn Error + Send + Sync> {
-    let server = Server::answering(&[answer]);
-    put(&outside(&server.url())).await.unwrap_err().into()
+async fn hidden(answer: Act) -> Box<dyn Error + Send + Sync> {
+    let server = Server::start([answer]);
+    put(&outside(&server.url(""))).await.unwrap_err().into()
 }
 
 #[tokio::test]
@@ -301,14 +301,14 @@ async fn what_is_found_in_a_box_without_the_type() {
     assert_eq!(boxed.delivery(), Some(Delivery::NotSent));
     let saving = anyhow_1::Error::from(refused().await).context("saving");
     assert_eq!(saving.delivery(), Some(Delivery::NotSent));
-    let closed = hidden(Answer::Closed).await;
+    let closed = hidden(CLOSE).await;
     assert_eq!(closed.delivery(), Some(Delivery::MaybeSent));
     // A code that the operation does not model.
-    let slow = hidden(Reply(400, "", r#"{"__type":"SlowDown"}"#)).await;
+    let slow = hidden(typed(400, "SlowDown")).await;
     assert_eq!(slow.kind(), Some(FaultKind::Throttled));
     // What it models is a type of its own, and a status is not in the chain.
-    for answer in [THROTTLED, FAILED, BUSY] {
-        let unknown = hidden(answer).await;
+    for answer in [throttled(), conflict(), busy()] {
+        let unknown = hidden(answer.clone()).await;
         assert_eq!(POLICY.judge(&unknown), Verdict::NothingKnown, "{answer:?}");
         assert!(known_fault(&*unknown).and_then(Fault::kind).is_none());
     }
@@ -322,8 +322,8 @@ async fn anyhow_named(client: &Client, time: VirtualTime) -> anyhow_1::Result<()
 
 #[tokio::test]
 async fn the_key_that_names_the_type_finds_everything() {
-    let server = Server::answering(&[THROTTLED, BUSY]);
-    let (time, client) = (VirtualTime::new(), outside(&server.url()));
+    let server = Server::start([throttled(), busy()]);
+    let (time, client) = (VirtualTime::new(), outside(&server.url("")));
     anyhow_named(&client, time.clone()).await.unwrap();
-    assert_eq!((server.seen(), time.waits()), (3, ms(&[1_000, 50])));
+    assert_eq!((server.requests(), time.waits()), (3, ms(&[1_000, 50])));
 }

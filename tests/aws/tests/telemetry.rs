@@ -10,15 +10,15 @@ use aws_smithy_runtime_api_1::{
 };
 use aws_smithy_types_1::{body::SdkBody, config_bag::ConfigBag};
 use aws_tests::{
-    Answer::{self, Reply},
-    BUSY, FAILED, Form, Server, THROTTLED, config, config_of_nobody, nobody, once, put, served,
-    with,
+    Form, UntilStuck, busy, config, config_of_nobody, conflict, nobody, once, put, served,
+    throttled, with,
 };
 use backoff_cloud::{Budget, Policy, aws, codes};
 use backoff_core::testing::VirtualTime;
 use http_body_util::Full;
 use recorded::{Recorded, recorded_while};
 use std::time::Duration;
+use support::{Act, CLOSE, RESET, STALL, Server, broken, reply};
 use tracing::Level;
 
 #[path = "../../../backoff-cloud/tests/common/recorded.rs"]
@@ -36,25 +36,30 @@ fn telemetry_of_form(form: Form, url: &str, policy: Policy) -> Recorded {
     telemetry_of(form.put(url, policy, &VirtualTime::new()))
 }
 
+fn telemetry_of_script(form: Form, answers: &[Act], policy: Policy) -> Recorded {
+    let server = Server::start(answers.to_vec());
+    telemetry_of_form(form, &server.url(""), policy)
+}
+
 #[test]
 fn the_same_is_told_as_of_a_loop_around_the_client() {
-    let scripts: [&[Answer]; 9] = [
-        &[],
-        &[BUSY],
-        &[THROTTLED, BUSY],
-        &[Reply(503, "retry-after: 2\r\n", "")],
-        &[BUSY; 9],
-        &[FAILED],
-        &[BUSY, FAILED],
-        &[Answer::Closed],
-        &[Answer::Cut, Answer::Reset],
+    let scripts = [
+        vec![],
+        vec![busy()],
+        vec![throttled(), busy()],
+        vec![reply(503, "retry-after: 2\r\n", "")],
+        vec![busy(); 9],
+        vec![conflict()],
+        vec![busy(), conflict()],
+        vec![CLOSE],
+        vec![broken(), RESET],
     ];
     // In virtual time a deadline cuts every attempt at once: the client's timer does not wait for sockets.
     let impatient = POLICY.max_retry_after(Duration::from_secs(1));
     for policy in [POLICY, impatient, POLICY.idempotent(false)] {
-        for answers in scripts {
-            let [ours, theirs] = [Form::Around, Form::Inside]
-                .map(|form| telemetry_of_form(form, &Server::answering(answers).url(), policy));
+        for answers in &scripts {
+            let [ours, theirs] =
+                [Form::Around, Form::Inside].map(|form| telemetry_of_script(form, answers, policy));
             assert_eq!(theirs, ours, "{answers:?}");
             assert!(!theirs.metrics.is_empty());
         }
@@ -82,7 +87,7 @@ fn what_fails_before_anything_is_sent_is_told_too() {
 
 #[test]
 fn the_operation_is_the_services() {
-    let (_, _server, client) = served(&[BUSY], POLICY);
+    let (_, _server, client) = served(vec![busy()], POLICY);
     let told = telemetry_of(put(&client));
     assert_eq!(Vec::from_iter(told.operations), ["DynamoDB.PutItem"]);
 }
@@ -90,7 +95,7 @@ fn the_operation_is_the_services() {
 /// The call fails after one request: one wait is told, and the end for this reason.
 fn assert_given_up<T, E>(call: impl Future<Output = Result<T, E>>, server: &Server, reason: &str) {
     let told = telemetry_of(async { assert!(call.await.is_err(), "{reason}") });
-    assert_eq!(server.seen(), 1, "{reason}");
+    assert_eq!(server.requests(), 1, "{reason}");
     assert_eq!(told.levels(), [Level::INFO, Level::WARN], "{told:?}");
     let end = &told.events[1].1;
     assert!(end.contains(&format!("reason=\"{reason}\"")), "{end}");
@@ -122,7 +127,7 @@ impl Intercept for Streamed {
 #[test]
 fn a_body_that_cannot_be_sent_again_gives_the_call_up() {
     static BUDGET: Budget = Budget::costs(20, 10, 5);
-    let (_, server, client) = served(&[BUSY], POLICY.budget(&BUDGET));
+    let (_, server, client) = served(vec![busy()], POLICY.budget(&BUDGET));
     let put = client.put_item().table_name("accounts").customize();
     let put = put.interceptor(Streamed);
     assert_given_up(put.send(), &server, "unrepeatable");
@@ -134,13 +139,13 @@ fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
     // Neither ends by itself before the client's limit.
     let hour = Duration::from_secs(3600);
     let slow = POLICY.base(hour).max_backoff(hour);
-    for answer in [BUSY, Answer::Stall] {
+    for answer in [busy(), STALL] {
         static BUDGET: Budget = Budget::costs(20, 10, 5);
-        let server = Server::answering(&[answer]);
+        let server = Server::start([answer]);
         let limit = TimeoutConfig::builder().operation_timeout(Duration::from_millis(300));
         // The limit is over when the client waits for an hour or the server stalls.
-        let timer = server.until_stuck(&VirtualTime::new());
-        let config = config(&server.url()).sleep_impl(timer);
+        let timer = UntilStuck::of(&server, &VirtualTime::new());
+        let config = config(&server.url("")).sleep_impl(timer);
         let config = config.timeout_config(limit.build());
         let client = with(config, aws::inside(slow.budget(&BUDGET)));
         assert_given_up(put(&client), &server, "deadline");
@@ -151,9 +156,8 @@ fn an_operation_timeout_gives_the_call_up_in_a_wait_and_in_an_attempt() {
 #[test]
 fn a_client_without_the_classifier_gives_up_what_it_would_not_repeat_itself() {
     // A status that the client takes for permanent, and the policy does not.
-    const TEAPOT: Answer = Reply(418, "", "");
-    let server = Server::answering(&[TEAPOT]);
+    let server = Server::start([reply(418, "", "")]);
     let retry = aws::inside(POLICY.on(codes![418])).runtime(VirtualTime::new());
-    let client = Client::from_conf(config(&server.url()).interceptor(retry).build());
+    let client = Client::from_conf(config(&server.url("")).interceptor(retry).build());
     assert_given_up(put(&client), &server, "permanent");
 }
