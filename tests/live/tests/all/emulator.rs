@@ -6,11 +6,11 @@ use backoff_cloud::{
     http::{self, ApiError},
     memorystore,
 };
-use emulator::{Call, Emulator, Faults, Reply, Stats};
+use emulator::{Call, Emulator, Reply, Stats};
 use serde_json::{Value, json};
 use std::{
-    io::{self, ErrorKind, Read as _, Write as _},
-    net::{Shutdown, TcpStream},
+    io::{ErrorKind, Read as _, Write as _},
+    net::TcpStream,
     time::{Duration, Instant},
 };
 
@@ -148,71 +148,6 @@ fn a_reply_that_does_not_come_as_a_whole() {
         assert_eq!(kind, end, "{row}");
         assert!(is_half || rest.is_empty(), "{row}: {rest:?}");
     }
-}
-
-/// Rows: the delay of the reply, or the latency of all, and how many faults that are.
-#[test]
-fn a_delay_and_a_latency_hold_the_reply_back() {
-    let time = Duration::from_millis(30);
-    let delayed = scripted(Call::SetIamPolicy, [Reply::delay(time)]);
-    let slow = Emulator::builder().latency(time).start().unwrap();
-    for (emulator, faults) in [(&delayed, 1), (&slow, 0)] {
-        let start = Instant::now();
-        assert_eq!(ask(emulator, "POST", SET, FIRST).0, 200);
-        assert!(start.elapsed() >= time);
-        let stats = emulator.stats();
-        let seen = (stats.writes, stats.lost_replies, stats.faults);
-        assert_eq!(seen, (1, 0, faults));
-    }
-    // A delayed write is not done for a caller who left, unless it is applied before.
-    let delay = Reply::delay(FOREVER);
-    let emulator = scripted(Call::SetIamPolicy, [delay.clone(), delay.applied()]);
-    for (delays, writes) in [(1, 0), (2, 1)] {
-        let mut stream = sent(&emulator, request("POST", SET, FIRST));
-        wait_for(&emulator, |stats| {
-            (stats.faults, stats.writes) == (delays, writes)
-        });
-        // The emulator answers the hang-up by closing, which shows that it gave the call up.
-        stream.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(stream.read(&mut [0; 16]).unwrap(), 0);
-        assert_eq!(emulator.stats().writes, writes);
-    }
-}
-
-#[test]
-fn a_seed_gives_the_same_faults_again_and_a_rate_limit_refuses_with_its_hint() {
-    let run = |seed| -> Vec<u16> {
-        let faults = Faults::none().status(503, 0.3).applied_then(500, 0.2);
-        let emulator = Emulator::builder().seed(seed).faults(faults);
-        let emulator = emulator.start().unwrap();
-        let statuses = (0..40).map(|_| ask(&emulator, "GET", GET, "").0).collect();
-        emulator.set_faults(Faults::none());
-        assert_eq!(ask(&emulator, "GET", GET, "").0, 200, "switched off");
-        statuses
-    };
-    let first = run(7);
-    assert_eq!(first, run(7));
-    assert_ne!(first, run(8));
-    assert!(
-        [200, 500, 503].iter().all(|status| first.contains(status)),
-        "{first:?}"
-    );
-
-    let limited = Emulator::builder().rate_limit(1, 3);
-    let limited = limited.throttle_with(Reply::status(429).retry_after("1"));
-    let emulator = limited.start().unwrap();
-    let answers: Vec<_> = (0..20).map(|_| ask(&emulator, "GET", GET, "")).collect();
-    assert!(answers[..3].iter().all(|answer| answer.0 == 200));
-    let refused = answers.iter().filter(|answer| answer.0 == 429);
-    assert!(refused.clone().count() > 0);
-    assert!(
-        refused
-            .clone()
-            .all(|answer| answer.1.contains("retry-after: 1"))
-    );
-    let faults = refused.count() as u64;
-    let stats = emulator.stats();
-    assert_eq!((stats.faults, stats.reads), (faults, 20 - faults));
 }
 
 #[test]
@@ -371,48 +306,4 @@ fn a_policy_is_read_written_and_read_back() {
     let test = r#"{"permissions": ["a.b.get"]}"#;
     let granted = ask(&emulator, "POST", "/v3/folders/1:testIamPermissions", test).2;
     assert_eq!(granted, json!({"permissions": ["a.b.get"]}));
-}
-
-#[test]
-fn what_makes_no_sense_gets_googles_errors_and_uses_up_no_fault() {
-    let emulator = scripted(Call::SetIamPolicy, [Reply::status(503)]);
-    let deep = "[".repeat(100_000);
-    let (invalid, missing) = ((400, "INVALID_ARGUMENT"), (404, "NOT_FOUND"));
-    for (method, path, body, (status, name)) in [
-        ("POST", SET, "[]", invalid),
-        ("POST", SET, "\u{0}", invalid),
-        ("POST", SET, r#"{"policy":{"bindings":"all"}}"#, invalid),
-        ("POST", SET, &deep, invalid),
-        ("POST", CREATE, "{", invalid),
-        ("POST", PARENT, INSTANCE, invalid),
-        ("GET", SET, "", missing),
-        ("POST", "/v1/a:testIamPermission", "{}", missing),
-        ("POST", "/v9/a:getIamPolicy", "{}", missing),
-        ("PATCH", "/v1/%ff%00:nothing?a=b", "{}", missing),
-        ("OPTIONS", "*", "", missing),
-    ] {
-        let refused = error(ask(&emulator, method, path, body));
-        assert_eq!(
-            refused,
-            (status, name.to_owned()),
-            "{method} {path}: {body:.40}"
-        );
-    }
-    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(1 << 20));
-    for rubbish in [
-        &b"\0\xff\xfe\r\n\r\n"[..],
-        b"GET / HTTP/9.9\r\n\r\n",
-        b"POST /v1/a:setIamPolicy HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        long.as_bytes(),
-    ] {
-        let mut stream = sent(&emulator, rubbish);
-        let _ = stream.shutdown(Shutdown::Write);
-        // However it ends, it ends: a timeout would be an error of another kind.
-        let ended = stream
-            .read_to_end(&mut Vec::new())
-            .map_err(|it: io::Error| it.kind());
-        assert_ne!(ended, Err(ErrorKind::WouldBlock), "{rubbish:?}");
-    }
-    assert_eq!(error(ask(&emulator, "POST", SET, FIRST)).0, 503);
 }

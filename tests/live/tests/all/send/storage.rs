@@ -281,28 +281,6 @@ async fn a_resumable_upload_is_repeated_after_each_failure() {
     }
 }
 
-/// As the documentation has it for large contents: ask how far it is, and send what is missing.
-#[tokio::test]
-async fn a_resumable_upload_goes_on_where_it_stopped() {
-    let far = reply(308, "range: bytes=0-262143\r\n", "");
-    let (client, server) = (client(), Server::start([session(), Status(503).act(), far]));
-    let session = begun(&client, &server).await;
-    let content = content(2 * PART);
-    let ask = client
-        .put(&session)
-        .header("content-range", "bytes */524288");
-    let far = FAST.send(ask).idempotent_if(storage::is_idempotent).await;
-    let far = far.expect_err("it is not complete");
-    let last = far.header("range").and_then(|range| range.rsplit_once('-'));
-    let next: usize = last.expect("a range").1.parse().expect("a number");
-    let range = format!("bytes {}-524287/524288", next + 1);
-    let rest = client.put(session).header("content-range", range);
-    sent(rest.body(content[next + 1..].to_vec())).await;
-    let seen = server.seen();
-    assert_eq!((far.status(), seen.len()), (Some(308), 4));
-    assert!(seen[3].body == content[PART..], "the rest and nothing else");
-}
-
 /// The one call for Cloud Storage asks by itself whether a request may be made twice.
 #[tokio::test]
 async fn the_function_of_the_service_knows_its_operations() {
@@ -316,21 +294,4 @@ async fn the_function_of_the_service_knows_its_operations() {
     let first = delete.delays([Duration::from_millis(1)]).await;
     first.expect("the second attempt");
     assert_eq!(server.requests(), 3);
-}
-
-/// Scenario 8: a download that breaks off is begun anew.
-#[tokio::test]
-async fn a_download_that_breaks_off_is_begun_anew() {
-    let content = content(2 * PART);
-    let whole = reply(200, "", &content);
-    let after_256_k = whole.clone().without(PART);
-    for mut acts in [vec![broken(), broken()], vec![after_256_k]] {
-        acts.push(whole.clone());
-        let requests = acts.len();
-        let server = Server::start(acts);
-        let get = client().get(server.url("storage/v1/b/b1/o/a?alt=media"));
-        let sending = FAST.send(get).idempotent_if(storage::is_idempotent);
-        let got = sending.bytes().await.expect("the last one is whole");
-        assert!(got == content && server.requests() == requests);
-    }
 }
