@@ -1,10 +1,7 @@
 //! The helpers of the tests with Google's own clients. The tests need the feature `google`.
 #![cfg(feature = "google")]
 
-mod socket;
-
 use google_cloud_auth::credentials::{Credentials, anonymous};
-pub use socket::{Request, listen, nobody, read_request, reply};
 
 /// Installs a TLS provider. Together with Google's crates, every client needs one, even for `http://`.
 pub fn install_tls() {

@@ -1,109 +1,68 @@
 //! The errors of Google's own clients, and the facts that `Fault` reads from them. Each failure is caused on
 //! a real socket.
 
-use backoff_cloud::{
-    Codes, Delivery, Fault,
-    FaultKind::{Conflict, Throttled, Transient},
-    GrpcCode, HintSource, Policy, Verdict, codes,
-};
+use backoff_cloud::{Codes, Fault, FaultKind, GrpcCode, HintSource, Policy, Verdict, codes};
 use google_cloud_gax_1::{error::Error, options::RequestOptionsBuilder, retry_policy::NeverRetry};
 use google_cloud_secretmanager_v1::client::SecretManagerService;
-use official::{client, listen, nobody, read_request, reply};
-use std::{
-    io::{Read, Write},
-    time::Duration,
+use official::client;
+use std::time::Duration;
+use support::{
+    Act, Column, MAYBE_SENT, NOTHING, POLICY,
+    Repeated::{Always, IfIdempotent, Never},
+    Target, assert_row, fails_on_the_way, failure, head, reply, status,
 };
 
-const PATIENT: Policy = Policy::exponential().on(codes![429, 500..=504]);
-const CAREFUL: Policy = PATIENT.idempotent(false);
+struct Google;
 
-/// How a connection ends after the bytes of a reply.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
-    Close,
-    /// With bytes unread, so that the client is told of it by an RST.
-    Reset,
-    /// Not before the client hangs up.
-    Stall,
-}
+impl Column for Google {
+    type Error = Error;
 
-/// The error of one request, made once.
-async fn error_of(endpoint: String, limit: Duration) -> Error {
-    let client = client!(
-        SecretManagerService,
-        endpoint,
-        with_retry_policy(NeverRetry)
-    );
-    let get = client.get_secret().set_name("projects/p/secrets/s");
-    let sent = get.with_attempt_timeout(limit).send().await;
-    sent.expect_err("the server never does what it is asked")
-}
+    /// It has no limit for the connection alone. It calls a chunk without a length a body that cannot be read.
+    const CANNOT: &[&str] = &["nobody accepts", "a chunk without a length"];
 
-/// The error when the server answers by these bytes.
-async fn failure(said: String, end: End) -> Error {
-    let address = listen(move |mut stream| {
-        if end == End::Reset {
-            return drop(stream.peek(&mut [0]));
-        }
-        read_request(&stream);
-        drop(stream.write_all(said.as_bytes()));
-        if end == End::Stall {
-            drop(stream.read(&mut [0]));
-        }
-    });
-    // Reached only where the server stalls, on a slow machine too.
-    let limit = match end {
-        End::Stall => Duration::from_millis(300),
-        End::Close | End::Reset => Duration::from_secs(60),
-    };
-    error_of(format!("http://{address}"), limit).await
+    const HAS_TLS: bool = true;
+
+    async fn read(target: Target) -> Result<(), Error> {
+        let client = client!(
+            SecretManagerService,
+            target.origin,
+            with_retry_policy(NeverRetry)
+        );
+        let get = client.get_secret().set_name("projects/p/secrets/s");
+        get.with_attempt_timeout(target.whole)
+            .send()
+            .await
+            .map(drop)
+    }
+
+    fn fits(error: &Error, row: &str) -> bool {
+        row != "no reply" || error.is_timeout()
+    }
 }
 
 /// A reply with an error as Google's services write it.
-fn named(status: u16, code: &str, details: &str) -> String {
+fn named(status: u16, code: &str, details: &str) -> Act {
     let body = format!(
         r#"{{"error":{{"code":{status},"message":"m","status":"{code}","details":[{details}]}}}}"#
     );
-    reply(status, "content-type: application/json\r\n", &body)
-}
-
-/// Nobody answered.
-fn assert_on_its_way(row: &str, error: &Error, transport: Delivery) {
-    let says = (error.delivery(), Fault::status(error), error.grpc_code());
-    assert_eq!(says, (Some(transport), None, None), "{row}: {error:?}");
-    assert!(error.must_reconnect(), "{row}");
-    let retried = |policy: &Policy| matches!(policy.judge(error), Verdict::Retry { .. });
-    let is_safe = transport == Delivery::NotSent;
-    let both = (retried(&PATIENT), retried(&CAREFUL));
-    assert_eq!(both, (true, is_safe), "{row}: {error:?}");
+    reply(status, "content-type: application/json\r\n", body)
 }
 
 #[tokio::test]
 async fn on_the_way() {
-    let refused = error_of(format!("http://{}", nobody()), Duration::from_secs(60)).await;
-    assert_on_its_way("nobody listens", &refused, Delivery::NotSent);
-    let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":";
+    fails_on_the_way::<Google>().await;
     // Half a 409 may be a conflict or not, so the status does not decide.
-    let half_an_error = "HTTP/1.1 409 Conflict\r\ncontent-length: 100\r\n\r\n{\"err";
-    let half_a_head = "HTTP/1.1 200 OK\r\ncontent-le";
-    for (row, said, end) in [
-        ("reset", "", End::Reset),
-        ("closed before the reply", "", End::Close),
-        ("closed in the head", half_a_head, End::Close),
-        ("closed in the body", half, End::Close),
-        ("closed in the body of an error", half_an_error, End::Close),
-        ("no reply", "", End::Stall),
-        ("no second half", half, End::Stall),
-    ] {
-        let error = failure(said.to_owned(), end).await;
-        assert_on_its_way(row, &error, Delivery::MaybeSent);
-        assert!(row != "no reply" || error.is_timeout(), "{error:?}");
-    }
-}
-
-/// Seconds and milliseconds of a hint.
-fn after(seconds: u64, millis: u64) -> Option<Duration> {
-    Some(Duration::from_secs(seconds) + Duration::from_millis(millis))
+    let half = head("409 Conflict\r\ncontent-length: 100", "{\"err");
+    let error = failure::<Google>(half).await;
+    assert_row("half an error", error, MAYBE_SENT, IfIdempotent);
+    // What makes no sense is permanent.
+    let list = reply(200, "content-type: application/json\r\n", "[1, 2]");
+    let list = failure::<Google>(list).await;
+    assert!(list.is_deserialization(), "{list:?}");
+    assert_row("a list", list, NOTHING, Never);
+    let again = Target::at(support::serve(reply(302, "location: /again\r\n", "")));
+    let error = Google::read(again).await.expect_err("a circle");
+    assert_eq!(POLICY.judge(&error), Verdict::Permanent, "{error:?}");
 }
 
 #[tokio::test]
@@ -116,90 +75,68 @@ async fn what_the_service_says() {
         let info = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"DELAY"}"#;
         named(429, "RESOURCE_EXHAUSTED", &info.replace("DELAY", delay))
     };
-    let down = Some(GrpcCode::Unavailable);
-    let used_up = Some(GrpcCode::ResourceExhausted);
-    let ages = after(31_557_600_000, 0);
-    for (said, status, code, kind, hint) in [
-        (page, 502, None, Transient, None),
-        (named(503, "UNAVAILABLE", ""), 503, down, Transient, None),
+    let down = status(503).code(GrpcCode::Unavailable);
+    let (slow, used_up) = (status(429), status(429).code(GrpcCode::ResourceExhausted));
+    let mut for_ever = slow;
+    for_ever.retry_after = Some(Duration::MAX);
+    let (by_header, by_info) = (HintSource::RetryAfter, HintSource::RetryInfo);
+    for (act, facts, source) in [
+        (page, status(502), by_header),
+        (named(503, "UNAVAILABLE", ""), down, by_header),
         // A body that names no code leaves the word to the status.
-        (reply(429, "", unnamed), 429, None, Throttled, None),
-        (asks("7"), 429, None, Throttled, after(7, 0)),
-        (asks("-1"), 429, None, Throttled, None),
-        (asks("soon"), 429, None, Throttled, None),
-        (asks("1.5"), 429, None, Throttled, after(1, 500)),
-        (
-            asks("99999999999999999999999"),
-            429,
-            None,
-            Throttled,
-            Some(Duration::MAX),
-        ),
-        (info("3.5s"), 429, used_up, Throttled, after(3, 500)),
+        (reply(429, "", unnamed), slow, by_header),
+        (asks("7"), slow.after(7_000), by_header),
+        (asks("-1"), slow, by_header),
+        (asks("soon"), slow, by_header),
+        (asks("1.5"), slow.after(1_500), by_header),
+        (asks("99999999999999999999999"), for_ever, by_header),
+        (info("3.5s"), used_up.after(3_500), by_info),
         // A thousand years are told as they are: the policy bounds what is waited.
-        (info("31557600000s"), 429, used_up, Throttled, ages),
-        (info("-5s"), 429, used_up, Throttled, None),
+        (
+            info("31557600000s"),
+            used_up.after(31_557_600_000_000),
+            by_info,
+        ),
+        (info("-5s"), used_up, by_header),
     ] {
-        let error = failure(said.clone(), End::Close).await;
-        let says = (Fault::status(&error), error.grpc_code());
-        assert_eq!(says, (Some(status), code), "{said}: {error:?}");
-        assert_eq!(error.retry_after(), hint, "{said}: {error:?}");
-        assert_eq!(error.delivery(), None, "{said}: {error:?}");
-        let source = match code.is_some() && hint.is_some() {
-            true => HintSource::RetryInfo,
-            false => HintSource::RetryAfter,
-        };
-        assert_eq!(error.hint_source(), source, "{said}");
-        let most = Duration::from_nanos(u64::MAX);
-        let retry_after = hint.map(|hint| hint.min(most));
-        let verdict = Verdict::Retry { kind, retry_after };
-        assert_eq!(PATIENT.judge(&error), verdict, "{said}: {error:?}");
+        let row = format!("{act:?}");
+        let error = failure::<Google>(act).await;
+        assert_eq!(error.hint_source(), source, "{row}");
         // What was throttled did nothing.
-        let careful = match kind {
-            Transient => Verdict::MaybeApplied,
-            _ => verdict,
+        let repeated = match facts.status {
+            Some(429) => Always,
+            _ => IfIdempotent,
         };
-        assert_eq!(CAREFUL.judge(&error), careful, "{said}: {error:?}");
+        assert_row(&row, error, facts, repeated);
     }
 }
-
-#[tokio::test]
-async fn what_makes_no_sense_is_permanent() {
-    let json = "content-type: application/json\r\n";
-    let list = failure(reply(200, json, "[1, 2]"), End::Close).await;
-    assert!(list.is_deserialization(), "{list:?}");
-    let again = reply(302, "location: /again\r\n", "");
-    for error in [list, failure(again, End::Close).await] {
-        assert_eq!(PATIENT.judge(&error), Verdict::Permanent, "{error:?}");
-    }
-}
-
-const CONFLICT: Verdict = Verdict::Retry {
-    kind: Conflict,
-    retry_after: None,
-};
 
 #[tokio::test]
 async fn conflicts() {
     use GrpcCode::{Aborted, AlreadyExists, FailedPrecondition};
+    const PATIENT: Policy = Policy::exponential().on(codes![429, 500..=504]);
+    let conflict = Verdict::Retry {
+        kind: FaultKind::Conflict,
+        retry_after: None,
+    };
     let conflicts = Policy::exponential().on(codes![409, Codes::ABORTED]);
     let no = Verdict::Permanent;
-    for (status, name, code, verdict) in [
-        (409, "ABORTED", Aborted, CONFLICT),
+    for (code, name, grpc, verdict) in [
+        (409, "ABORTED", Aborted, conflict),
         (409, "ALREADY_EXISTS", AlreadyExists, no),
         // A conflict only where the caller says so.
         (400, "FAILED_PRECONDITION", FailedPrecondition, no),
     ] {
-        let error = failure(named(status, name, ""), End::Close).await;
+        let error = failure::<Google>(named(code, name, "")).await;
         let says = (Fault::status(&error), error.grpc_code());
-        assert_eq!(says, (Some(status), Some(code)), "{name}");
-        assert_eq!(conflicts.judge(&error), verdict, "{name}");
-        assert_eq!(PATIENT.judge(&error), Verdict::Permanent, "{name}");
+        assert_eq!(says, (Some(code), Some(grpc)), "{name}");
+        let judged = (conflicts.judge(&error), PATIENT.judge(&error));
+        assert_eq!(judged, (verdict, no), "{name}");
     }
 
     let policy = PATIENT.scaled(0.001);
     let says_so = policy.when(|error: &Error| match error.grpc_code() {
-        Some(FailedPrecondition) => CONFLICT,
+        Some(FailedPrecondition) => conflict,
         _ => policy.judge(error),
     });
     let mut reads = 0;
@@ -209,7 +146,7 @@ async fn conflicts() {
     };
     let write = |read| async move {
         match read {
-            1 => Err(failure(named(400, "FAILED_PRECONDITION", ""), End::Close).await),
+            1 => Err(failure::<Google>(named(400, "FAILED_PRECONDITION", "")).await),
             _ => Ok(read),
         }
     };
