@@ -142,7 +142,7 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
     let limit = limit.operation_attempt_timeout(Duration::from_secs(1));
     let quick = POLICY.scaled(0.1);
     let config = |server: &Server| {
-        let timer = UntilStuck::of(&server, &VirtualTime::new());
+        let timer = UntilStuck::of(server, &VirtualTime::new());
         let config = config(&server.url("")).sleep_impl(timer);
         config.timeout_config(limit.clone().build())
     };
