@@ -2,11 +2,9 @@
 use crate::common::{
     Scripted, at_once,
     error::TestError,
-    forms::{
-        BUSY, HANGS, PLAIN, Reply, SECOND, Setting, Step, call, check, fails, forms, gives, row,
-    },
+    forms::{BUSY, PLAIN, Reply, SECOND, Step, call, check, fails, forms, gives},
 };
-use backoff_core::{Budget, Event, Jitter, NotYet, Policy, retry};
+use backoff_core::{Event, Jitter, NotYet, Policy, retry};
 use proptest::prelude::*;
 use std::{cell::Cell, future::ready, time::Duration};
 
@@ -16,96 +14,26 @@ const YES: Step = gives(200);
 const NO: Step = gives(202);
 const FAILS: Step = fails(BUSY);
 
-fn poll(values: u32) -> Setting {
-    call(POLL).consecutive(values)
-}
-
 #[test]
 fn rows_of_values() {
-    let limited = |attempts| call(POLL.max_attempts(attempts)).consecutive(9);
-    let budget = || Budget::ratio(0.5, 2);
-    check(&[
-        row(
-            "a flap begins the row anew and does not lengthen the waits",
-            poll(3),
-            &[NO, YES, NO, YES, YES, YES],
-            "0 1 2 4 5 6; at 6: 200",
-        ),
-        row("three at once", poll(3), &[YES], "0 1 2; at 2: 200"),
-        row(
-            "two after a long time",
-            poll(2),
-            &[NO, NO, NO, NO, YES],
-            "0 1 3 7 15 16; at 16: 200",
-        ),
-        row(
-            "many flaps",
-            poll(2),
-            &[YES, NO, YES, NO, YES, NO, YES, YES],
-            "0 1 2 3 5 6 10 11; at 11: 200",
-        ),
-        row(
-            "two are too few",
-            poll(3),
-            &[YES, YES, NO, NO, YES, YES, YES],
-            "0 1 2 3 5 6 7; at 7: 200",
-        ),
-        row(
-            "an error is between them as a value is",
-            poll(3),
-            &[YES, YES, FAILS, YES, YES, FAILS, YES, YES, YES],
-            "0 1 2 3 4 5 7 8 9; at 9: 200",
-        ),
-        row(
-            "one after an error",
-            poll(1),
-            &[NO, FAILS, YES],
-            "0 1 3; at 3: 200",
-        ),
-        row("one at once", poll(1), &[YES], "0; at 0: 200"),
-        row(
-            "attempts end a row that is too short",
-            limited(4),
-            &[YES],
-            "0 1 2 3; at 3 attempts: error not yet, 4 in a row",
-        ),
-        row(
-            "none is left of a row that is broken",
-            limited(4),
-            &[YES, YES, YES, NO],
-            "0 1 2 3; at 3 attempts: error not yet",
-        ),
-        row(
-            "and none after an error",
-            limited(11),
-            &[YES, YES, YES, FAILS, YES, YES, YES, YES, NO],
-            "0 1 2 3 4 5 6 7 8 10 14; at 14 attempts: error not yet",
-        ),
-        row(
-            "the wait that would end after the deadline is not begun",
-            poll(9).deadline(5 * SECOND),
-            &[YES],
-            "0 1 2 3 4 5; at 5 deadline: error not yet, 6 in a row",
-        ),
-        row(
-            "an attempt that is cut begins the row anew",
-            poll(3).attempt_timeout(10 * SECOND),
-            &[YES, YES, HANGS, YES],
-            "0 1 2 13 14 15; at 15: 200",
-        ),
-        row(
-            "a row costs no budget",
-            poll(2).budget(budget),
-            &[YES, NO, YES],
-            "0 1 2 3; at 3: 200 [2 2 2 2 2]",
-        ),
-        row(
-            "and errors in it do",
-            poll(2).budget(budget),
-            &[YES, FAILS],
-            "0 1 2 4; at 4 budget: error 503 [2 1 0 0 0]",
-        ),
-    ]);
+    let table = "
+        a flap does not lengthen the waits | consecutive 3 | 202, 200, 202, 200 | 0 1 2 4 5 6; at 6: 200
+        three at once           | consecutive 3 | 200 | 0 1 2; at 2: 200
+        two after a long time   | consecutive 2 | 202, 202, 202, 202, 200 | 0 1 3 7 15 16; at 16: 200
+        many flaps | consecutive 2 | 200, 202, 200, 202, 200, 202, 200 | 0 1 2 3 5 6 10 11; at 11: 200
+        two are too few | consecutive 3 | 200, 200, 202, 202, 200 | 0 1 2 3 5 6 7; at 7: 200
+        an error is between them as a value is | consecutive 3 | 200, 200, error 503, 200, 200, error 503, 200 | 0 1 2 3 4 5 7 8 9; at 9: 200
+        one after an error      | consecutive 1 | 202, error 503, 200 | 0 1 3; at 3: 200
+        one at once             | consecutive 1 | 200 | 0; at 0: 200
+        attempts end a row that is too short | max_attempts 4, consecutive 9 | 200 | 0 1 2 3; at 3 attempts: error not yet, 4 in a row
+        none is left of a row that is broken | max_attempts 4, consecutive 9 | 200, 200, 200, 202 | 0 1 2 3; at 3 attempts: error not yet
+        and none after an error | max_attempts 7, consecutive 9 | 200, error 503, 200, 200, 200, 200, 202 | 0 1 2 3 4 5 6; at 6 attempts: error not yet
+        no wait that ends after the deadline | consecutive 9, deadline 5 | 200 | 0 1 2 3 4 5; at 5 deadline: error not yet, 6 in a row
+        a cut begins the row anew | consecutive 3, attempt_timeout 10 | 200, 200, hangs, 200 | 0 1 2 13 14 15; at 15: 200
+        a row costs no budget   | consecutive 2, budget ratio 0.5 2 | 200, 202, 200 | 0 1 2 3; at 3: 200 [2 2 2 2 2]
+        and errors in it do     | consecutive 2, budget ratio 0.5 2 | 200, error 503 | 0 1 2 4; at 4 budget: error 503 [2 1 0 0 0]
+    ";
+    check(call(POLL), table);
 }
 
 #[test]

@@ -2,156 +2,47 @@
 //! wait's tokens back.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, HANGS, PLAIN, SECOND, call, check, fails, gives, row},
+    forms::{BUSY, PLAIN, SECOND, call, check},
     time::Time,
 };
 use backoff_core::{Budget, Event, Policy, retry};
 use std::{future::ready, panic::catch_unwind, pin::Pin, time::Duration};
 
-const HALF: Duration = Duration::from_millis(500);
-
 #[test]
-fn a_dropped_call_drops_its_attempt_and_makes_no_other() {
-    let slow = fails(BUSY).taking(10 * SECOND);
-    let limited = call(PLAIN).attempt_timeout(60 * SECOND);
-    for (name, call) in [("a call", call(PLAIN)), ("one with a limit", limited)] {
-        check(&[
-            row(
-                name,
-                call.dropped_at(5 * SECOND),
-                &[HANGS],
-                "0; dropped at 5",
-            ),
-            row(
-                name,
-                call.dropped_at(10 * SECOND + HALF),
-                &[slow],
-                "0; dropped at 10.5",
-            ),
-            row(
-                name,
-                call.dropped_at(15 * SECOND),
-                &[slow],
-                "0 11; dropped at 15",
-            ),
-        ]);
-    }
+fn a_dropped_call_drops_its_attempt_and_makes_no_other_and_gets_its_tokens_back() {
+    let table = "
+        in an attempt     | dropped_at 5    | hangs               | 0; dropped at 5
+        in a wait         | dropped_at 10.5 | error 503 taking 10 | 0; dropped at 10.5
+        in a retry        | dropped_at 15   | error 503 taking 10 | 0 11; dropped at 15
+        limited           | attempt_timeout 60, dropped_at 5    | hangs               | 0; dropped at 5
+        limited, a wait   | attempt_timeout 60, dropped_at 10.5 | error 503 taking 10 | 0; dropped at 10.5
+        limited, a retry  | attempt_timeout 60, dropped_at 15   | error 503 taking 10 | 0 11; dropped at 15
+        a failure         | dropped_at 0.5, budget aws            | error 503 | 0; dropped at 0.5 [486 500]
+        called too often  | dropped_at 0.5, budget aws            | error 429 | 0; dropped at 0.5 [495 500]
+        a response        | dropped_at 0.5, budget aws, responses | 503       | 0; dropped at 0.5 [486 500]
+        a limit           | dropped_at 0.5, budget aws, timeout 60 | error 503 | 0; dropped at 0.5 [486 500]
+        a share of the successes | dropped_at 0.5, budget ratio 0.2 10 | error 503 | 0; dropped at 0.5 [9 10]
+        gRPC's: the failure costs, not the retry | dropped_at 0.5, budget grpc 10 0.1 | error 503 | 0; dropped at 0.5 [9 9]
+        retries that were begun  | dropped_at 10, budget aws | error 503, error 503, hangs | 0 1 3; dropped at 10 [486 472 472]
+    ";
+    check(call(PLAIN), table);
 }
 
+// Without a limit, an async call makes the attempt. When a hook panics, the wait has taken tokens.
 #[test]
-fn a_call_that_is_dropped_in_a_wait_gets_its_tokens_back() {
-    let dropped = call(PLAIN).dropped_at(HALF);
-    let limited = dropped.budget(Budget::aws);
-    let busy = [fails(BUSY)];
-    check(&[
-        row("a failure", limited, &busy, "0; dropped at 0.5 [486 500]"),
-        row(
-            "a server that was called too often",
-            limited,
-            &[fails(TestError::status(429))],
-            "0; dropped at 0.5 [495 500]",
-        ),
-        row(
-            "a response",
-            limited.responses(),
-            &[gives(503)],
-            "0; dropped at 0.5 [486 500]",
-        ),
-        row(
-            "a limit",
-            limited.timeout(60 * SECOND),
-            &busy,
-            "0; dropped at 0.5 [486 500]",
-        ),
-        row(
-            "a share of the successes",
-            dropped.budget(|| Budget::ratio(0.2, 10)),
-            &busy,
-            "0; dropped at 0.5 [9 10]",
-        ),
-        // There the failure costs, and not the retry.
-        row(
-            "the budget of gRPC",
-            dropped.budget(|| Budget::grpc(10, 0.1)),
-            &busy,
-            "0; dropped at 0.5 [9 9]",
-        ),
-        row(
-            "the tokens of retries that were begun are used",
-            call(PLAIN).budget(Budget::aws).dropped_at(10 * SECOND),
-            &[fails(BUSY), fails(BUSY), HANGS],
-            "0 1 3; dropped at 10 [486 472 472]",
-        ),
-    ]);
-}
-
-#[test]
-fn a_retry_that_a_late_timer_leaves_no_time_for_costs_nothing() {
-    let late = call(PLAIN).late(60 * SECOND).budget(Budget::aws);
-    check(&[
-        row(
-            "a timeout",
-            late.timeout(5 * SECOND),
-            &[fails(BUSY)],
-            "0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]",
-        ),
-        row(
-            "a limit of each attempt",
-            late.deadline(5 * SECOND).attempt_timeout(SECOND),
-            &[fails(BUSY)],
-            "0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]",
-        ),
-        // Without a limit, an async call makes the attempt.
-        row(
-            "a deadline",
-            late.deadline(5 * SECOND),
-            &[fails(BUSY)],
-            "0 61; at 61 deadline: error 503 [486 486 486]",
-        )
-        .but(
-            |form| form.is_blocking(),
-            "0; at 61 deadline: error 503 [486 500 500]",
-        ),
-        row(
-            "a deadline, of a response",
-            late.deadline(5 * SECOND).responses(),
-            &[gives(503)],
-            "0 61; at 61 deadline: 503 [486 486 486]",
-        )
-        .but(
-            |form| form.is_blocking(),
-            "0; at 61 deadline: 503 [486 500 500]",
-        ),
-    ]);
-}
-
-#[test]
-fn a_hook_that_panics_costs_no_token() {
-    let limited = call(PLAIN).budget(Budget::aws);
-    check(&[
-        row(
-            "when a wait begins",
-            limited.panicking_at(1),
-            &[fails(BUSY)],
-            "0; dropped at 0 [486 500]",
-        ),
-        // The wait has taken tokens, and the hook panics at the end that the signal makes of it.
-        row(
-            "when a wait is ended",
-            limited.stop_on(HALF).panicking_at(2),
-            &[fails(BUSY)],
-            "0; dropped at 0.5 stopped [486 500 500]",
-        ),
-        row(
-            "when the time is over",
-            limited
-                .timeout(5 * SECOND)
-                .late(60 * SECOND)
-                .panicking_at(2),
-            &[fails(BUSY)],
-            "0; dropped at 61 deadline [486 500 500]",
-        ),
-    ]);
+fn a_retry_without_time_and_a_hook_that_panics_cost_no_token() {
+    let table = "
+        a late timer  | late 60, timeout 5 | error 503 | 0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]
+        late, a limit of each attempt | late 60, deadline 5, attempt_timeout 1 | error 503 | 0; at 61 deadline: error cut after 0ns, last 503 [486 500 500]
+        late, a deadline  | late 60, deadline 5 | error 503 | 0 61; at 61 deadline: error 503 [486 486 486]
+        but blocking | 0; at 61 deadline: error 503 [486 500 500]
+        late, a response  | late 60, deadline 5, responses | 503 | 0 61; at 61 deadline: 503 [486 486 486]
+        but blocking | 0; at 61 deadline: 503 [486 500 500]
+        a panic when a wait begins    | panicking_at 1 | error 503 | 0; dropped at 0 [486 500]
+        a panic when a wait is ended  | stop_on 0.5, panicking_at 2 | error 503 | 0; dropped at 0.5 stopped [486 500 500]
+        a panic when the time is over | timeout 5, late 60, panicking_at 2 | error 503 | 0; dropped at 61 deadline [486 500 500]
+    ";
+    check(call(PLAIN).budget("aws"), table);
 }
 
 static BUDGET: Budget = Budget::aws();

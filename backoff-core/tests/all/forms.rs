@@ -1,7 +1,9 @@
 //! All forms of a call decide the same about each error of one table.
 use crate::common::{
     error::TestError as E,
-    forms::{Came, Ended, Form, Kind, PLAIN, Reply, SECOND, Setting, Trial, call, fails, runs},
+    forms::{
+        Came, Ended, Form, Kind, PLAIN, Reply, SECOND, Setting, Trial, call, check, fails, runs,
+    },
     time::Time,
 };
 use backoff_core::{FaultKind, GrpcCode, Policy, Verdict, codes, retry, retry_block};
@@ -54,8 +56,29 @@ fn bare_block<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
     ))
 }
 
-const PATTERNS: &[Form] = &[Form::new("attribute, patterns", Kind::Keys, patterns)];
+/// Patterns beside codes, in a blocking function.
+fn blocking_patterns<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    #[retry(policy = trial.policy, on = [503, E { .. }], runtime = trial.time.clone())]
+    fn call(trial: &Trial<'_>) -> Result<Reply, E> {
+        trial.attempt_blocking()
+    }
+    Some(call(trial).into())
+}
+
+fn bare_careful<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    #[retry(max_attempts = 3, jitter = none, idempotent = false, runtime = trial.time.clone())]
+    async fn call(trial: &Trial<'_>) -> Result<Reply, E> {
+        trial.attempt().await
+    }
+    trial.wait(call(trial))
+}
+
+const PATTERNS: &[Form] = &[
+    Form::new("attribute, patterns", Kind::Keys, patterns),
+    Form::new("blocking", Kind::BlockingKeys, blocking_patterns),
+];
 /// Under the default policy with three attempts.
+const BARE_CAREFUL: &[Form] = &[Form::new("attribute", Kind::Keys, bare_careful)];
 const BARE: &[Form] = &[
     Form::new("attribute", Kind::Keys, bare),
     Form::new("attribute, blocking", Kind::BlockingKeys, bare_blocking),
@@ -122,28 +145,62 @@ fn table() -> [Row; 24] {
 fn all_forms_agree_about_every_error() {
     let yes: fn(&E) -> Verdict = |_| true.into();
     let (codes, function) = (call(POLICY), call(POLICY).when(yes));
-    let columns: [(&str, Setting, &[Form]); 5] = [
+    let columns: [(&str, Setting, &'static [Form]); 5] = [
         ("by codes", codes, &[]),
         ("by codes, not idempotent", codes.careful(), &[]),
         ("by function", function, PATTERNS),
         ("by function, not idempotent", function.careful(), PATTERNS),
         ("bare", codes, BARE),
     ];
+    // Nor does a hint or a kind of its own say what was applied.
+    let judges: [fn(&E) -> Verdict; 2] = [
+        |_| Verdict::from(true).after(Some(SECOND / 2)),
+        |_| Verdict::Retry {
+            kind: FaultKind::Throttled,
+            retry_after: None,
+        },
+    ];
     for (error, expected) in table() {
         let script = [fails(error)];
+        let agree = |judge: &str, setting: &Setting, special: &'static [Form], expected: Ends| {
+            let special = special
+                .iter()
+                .map(|form| (form, form.run(setting, &script)));
+            let special: Vec<_> = special.collect();
+            let all = (judge != "bare").then(|| runs(setting, &script));
+            for (form, came) in special.into_iter().chain(all.into_iter().flatten()) {
+                assert_eq!(ends(&came), expected, "{error:?}, {judge}, {}", form.name);
+            }
+        };
         for ((judge, setting, special), expected) in columns.iter().zip(expected) {
-            for form in *special {
-                let came = form.run(setting, &script);
-                assert_eq!(ends(&came), expected, "{error:?}, {judge}, {}", form.name);
-            }
-            if *judge == "bare" {
-                continue;
-            }
-            for (form, came) in runs(setting, &script) {
-                assert_eq!(ends(&came), expected, "{error:?}, {judge}, {}", form.name);
-            }
+            agree(judge, setting, special, expected);
+        }
+        let [_, _, _, careful, bare] = expected;
+        let bare = if careful == ONCE { ONCE } else { bare };
+        agree("bare", &codes, BARE_CAREFUL, bare);
+        for judge in judges.iter().filter(|_| error.hint.is_none()) {
+            agree(
+                "by hint or kind",
+                &call(POLICY).when(*judge).careful(),
+                &[],
+                careful,
+            );
         }
     }
+}
+
+/// A read changes nothing. A function that sees errors of any type sees no facts, as its documentation says: what it
+/// says holds.
+#[test]
+fn a_read_and_what_a_function_of_any_error_names_are_repeated() {
+    let policy = POLICY.idempotent(false);
+    let judged = policy.when(|_: &E| true);
+    let time = Time::default();
+    let read = judged.blocking_update(|| Err::<(), _>(E::LOST), |()| true, |()| Ok(()));
+    assert!(read.runtime(time.clone()).call().is_err());
+    assert_eq!(time.waits().len(), 2);
+    let any = "any | careful, when_any | error lost | 0 1 3; at 3 attempts: error lost";
+    check(call(POLICY), any);
 }
 
 /// Nobody else knows anything about such an error.

@@ -1,109 +1,49 @@
 //! Limits: of the attempts, of a call, of each attempt. Every form keeps them.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, HANGS, Kind, PLAIN, SECOND, Said, call, check, fails, gives, row, runs},
+    forms::{BUSY, PLAIN, SECOND, Said, call, check, fails, runs, steps},
 };
 use backoff_core::{Jitter, Policy, Verdict, WaitSource};
 use std::time::Duration;
 
-const NANOSECOND: Duration = Duration::from_nanos(1);
 const HOUR: Duration = Duration::from_secs(3_600);
-const NEVER_WAITS: Policy = Policy::constant(Duration::ZERO);
 
 #[test]
-fn a_deadline_ends_waits_and_no_attempts() {
-    let by_20 = call(PLAIN).deadline(20 * SECOND);
-    let four = fails(BUSY).taking(4 * SECOND);
-    check(&[
-        row(
-            "attempts that take no time",
-            by_20,
-            &[fails(BUSY)],
-            "0 1 3 7 15; at 15 deadline: error 503",
-        ),
-        // 4 + 1 + 4 + 2 + 4 = 15; a wait of 4 s would end at 19, and is the last that fits.
-        row(
-            "attempts of four seconds",
-            by_20,
-            &[four],
-            "0 5 11 19; at 23 deadline: error 503",
-        ),
-        row(
-            "attempts of an hour",
-            by_20,
-            &[fails(BUSY).taking(HOUR)],
-            "0; at 3600 deadline: error 503",
-        ),
-        row(
-            "a timer that wakes after the deadline",
-            call(PLAIN).deadline(10 * SECOND).late(HOUR),
-            &[fails(BUSY)],
-            "0 3601; at 3601 deadline: error 503",
-        )
-        .but(|form| form.is_blocking(), "0; at 3601 deadline: error 503"),
-    ]);
-}
-
-#[test]
-fn attempts_are_counted() {
-    check(&[
-        row(
-            "three attempts",
-            call(PLAIN.max_attempts(3)),
-            &[fails(BUSY)],
-            "0 1 3; at 3 attempts: error 503",
-        ),
-        row(
-            "a success after failures",
-            call(PLAIN),
-            &[fails(BUSY), fails(BUSY), gives(200)],
-            "0 1 3; at 3: 200",
-        ),
-        row("a success", call(PLAIN), &[gives(200)], "0; at 0: 200"),
-        // Each wait is drawn from zero on, and the least number is drawn.
-        row(
-            "five attempts without a word",
-            call(Policy::exponential()),
-            &[fails(BUSY)],
-            "0 0 0 0 0; at 0 attempts: error 503",
-        ),
-        row(
-            "a permanent error",
-            call(PLAIN),
-            &[fails(TestError::status(404))],
-            "0; at 0 permanent: error 404",
-        ),
-    ]);
+fn attempts_and_a_deadline() {
+    let table = "
+        three attempts            | max_attempts 3 | error 503                 | 0 1 3; at 3 attempts: error 503
+        a success after failures  |                | error 503, error 503, 200 | 0 1 3; at 3: 200
+        a success                 |                | 200                       | 0; at 0: 200
+        a permanent error         |                | error 404                 | 0; at 0 permanent: error 404
+        attempts that take no time          | deadline 20 | error 503             | 0 1 3 7 15; at 15 deadline: error 503
+        of four seconds: a wait of 4 s fits | deadline 20 | error 503 taking 4    | 0 5 11 19; at 23 deadline: error 503
+        of an hour                          | deadline 20 | error 503 taking 3600 | 0; at 3600 deadline: error 503
+        a timer that wakes after it         | deadline 10, late 3600 | error 503  | 0 3601; at 3601 deadline: error 503
+        but blocking | 0; at 3601 deadline: error 503
+    ";
+    check(call(PLAIN), table);
+    // Each wait is drawn from zero on, and the least number is drawn.
+    let five = "five attempts without a word | | error 503 | 0 0 0 0 0; at 0 attempts: error 503";
+    check(call(Policy::exponential()), five);
 }
 
 /// A policy that never waits makes five attempts, whatever time there is, unless it says how many.
 #[test]
 fn without_a_pause_time_does_not_limit_attempts() {
-    let five = "0 0 0 0 0; at 0 attempts: error 503";
-    let nine = "0 0 0 0 0 0 0 0 0; at 0 attempts: error 503";
-    for (policy, expected) in [(NEVER_WAITS, five), (NEVER_WAITS.max_attempts(9), nine)] {
-        let (limit, busy) = (300 * SECOND, [fails(BUSY)]);
-        let call = call(policy);
-        check(&[
-            row("a deadline", call.deadline(limit), &busy, expected),
-            row("a timeout", call.timeout(limit), &busy, expected),
-            row(
-                "both",
-                call.deadline(2 * limit).timeout(limit),
-                &busy,
-                expected,
-            ),
-        ]);
-    }
-}
-
-#[test]
-fn with_a_pause_the_time_alone_limits_attempts() {
-    let policy = NEVER_WAITS.base(SECOND).jitter(Jitter::None);
-    // A call that is cut at 300 s needs some time before it.
+    let never = Policy::constant(Duration::ZERO);
+    let table = "
+        a deadline | deadline 300              | error 503 | 0 0 0 0 0; at 0 attempts: error 503
+        a timeout  | timeout 300               | error 503 | 0 0 0 0 0; at 0 attempts: error 503
+        both       | deadline 600, timeout 300 | error 503 | 0 0 0 0 0; at 0 attempts: error 503
+        seven      | max_attempts 7, timeout 300  | error 503 | 0 0 0 0 0 0 0; at 0 attempts: error 503
+        seven      | max_attempts 7, deadline 300 | error 503 | 0 0 0 0 0 0 0; at 0 attempts: error 503
+    ";
+    check(call(never), table);
+    let pausing = call(never.base(SECOND).jitter(Jitter::None));
+    // With a pause the time alone limits them. A call that is cut at 300 s needs some time before it.
     for (call, attempts) in [
-        (call(policy).timeout(300 * SECOND), 300),
-        (call(policy).deadline(300 * SECOND), 301),
+        (pausing.timeout(300 * SECOND), 300),
+        (pausing.deadline(300 * SECOND), 301),
     ] {
         for (form, came) in runs(&call, &[fails(BUSY)]) {
             assert_eq!(came.begun.len(), attempts, "{}", form.name);
@@ -111,327 +51,117 @@ fn with_a_pause_the_time_alone_limits_attempts() {
     }
 }
 
+// 1 + 2 + … + 32 = 63, then 64 a wait: with 190 s the next wait would end at 127, the one after at 191.
 #[test]
 fn a_timeout_limits_the_whole_call() {
-    let by_10 = call(PLAIN).timeout(10 * SECOND);
-    check(&[
-        row(
-            "a hanging attempt is cut at the end",
-            call(PLAIN).timeout(30 * SECOND),
-            &[HANGS],
-            "0; at 30 deadline: error cut after 30s",
-        ),
-        row(
-            "one that must not be made twice may have been applied",
-            call(PLAIN).timeout(30 * SECOND).careful(),
-            &[HANGS],
-            "0; at 30 maybe_applied: error cut after 30s",
-        ),
-        // 1 + 2 + … + 32 = 63, then 64 a wait: the next one would end at 127, the one after at 191.
-        row(
-            "as many attempts are made as fit",
-            call(PLAIN).timeout(190 * SECOND),
-            &[fails(BUSY)],
-            "0 1 3 7 15 31 63 127; at 127 deadline: error 503",
-        ),
-        row(
-            "where the attempts are limited, they are",
-            call(PLAIN.max_attempts(3)).timeout(190 * SECOND),
-            &[fails(BUSY)],
-            "0 1 3; at 3 attempts: error 503",
-        ),
-        // 1 + 2 + 4 end at the limit, where nothing of it is left for an attempt.
-        row(
-            "a wait that would end at the limit is not begun",
-            call(PLAIN).timeout(7 * SECOND),
-            &[fails(BUSY)],
-            "0 1 3; at 3 deadline: error 503",
-        ),
-        row(
-            "the last real error is kept beside the cut",
-            by_10,
-            &[fails(BUSY), HANGS],
-            "0 1; at 10 deadline: error cut after 9s, last 503",
-        ),
-        row(
-            "a timer that wakes after the limit begins no attempt",
-            by_10.late(60 * SECOND),
-            &[fails(BUSY)],
-            "0; at 61 deadline: error cut after 0ns, last 503",
-        ),
-        row(
-            "nor does one that wakes at the limit",
-            by_10.late(9 * SECOND),
-            &[fails(BUSY)],
-            "0; at 10 deadline: error cut after 0ns, last 503",
-        ),
-        row(
-            "one that wakes a moment before does",
-            by_10.late(9 * SECOND - NANOSECOND),
-            &[fails(BUSY)],
-            "0 9.999999999; at 9.999999999 deadline: error 503",
-        ),
-    ]);
-    for (deadline, timeout) in [(7, 30), (30, 7), (7, 7)] {
-        check(&[row(
-            "the shorter one of it and the policy's deadline holds",
-            call(PLAIN)
-                .deadline(deadline * SECOND)
-                .timeout(timeout * SECOND),
-            &[HANGS],
-            "0; at 7 deadline: error cut after 7s",
-        )]);
-    }
+    let table = "
+        a hanging attempt is cut at the end    | timeout 30          | hangs | 0; at 30 deadline: error cut after 30s
+        what must not be repeated may be applied | timeout 30, careful | hangs | 0; at 30 maybe_applied: error cut after 30s
+        as many attempts as fit        | timeout 190 | error 503 | 0 1 3 7 15 31 63 127; at 127 deadline: error 503
+        where they are limited, so many | max_attempts 3, timeout 190 | error 503 | 0 1 3; at 3 attempts: error 503
+        a wait that would end at the limit is not begun | timeout 7 | error 503 | 0 1 3; at 3 deadline: error 503
+        the last real error is kept    | timeout 10 | error 503, hangs | 0 1; at 10 deadline: error cut after 9s, last 503
+        no attempt after a late timer  | timeout 10, late 60 | error 503 | 0; at 61 deadline: error cut after 0ns, last 503
+        nor at the limit               | timeout 10, late 9  | error 503 | 0; at 10 deadline: error cut after 0ns, last 503
+        a moment before | timeout 10, late 8.999999999 | error 503 | 0 9.999999999; at 9.999999999 deadline: error 503
+        the shorter one holds          | deadline 7, timeout 30 | hangs | 0; at 7 deadline: error cut after 7s
+        the shorter one holds          | deadline 30, timeout 7 | hangs | 0; at 7 deadline: error cut after 7s
+        both are alike                 | deadline 7, timeout 7  | hangs | 0; at 7 deadline: error cut after 7s
+    ";
+    check(call(PLAIN), table);
 }
 
 /// It counts as a nanosecond.
 #[test]
 fn a_limit_of_zero_lets_an_attempt_begin() {
-    let at_once = call(PLAIN).timeout(Duration::ZERO);
-    let no_deadline = call(PLAIN).deadline(Duration::ZERO).attempt_timeout(SECOND);
-    let each = call(PLAIN).attempt_timeout(Duration::ZERO);
-    check(&[
-        row("a success", at_once, &[gives(200)], "0; at 0: 200"),
-        row(
-            "an error",
-            at_once,
-            &[fails(BUSY)],
-            "0; at 0 deadline: error 503",
-        ),
-        row(
-            "an attempt that is cut",
-            at_once,
-            &[HANGS],
-            "0; at 0.000000001 deadline: error cut after 1ns",
-        ),
-        row(
-            "a deadline of zero",
-            no_deadline,
-            &[gives(200)],
-            "0; at 0: 200",
-        )
-        .but(
-            |form| form.kind == Kind::UpdateRead,
-            "0; at 0 deadline: error cut after 0ns",
-        )
-        .but(
-            |form| form.is_update(),
-            "never; at 0 deadline: error cut after 0ns",
-        ),
-        row(
-            "an attempt that is pending at a deadline of zero",
-            no_deadline,
-            &[HANGS],
-            "0; at 0 deadline: error cut after 0ns",
-        )
-        .but(
-            |form| form.kind == Kind::UpdateWrite,
-            "never; at 0 deadline: error cut after 0ns",
-        ),
-        row(
-            "each attempt",
-            each,
-            &[HANGS, HANGS, gives(200)],
-            "0 1 3; at 3: 200",
-        ),
-    ]);
-}
-
-#[test]
-fn an_attempt_timeout_cuts_each_attempt() {
-    let each_6 = call(PLAIN).attempt_timeout(6 * SECOND);
-    check(&[
-        row(
-            "a fast attempt is left alone",
-            each_6,
-            &[gives(200)],
-            "0; at 0: 200",
-        ),
-        // 6 + 1, 6 + 2, then 5 remain of 20.
-        row(
-            "the last one is cut at the deadline",
-            each_6.deadline(20 * SECOND),
-            &[HANGS],
-            "0 7 15; at 20 deadline: error cut after 5s",
-        ),
-        row(
-            "or at the limit of the whole call",
-            each_6.timeout(20 * SECOND),
-            &[HANGS],
-            "0 7 15; at 20 deadline: error cut after 5s",
-        ),
-        // 1 + 2 + 4 end at the deadline: without a limit a fourth attempt may begin there.
-        row(
-            "a wait that leaves no time for an attempt is not begun",
-            call(PLAIN).deadline(7 * SECOND).attempt_timeout(SECOND),
-            &[fails(BUSY)],
-            "0 1 3; at 3 deadline: error 503",
-        ),
-        row(
-            "an attempt for which no time remains is neither made nor counted",
-            call(PLAIN)
-                .deadline(10 * SECOND)
-                .attempt_timeout(SECOND)
-                .late(HOUR),
-            &[fails(BUSY)],
-            "0; at 3601 deadline: error cut after 0ns, last 503",
-        ),
-        // Fails at 0, cut from 1 to 4, cut from 6 to 9; a wait of 4 s does not fit.
-        row(
-            "the last real error is kept beside the cut",
-            call(PLAIN).attempt_timeout(3 * SECOND).timeout(10 * SECOND),
-            &[fails(BUSY), HANGS],
-            "0 1 6; at 9 deadline: error cut after 3s, last 503",
-        ),
-        row(
-            "an error that is handed back itself is no last one",
-            call(PLAIN.max_attempts(2)).timeout(60 * SECOND),
-            &[fails(BUSY)],
-            "0 1; at 1 attempts: error 503",
-        ),
-        row(
-            "a cut attempt is repeated",
-            call(PLAIN).attempt_timeout(3 * SECOND).timeout(10 * SECOND),
-            &[HANGS, gives(200)],
-            "0 4; at 4: 200",
-        ),
-        row(
-            "and not if it may have been applied",
-            call(PLAIN)
-                .attempt_timeout(3 * SECOND)
-                .timeout(10 * SECOND)
-                .careful(),
-            &[HANGS, gives(200)],
-            "0; at 3 maybe_applied: error cut after 3s",
-        ),
-    ]);
+    let table = "
+        a success            | timeout 0 | 200       | 0; at 0: 200
+        an error             | timeout 0 | error 503 | 0; at 0 deadline: error 503
+        a cut                | timeout 0 | hangs     | 0; at 0.000000001 deadline: error cut after 1ns
+        a deadline of zero   | deadline 0, attempt_timeout 1 | 200   | 0; at 0: 200
+        but update, in its read | 0; at 0 deadline: error cut after 0ns
+        but update | never; at 0 deadline: error cut after 0ns
+        a pending attempt    | deadline 0, attempt_timeout 1 | hangs | 0; at 0 deadline: error cut after 0ns
+        but update, in its write | never; at 0 deadline: error cut after 0ns
+        each attempt         | attempt_timeout 0 | hangs, hangs, 200 | 0 1 3; at 3: 200
+    ";
+    check(call(PLAIN), table);
 }
 
 /// The limit of an attempt counts from when the attempt is first found pending; the deadline from when the
 /// call began.
 #[test]
-fn time_in_which_an_attempt_blocks_its_thread_is_not_counted_for_its_limit() {
-    let once = call(PLAIN.max_attempts(1)).attempt_timeout(10 * SECOND);
-    check(&[
-        row(
-            "what the first poll takes is not counted",
-            once.deadline(60 * SECOND),
-            &[HANGS.blocking(4 * SECOND)],
-            "0; at 14 attempts: error cut after 10s",
-        ),
-        row(
-            "but for the deadline",
-            once.deadline(12 * SECOND),
-            &[HANGS.blocking(4 * SECOND)],
-            "0; at 12 attempts: error cut after 8s",
-        ),
-        row(
-            "an attempt that is ready at once is never cut",
-            call(PLAIN).timeout(10 * SECOND).attempt_timeout(SECOND),
-            &[gives(200).blocking(60 * SECOND)],
-            "0; at 60: 200",
-        )
-        // No write is begun after it.
-        .but(
-            |form| form.kind == Kind::UpdateRead,
-            "0; at 60 deadline: error cut after 0ns",
-        ),
-    ]);
+fn an_attempt_timeout_cuts_each_attempt() {
+    let table = "
+        a fast attempt is left alone | attempt_timeout 6 | 200 | 0; at 0: 200
+        the last one is cut at the deadline | attempt_timeout 6, deadline 20 | hangs | 0 7 15; at 20 deadline: error cut after 5s
+        or at the limit of the whole call   | attempt_timeout 6, timeout 20  | hangs | 0 7 15; at 20 deadline: error cut after 5s
+        a wait that leaves no time for one is not begun | deadline 7, attempt_timeout 1 | error 503 | 0 1 3; at 3 deadline: error 503
+        an attempt without time is neither made nor counted | deadline 10, attempt_timeout 1, late 3600 | error 503 | 0; at 3601 deadline: error cut after 0ns, last 503
+        the last real error is kept | attempt_timeout 3, timeout 10 | error 503, hangs | 0 1 6; at 9 deadline: error cut after 3s, last 503
+        what is handed back is no last one | max_attempts 2, timeout 60 | error 503 | 0 1; at 1 attempts: error 503
+        a cut attempt is repeated | attempt_timeout 3, timeout 10 | hangs, 200 | 0 4; at 4: 200
+        not if it may be applied | attempt_timeout 3, timeout 10, careful | hangs, 200 | 0; at 3 maybe_applied: error cut after 3s
+        the first poll is not counted | max_attempts 1, attempt_timeout 10, deadline 60 | hangs blocking 4 | 0; at 14 attempts: error cut after 10s
+        but for the deadline | max_attempts 1, attempt_timeout 10, deadline 12 | hangs blocking 4 | 0; at 12 attempts: error cut after 8s
+        what is ready at once is never cut | timeout 10, attempt_timeout 1 | 200 blocking 60 | 0; at 60: 200
+        but update, in its read | 0; at 60 deadline: error cut after 0ns
+    ";
+    check(call(PLAIN), table);
 }
 
 #[test]
 fn hints_are_waited_for_or_end_a_call() {
-    let hinted = |seconds| fails(TestError::status(429).after(seconds * SECOND));
-    let says_nine: fn(&TestError) -> Verdict = |_| Verdict::from(true).after(Some(9 * SECOND));
-    check(&[
-        row(
-            "a hint",
-            call(PLAIN.max_attempts(2)),
-            &[hinted(5)],
-            "0 5; at 5 attempts: error 429",
-        ),
-        row(
-            "a hint past the deadline",
-            call(PLAIN).deadline(300 * SECOND),
-            &[hinted(301)],
-            "0; at 0 retry_after: error 429",
-        ),
-        row(
-            "a hint of the function that judges",
-            call(PLAIN.max_attempts(2)).when_any(says_nine),
-            &[fails(TestError::UNKNOWN)],
-            "0 9; at 9 attempts: error unknown",
-        ),
-    ]);
+    let table = "
+        a hint                   | max_attempts 2 | error 429 after 5   | 0 5; at 5 attempts: error 429
+        a hint past the deadline | deadline 300   | error 429 after 301 | 0; at 0 retry_after: error 429
+    ";
+    check(call(PLAIN), table);
+    let nine =
+        call(PLAIN.max_attempts(2)).when_any(|_| Verdict::from(true).after(Some(9 * SECOND)));
+    check(
+        nine,
+        "of the judge | | error unknown | 0 9; at 9 attempts: error unknown",
+    );
 }
 
 #[test]
 fn all_forms_draw_the_same_waits() {
-    let policy = Policy::exponential()
-        .jitter(Jitter::Additive(SECOND))
-        .max_backoff(6 * SECOND)
-        .max_attempts(6);
-    check(&[
-        row(
-            "the shortest",
-            call(policy).drawing(0),
-            &[fails(BUSY)],
-            "0 1 3 7 13 19; at 19 attempts: error 503",
-        ),
-        row(
-            "those in the middle",
-            call(policy).drawing(1 << 63),
-            &[fails(BUSY)],
-            "0 1.5 4 8.5 14.5 20.5; at 20.5 attempts: error 503",
-        ),
-    ]);
+    let policy = PLAIN.jitter(Jitter::Additive(SECOND));
+    let policy = policy.max_backoff(6 * SECOND).max_attempts(6);
+    let least = "the shortest | | error 503 | 0 1 3 7 13 19; at 19 attempts: error 503";
+    check(call(policy).drawing(0), least);
+    let middle = "the middle | | error 503 | 0 1.5 4 8.5 14.5 20.5; at 20.5 attempts: error 503";
+    check(call(policy).drawing(1 << 63), middle);
 }
 
 /// An outer loop, such as a queue, needs to know whether to call again, and not before when.
 #[test]
 fn the_hint_of_the_last_failure_is_kept() {
-    const HOUR_LATER: Option<Duration> = Some(HOUR);
-    const REFUSED: TestError = TestError::status(403);
-    let soon = BUSY.after(2 * SECOND);
-    let says_hour: fn(&TestError) -> Verdict = |_| Verdict::from(true).after(HOUR_LATER);
+    let says_hour: fn(&TestError) -> Verdict = |_| Verdict::from(true).after(Some(HOUR));
     let three = call(PLAIN.max_attempts(3));
     for (setting, script, hint) in [
-        (
-            three,
-            &[fails(TestError::status(429).after(HOUR))][..],
-            HOUR_LATER,
-        ),
-        (three, &[fails(soon)], soon.hint),
-        (three, &[fails(soon), fails(BUSY)], None),
+        (three, "error 429 after 3600", Some(HOUR)),
+        (three, "error 503 after 2", Some(2 * SECOND)),
+        (three, "error 503 after 2, error 503", None),
         // A refusal can say when to ask again.
-        (
-            three,
-            &[fails(BUSY), fails(REFUSED.after(HOUR))],
-            HOUR_LATER,
-        ),
-        (three, &[fails(REFUSED)], None),
-        (
-            three.when_any(says_hour),
-            &[fails(TestError::UNKNOWN)],
-            HOUR_LATER,
-        ),
-        (three.attempt_timeout(SECOND), &[HANGS], None),
+        (three, "error 503, error 403 after 3600", Some(HOUR)),
+        (three, "error 403", None),
+        (three.when_any(says_hour), "error unknown", Some(HOUR)),
+        (three.attempt_timeout(SECOND), "hangs", None),
     ] {
-        for (form, came) in runs(&setting, script) {
+        for (form, came) in runs(&setting, &steps(script)) {
             let hints = came.told.map(|told| told.hint);
             assert!(
                 hints.is_none_or(|told| told == hint),
-                "{script:?}, {}",
+                "{script}, {}",
                 form.name
             );
-            let waits = came.events.iter().filter_map(|said| match said {
-                Said::Waiting { source, .. } => Some(*source),
-                _ => None,
-            });
             // Only the first failure of a script with a hint is waited for.
-            let is_hinted = script[0].error().is_some_and(|error| error.hint.is_some());
-            for source in waits.take(1) {
-                assert_eq!(source == WaitSource::RetryAfter, is_hinted, "{script:?}");
+            if let Some(Said::Waiting { source, .. }) = came.events.first() {
+                let is_hinted =
+                    script.starts_with("error 429") || script.starts_with("error 503 after");
+                assert_eq!(*source == WaitSource::RetryAfter, is_hinted, "{script}");
             }
         }
     }

@@ -18,26 +18,18 @@ mod dropped;
 mod events;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod forms;
-#[cfg(all(feature = "tokio", feature = "macros"))]
-mod judges;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod limits;
-#[cfg(all(
-    feature = "macros",
-    feature = "rate",
-    feature = "testing",
-    feature = "tokio",
-    feature = "tracing"
-))]
-mod logs;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod maybe_applied;
 #[cfg(all(
     feature = "combine",
     feature = "macros",
     feature = "metrics",
+    feature = "rate",
     feature = "testing",
-    feature = "tokio"
+    feature = "tokio",
+    feature = "tracing"
 ))]
 mod metrics;
 #[cfg(all(feature = "combine", feature = "testing"))]
@@ -51,8 +43,6 @@ mod rate;
 mod reconnect;
 #[cfg(all(feature = "tokio", feature = "macros", feature = "std"))]
 mod request_ids;
-#[cfg(all(feature = "macros", feature = "tokio"))]
-mod responses;
 #[cfg(all(feature = "testing", feature = "tokio"))]
 mod resume;
 mod rooms;
@@ -66,6 +56,16 @@ mod shared;
 mod signals;
 #[cfg(all(feature = "macros", feature = "tokio", feature = "tracing"))]
 mod spans;
+#[cfg(all(
+    feature = "combine",
+    feature = "macros",
+    feature = "metrics",
+    feature = "rate",
+    feature = "testing",
+    feature = "tokio",
+    feature = "tracing"
+))]
+mod stories;
 #[cfg(all(feature = "testing", feature = "tokio", feature = "tower"))]
 mod tower;
 #[cfg(all(feature = "macros", feature = "rate", feature = "tokio"))]

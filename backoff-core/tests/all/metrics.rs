@@ -1,21 +1,21 @@
-//! The metrics that an exporter gets, in every form of a call.
+//! The metrics of calls that no row can tell: what calls share, combined changes, reads that are resumed.
 
 use crate::common::{
     error::TestError,
-    forms::{
-        BUSY, Form, HANGS, Kind, PLAIN, SECOND, Setting, Step, assert_is_name, call, fails, forms,
-        gives,
-    },
+    forms::{BUSY, SECOND, assert_is_name, call, each_row},
+};
+use crate::stories::{
+    POLICY,
+    story::{Recorded, Story},
 };
 use backoff_core::{
     __private::ForeignCall,
-    Budget, Decision, Jitter, Policy, Random, StopReason, Tokio,
+    Decision, Jitter, Policy, Random, StopReason, Tokio,
     combine::{self, CombineError},
     testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
-    collections::BTreeMap,
     future::ready,
     sync::{
         Arc, Mutex,
@@ -24,13 +24,8 @@ use std::{
     time::Duration,
 };
 
-const POLICY: Policy = PLAIN.max_attempts(3).name("storage");
-
-/// Each metric by its name and labels, without the operation.
-type Recorded = BTreeMap<String, Vec<f64>>;
-
 /// What this records, and the names of its operations.
-fn recorded_with_operations<T>(work: impl FnOnce() -> T) -> (T, Recorded, Vec<String>) {
+pub(crate) fn recorded_with_operations<T>(work: impl FnOnce() -> T) -> (T, Recorded, Vec<String>) {
     let recorder = DebuggingRecorder::new();
     let value = metrics::with_local_recorder(&recorder, work);
     let (mut recorded, mut operations) = (Recorded::new(), Vec::new());
@@ -68,262 +63,56 @@ fn recorded<T>(work: impl Future<Output = T>) -> (T, Recorded) {
     (value, recorded)
 }
 
-fn recorded_by(form: &Form, setting: &Setting, script: &[Step]) -> Recorded {
-    let trial = form.trial(setting, script);
-    recorded_with_operations(|| trial.run(form)).1
-}
-
-/// What is recorded of one call of the policy.
-#[derive(Clone, Copy, Default)]
-struct Story<'a> {
-    /// How long the attempts took that succeeded, and those that failed in this way.
-    succeeded: &'a [f64],
-    failed: (&'a str, &'a [f64]),
-    /// Retries, and the time that was waited.
-    retried: Option<(f64, f64)>,
-    took: f64,
-    /// Why it was given up, and with what error.
-    ended: Option<(&'a str, &'a str)>,
-}
-
-impl Story<'_> {
-    fn told(&self) -> Recorded {
-        let (error, failed) = self.failed;
-        let attempt = "retry.attempt.duration retry.policy=storage";
-        let outcome = match (self.ended.is_none(), self.retried.is_some()) {
-            (true, false) => "successful_without_retry",
-            (true, true) => "successful_with_retry",
-            (false, false) => "failed_without_retry",
-            (false, true) => "failed_with_retry",
-        };
-        let labels = format!("retry.policy=storage retry.outcome={outcome}");
-        let mut call = format!("retry.call.duration {labels}");
-        if let Some((reason, error)) = self.ended {
-            call += &format!(" retry.stop_reason={reason} error.type={error}");
-        }
-        let mut told = Recorded::from([
-            (attempt.to_owned(), self.succeeded.to_vec()),
-            (format!("{attempt} error.type={error}"), failed.to_vec()),
-            (call, vec![self.took]),
-        ]);
-        if let Some((retries, waited)) = self.retried {
-            told.insert(format!("retry.call.retries {labels}"), vec![retries]);
-            told.insert(format!("retry.call.delay {labels}"), vec![waited]);
-        }
-        told.retain(|_, values| !values.is_empty());
-        told
-    }
-}
-
-/// Two failures and a success, each after a second.
-const RECOVERED: Story<'static> = Story {
-    succeeded: &[1.0],
-    failed: ("503", &[1.0, 1.0]),
-    retried: Some((2.0, 3.0)),
-    took: 6.0,
-    ended: None,
-};
-
-#[test]
-fn every_form_tells_the_same_story() {
-    let (failure, success) = (fails(BUSY).taking(SECOND), gives(200).taking(SECOND));
-    let late = call(POLICY).late(60 * SECOND);
-    let without_retry = |failed, took, reason, error| Story {
-        failed,
-        took,
-        ended: Some((reason, error)),
-        ..Story::default()
-    };
-    let rows: &[(&str, Setting, &[Step], Story<'_>)] = &[
-        (
-            "it succeeds after retries",
-            call(POLICY),
-            &[failure, failure, success],
-            RECOVERED,
-        ),
-        (
-            "it succeeds at once",
-            call(POLICY),
-            &[success],
-            Story {
-                succeeded: &[1.0],
-                took: 1.0,
-                ..Story::default()
-            },
-        ),
-        (
-            "it is given up",
-            call(POLICY),
-            &[fails(BUSY)],
-            Story {
-                failed: ("503", &[0.0; 3]),
-                retried: Some((2.0, 3.0)),
-                took: 3.0,
-                ended: Some(("attempts", "503")),
-                ..Story::default()
-            },
-        ),
-        (
-            "it fails for good",
-            call(POLICY),
-            &[fails(TestError::status(404))],
-            without_retry(("404", &[0.0]), 0.0, "permanent", "404"),
-        ),
-        (
-            "its attempt is cut",
-            call(POLICY.max_attempts(1)).attempt_timeout(5 * SECOND),
-            &[HANGS],
-            without_retry(("timeout", &[5.0]), 5.0, "attempts", "timeout"),
-        ),
-        (
-            "it is cut itself",
-            call(POLICY).timeout(5 * SECOND),
-            &[HANGS],
-            without_retry(("timeout", &[5.0]), 5.0, "deadline", "timeout"),
-        ),
-        (
-            "a signal cuts it, which is no timeout",
-            call(POLICY).careful().cut_on(5 * SECOND),
-            &[HANGS],
-            without_retry(("_OTHER", &[5.0]), 5.0, "maybe_applied", "_OTHER"),
-        ),
-        // What follows the signal is no delay.
-        (
-            "a signal stops it in its second wait",
-            call(POLICY).stop_on(2 * SECOND),
-            &[fails(BUSY)],
-            Story {
-                failed: ("503", &[0.0; 2]),
-                retried: Some((1.0, 2.0)),
-                took: 2.0,
-                ended: Some(("stopped", "503")),
-                ..Story::default()
-            },
-        ),
-        #[cfg(feature = "rate")]
-        (
-            "it stands in the queue of a rate, before the first attempt too",
-            call(POLICY).rate(SECOND),
-            &[fails(TestError::status(429)), gives(200)],
-            Story {
-                succeeded: &[0.0],
-                failed: ("429", &[0.0]),
-                retried: Some((1.0, 2.25)),
-                took: 2.25,
-                ended: None,
-            },
-        ),
-        // Where its error says so, a call that is too late for an attempt is a timeout.
-        (
-            "its timer wakes too late",
-            late.timeout(30 * SECOND),
-            &[fails(BUSY)],
-            without_retry(("503", &[0.0]), 61.0, "deadline", "timeout"),
-        ),
-        (
-            "its timer wakes too late for its policy",
-            late.deadline(30 * SECOND),
-            &[fails(BUSY)],
-            without_retry(("503", &[0.0]), 61.0, "deadline", "503"),
-        ),
-        (
-            "its timer wakes too late after a response",
-            late.deadline(30 * SECOND).responses(),
-            &[gives(503)],
-            without_retry(("503", &[0.0]), 61.0, "deadline", "503"),
-        ),
-    ];
-    for &(name, setting, script, story) in rows {
-        let can = |form: &&Form| form.cannot(&setting, script).is_none();
-        let mut forms = forms().filter(can).peekable();
-        assert!(forms.peek().is_some(), "{name}");
-        for form in forms {
-            // With a deadline alone, no timer of an async call looks at the time again.
-            if setting.deadline.is_some() && !form.is_blocking() {
-                continue;
-            }
-            let mut told = story;
-            if matches!(form.kind, Kind::Resuming | Kind::BlockingResuming) {
-                // It begins with its first failure: nobody knows when that attempt began.
-                if script.iter().any(|step| !step.takes.is_zero()) {
-                    continue;
-                }
-                told.failed.1 = &told.failed.1[1..];
-            }
-            let recorded = recorded_by(form, &setting, script);
-            assert_eq!(recorded, told.told(), "{name}, {}", form.name);
-        }
-    }
+/// What is told of one call.
+fn told(story: &str) -> Recorded {
+    Story::new(story).metrics
 }
 
 /// A wait that leads to no attempt costs nothing, and nobody else need ask the budget to show that.
 #[test]
 fn a_budget_with_a_name_shows_its_level() {
-    const LEVEL: &str = "retry.budget.level retry.budget=storage";
-    let of = |budget| call(POLICY).budget(budget);
-    let full = of(|| Budget::aws().name("storage"));
-    let soon = Duration::from_millis(1);
-    let recovers: &[Step] = &[fails(BUSY), gives(200)];
-    for (name, setting, script, level) in [
-        (
-            "recovers",
-            of(|| Budget::ratio(0.5, 10).name("storage")),
-            recovers,
-            Some(9.5),
-        ),
-        ("has no name", of(|| Budget::ratio(0.5, 10)), recovers, None),
-        ("stopped", full.stop_on(soon), &[fails(BUSY)], Some(500.0)),
-        (
-            "dropped",
-            full.dropped_at(soon),
-            &[fails(BUSY)],
-            Some(500.0),
-        ),
-    ] {
-        for form in forms().filter(|form| form.cannot(&setting, script).is_none()) {
-            let recorded = recorded_by(form, &setting, script);
-            let shown = recorded.iter().find(|(key, _)| key.contains("budget"));
-            let expected = level.map(|level| (LEVEL.to_owned(), vec![level]));
-            let shown = shown.map(|(key, values)| (key.clone(), values.clone()));
-            assert_eq!(shown, expected, "{name}, {}", form.name);
-        }
-    }
+    let table = "
+        recovers    | budget ratio 0.5 10 as storage | error 503, 200 | 9.5
+        has no name | budget ratio 0.5 10            | error 503, 200 |
+        stopped     | budget aws as storage, stop_on 0.001    | error 503 | 500
+        dropped     | budget aws as storage, dropped_at 0.001 | error 503 | 500
+    ";
+    each_row(call(POLICY), table, |name, form, setting, script, level| {
+        let trial = form.trial(setting, script);
+        let (_, mut recorded, _) = recorded_with_operations(|| trial.run(form));
+        let level = level.parse::<f64>().ok().map(|level| vec![level]);
+        let shown = recorded.remove("retry.budget.level retry.budget=storage");
+        assert_eq!(shown, level, "{name}");
+        assert!(!recorded.keys().any(|key| key.contains("budget")), "{name}");
+    });
 }
 
-/// The gauges show the last value. The timers count milliseconds: the gap of 58.8 ms takes 59.
-#[cfg(feature = "rate")]
+/// The gauges show the last value, as of the last call that left the queue. The timers count milliseconds: the gap of
+/// 58.8 ms takes 59.
 #[test]
 fn a_rate_with_a_name_shows_itself() {
     use backoff_core::Rate;
     static RATE: Rate = Rate::new().name("quota");
-    let failures = std::cell::Cell::new(2_u32);
+    let left = AtomicU32::new(2);
     let policy = POLICY.rate(&RATE);
     let call = || {
         policy.retry(|| {
-            let left = failures.get();
-            failures.set(left.saturating_sub(1));
-            ready(if left == 0 {
-                Ok(())
-            } else {
-                Err(TestError::status(429))
-            })
+            let fails = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            ready(fails.map_or(Ok(()), |_| Err(TestError::status(429))))
         })
     };
-    let (_, recorded) = recorded(async { tokio::join!(call(), call()) });
-    let of_the_rate = recorded.iter().filter(|(key, _)| key.contains(".rate."));
-    let shown: Vec<_> = of_the_rate
-        .map(|(key, values)| (key.as_str(), values[0]))
-        .collect();
-    let name = |metric: &str| format!("retry.rate.{metric} retry.rate=quota");
-    let value = |metric: &str| {
-        let found = shown.iter().find(|(key, _)| *key == name(metric));
-        found.expect(metric).1
-    };
-    assert_eq!(shown.len(), 4);
-    assert_eq!((value("refused"), value("waiting")), (2.0, 0.0));
-    assert_eq!(value("delay"), 0.059);
-    // As of the last call that left the queue.
-    assert_eq!(value("limit"), 0.85);
+    let (_, mut recorded) = recorded(async { tokio::join!(call(), call()) });
+    recorded.retain(|key, _| key.contains(".rate."));
+    recorded.values_mut().for_each(|values| values.truncate(1));
+    let shown = [
+        ("delay", 0.059),
+        ("limit", 0.85),
+        ("refused", 2.0),
+        ("waiting", 0.0),
+    ];
+    let shown =
+        shown.map(|(metric, value)| (format!("retry.rate.{metric} retry.rate=quota"), vec![value]));
+    assert_eq!(recorded, shown.into());
 }
 
 type Combined<R> = combine::Combining<u8, u32, (), TestError, R>;
@@ -347,29 +136,31 @@ fn combined_changes_are_one_call() {
     let add = || combined.update(0, |_| true);
     let (outcomes, recorded) = recorded(async { tokio::join!(add(), add(), add()) });
     assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
-    assert_eq!(recorded, RECOVERED.told());
+    let story = "failed 503 in 1, waits 1, failed 503 in 1, waits 2, succeeded in 1";
+    assert_eq!(recorded, told(story));
 }
 
-/// A call that nobody waits for any more, and after it the call of somebody who came later, which takes so long.
-fn abandoned(story: Story<'_>, took: f64) -> Recorded {
-    let of_others = Story {
-        succeeded: &[took],
-        took,
-        ..Story::default()
-    };
-    let mut told = story.told();
-    told.extend(of_others.told());
-    told
+/// A call that nobody waits for any more, and after it the call of somebody who came later.
+fn abandoned(story: &str, other: &str) -> Recorded {
+    let mut recorded = told(story);
+    recorded.extend(told(other));
+    recorded
 }
 
-const ABANDONED: Story<'static> = Story {
-    succeeded: &[],
-    failed: ("503", &[1.0, 1.0]),
-    retried: Some((1.0, 1.0)),
-    took: 3.0,
-    ended: Some(("stopped", "503")),
-};
+const ABANDONED: &str = "failed 503 in 1, waits 1, failed 503 in 1, gave up stopped";
 
+/// Draws the longest waits, and drops what is kept here.
+#[derive(Clone, Default)]
+struct Drops(Arc<Mutex<Option<Box<dyn Send>>>>);
+
+impl Random for Drops {
+    fn random(&self) -> u64 {
+        drop(self.0.lock().unwrap().take());
+        u64::MAX
+    }
+}
+
+/// Only a wait with a jitter asks for a random number: it is decided then, and nobody waits for it any more.
 #[test]
 fn combined_changes_whose_callers_have_all_left_are_a_call_that_failed() {
     let combined = combine(POLICY, Tokio, &[0, 1]);
@@ -386,29 +177,10 @@ fn combined_changes_whose_callers_have_all_left_are_a_call_that_failed() {
     let left = outcomes.0.unwrap_err();
     assert!(matches!(left, CombineError::OutOfTime { .. }), "{left:?}");
     assert!(outcomes.1.is_ok());
-    assert_eq!(recorded, abandoned(ABANDONED, 1.0));
-}
+    assert_eq!(recorded, abandoned(ABANDONED, "succeeded in 1"));
 
-/// Draws the longest waits, and drops what is kept here.
-#[derive(Clone, Default)]
-struct Drops(Arc<Mutex<Option<Box<dyn Send>>>>);
-
-impl Random for Drops {
-    fn random(&self) -> u64 {
-        drop(self.0.lock().unwrap().take());
-        u64::MAX
-    }
-}
-
-/// Only a wait with a jitter asks for a random number: it is decided then, and nobody waits for it any more.
-#[test]
-fn combined_changes_whose_callers_leave_while_it_is_decided_are_a_call_that_failed() {
-    let at_first = Story {
-        failed: ("503", &[1.0]),
-        retried: None,
-        took: 1.0,
-        ..ABANDONED
-    };
+    // It leaves while it is decided.
+    let at_first = "failed 503 in 1, gave up stopped";
     for (failing, during_read, story) in [
         (&[0][..], Duration::from_millis(500), at_first),
         (&[0, 1], Duration::from_millis(2_500), ABANDONED),
@@ -416,7 +188,7 @@ fn combined_changes_whose_callers_leave_while_it_is_decided_are_a_call_that_fail
         let drops = Drops::default();
         let policy = POLICY.jitter(Jitter::Full);
         let combined = combine(policy, (Tokio, drops.clone()), failing);
-        let (outcome, recorded) = recorded(async {
+        let (outcome, recorded) = crate::metrics::recorded(async {
             let mut leaves = Box::pin(combined.update(0, |_| true));
             let until_then = tokio::time::timeout(during_read, &mut leaves);
             until_then.await.unwrap_err();
@@ -424,7 +196,7 @@ fn combined_changes_whose_callers_leave_while_it_is_decided_are_a_call_that_fail
             combined.update(0, |_| true).await
         });
         assert!(outcome.is_ok());
-        assert_eq!(recorded, abandoned(story, 1.0), "{failing:?}");
+        assert_eq!(recorded, abandoned(story, "succeeded in 1"), "{failing:?}");
     }
 }
 
@@ -454,39 +226,23 @@ fn combined_changes_that_a_timer_cuts_after_their_callers_have_left_are_a_timeou
             tokio::join!(leaves, comes)
         });
         assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
-        let cut = Story {
-            failed: ("timeout", &[10.0]),
-            took: 10.0,
-            ended: Some((reason, "timeout")),
-            ..Story::default()
-        };
-        assert_eq!(recorded, abandoned(cut, 0.0));
+        let cut = format!("failed timeout in 10, gave up {reason}");
+        assert_eq!(recorded, abandoned(&cut, "succeeded"));
     }
 }
 
+// Nobody knows when its first attempt began: the story has that attempt without its duration.
 #[test]
 fn a_read_that_is_resumed_is_a_call_from_its_first_failure_to_its_end() {
-    for (succeeds, story) in [
-        (
-            true,
-            Story {
-                succeeded: &[1.0],
-                failed: ("503", &[1.0]),
-                took: 5.0,
-                ..RECOVERED
-            },
-        ),
-        (
-            false,
-            Story {
-                failed: ("503", &[1.0, 1.0]),
-                retried: RECOVERED.retried,
-                took: 5.0,
-                ended: Some(("attempts", "503")),
-                ..Story::default()
-            },
-        ),
+    for (succeeds, end) in [
+        (true, "succeeded in 1"),
+        (false, "failed 503 in 1, gave up attempts"),
     ] {
+        let mut story = told(&format!(
+            "failed 503, waits 1, failed 503 in 1, waits 2, {end}"
+        ));
+        let failed = "retry.attempt.duration retry.policy=storage error.type=503";
+        story.get_mut(failed).unwrap().remove(0);
         let (_, recorded) = recorded(async {
             let mut resuming = POLICY.resuming();
             for _ in 0..2 {
@@ -508,7 +264,7 @@ fn a_read_that_is_resumed_is_a_call_from_its_first_failure_to_its_end() {
             resuming.progress();
             resuming.progress();
         });
-        assert_eq!(recorded, story.told());
+        assert_eq!(recorded, story);
     }
 }
 
@@ -528,7 +284,7 @@ fn an_attempt_that_is_resumed_before_its_wait_is_over_has_no_duration() {
 #[test]
 fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
     let time = testing::VirtualTime::new();
-    let (_, mut recorded, _) = recorded_with_operations(|| {
+    let (_, recorded, _) = recorded_with_operations(|| {
         let policy = POLICY.max_attempts(4);
         let mut call = ForeignCall::request(policy, "get", Duration::ZERO, 2, &time);
         time.advance(100 * SECOND);
@@ -539,16 +295,22 @@ fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
         let decision = call.failed(&time, &BUSY);
         assert_eq!(decision, Decision::Stop(StopReason::Attempts));
     });
-    let delay = "retry.call.delay retry.policy=storage retry.outcome=failed_with_retry";
-    assert_eq!(recorded.insert(delay.to_owned(), vec![0.0]), None);
-    let story = Story {
-        failed: ("503", &[1.0]),
-        retried: Some((3.0, 0.0)),
-        took: 101.0,
-        ended: Some(("attempts", "503")),
-        ..Story::default()
-    };
-    assert_eq!(recorded, story.told());
+    let call = "retry.policy=storage retry.outcome=failed_with_retry";
+    let expected = [
+        (
+            "retry.attempt.duration retry.policy=storage error.type=503".to_owned(),
+            1.0,
+        ),
+        (
+            format!("retry.call.duration {call} retry.stop_reason=attempts error.type=503"),
+            101.0,
+        ),
+        (format!("retry.call.retries {call}"), 3.0),
+    ];
+    assert_eq!(
+        recorded,
+        expected.map(|(name, value)| (name, vec![value])).into()
+    );
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! A signal ends the waits of a call and, with `cut_on`, also the running attempt.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, HANGS, Kind, SECOND, call, check, fails, gives, row},
+    forms::{BUSY, SECOND, call, check},
     time::Time,
     tokens::in_a_minute,
 };
-use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, Verdict, retry};
+use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, retry};
 use std::{
     future::{pending, ready},
     time::Duration,
@@ -26,232 +26,81 @@ const SHORT: Policy = LONG.base(Duration::from_secs(25));
 
 #[test]
 fn a_wait_ends_when_the_signal_comes() {
-    let yes: fn(&TestError) -> Verdict = |_| true.into();
-    let busy = [fails(BUSY)];
-    for (name, setting) in [
-        ("stop_on", call(LONG).stop_on(MINUTE)),
-        ("cut_on", call(LONG).cut_on(MINUTE)),
-        (
-            "stop_on, beside a limit",
-            call(LONG).timeout(2 * HOUR).stop_on(MINUTE),
-        ),
-        (
-            "cut_on, beside a limit",
-            call(LONG).timeout(2 * HOUR).cut_on(MINUTE),
-        ),
-        (
-            "stop_on, beside a judge",
-            call(LONG).when(yes).stop_on(MINUTE),
-        ),
-        (
-            "cut_on, beside a judge",
-            call(LONG).when(yes).cut_on(MINUTE),
-        ),
-    ] {
-        check(&[row(name, setting, &busy, "0; at 60 stopped: error 503")]);
-    }
-    let fifty = "0 25 50; at 60 stopped: error 503";
-    check(&[
-        row("the third wait", call(SHORT).stop_on(MINUTE), &busy, fifty),
-        row(
-            "the third wait, cut_on",
-            call(SHORT).cut_on(MINUTE),
-            &busy,
-            fifty,
-        ),
-        row(
-            "the last response is handed back as it came",
-            call(LONG).responses().stop_on(MINUTE),
-            &[gives(503)],
-            "0; at 60 stopped: 503",
-        ),
-    ]);
+    let table = "
+        stop_on | stop_on 60 | error 503 | 0; at 60 stopped: error 503
+        cut_on  | cut_on 60  | error 503 | 0; at 60 stopped: error 503
+        stop_on, beside a limit | timeout 7200, stop_on 60 | error 503 | 0; at 60 stopped: error 503
+        cut_on, beside a limit  | timeout 7200, cut_on 60  | error 503 | 0; at 60 stopped: error 503
+        stop_on, beside a judge | when, stop_on 60 | error 503 | 0; at 60 stopped: error 503
+        cut_on, beside a judge  | when, cut_on 60  | error 503 | 0; at 60 stopped: error 503
+        the last response as it came | responses, stop_on 60 | 503 | 0; at 60 stopped: 503
+    ";
+    check(call(LONG), table);
+    let third = "
+        the third wait         | stop_on 60 | error 503 | 0 25 50; at 60 stopped: error 503
+        the third wait, cut_on | cut_on 60  | error 503 | 0 25 50; at 60 stopped: error 503
+    ";
+    check(call(SHORT), third);
 }
 
 #[test]
 fn a_running_attempt_is_finished_by_stop_on_and_no_other_begins() {
-    let stopped = call(LONG).stop_on(MINUTE);
-    let slow = 90 * SECOND;
-    check(&[
-        row(
-            "a success",
-            stopped,
-            &[gives(200).taking(slow)],
-            "0; at 90: 200",
-        ),
-        row(
-            "a failure",
-            stopped,
-            &[fails(BUSY).taking(slow)],
-            "0; at 90 stopped: error 503",
-        ),
-        row(
-            "the first attempt is always made",
-            call(LONG).stop_on(Duration::ZERO),
-            &[fails(BUSY)],
-            "0; at 0 stopped: error 503",
-        ),
-        row(
-            "the first attempt is always made, and can succeed",
-            call(LONG).stop_on(Duration::ZERO),
-            &[gives(200)],
-            "0; at 0: 200",
-        ),
-        row(
-            "the first response",
-            call(LONG).responses().stop_on(Duration::ZERO),
-            &[gives(503)],
-            "0; at 0 stopped: 503",
-        ),
-    ]);
+    let table = "
+        a success | stop_on 60 | 200 taking 90 | 0; at 90: 200
+        a failure | stop_on 60 | error 503 taking 90 | 0; at 90 stopped: error 503
+        the first attempt is always made | stop_on 0 | error 503 | 0; at 0 stopped: error 503
+        and can succeed    | stop_on 0 | 200 | 0; at 0: 200
+        the first response | responses, stop_on 0 | 503 | 0; at 0 stopped: 503
+    ";
+    check(call(LONG), table);
 }
 
+// Beside limits: cut by its limit after 20 s, it waits 25 s, and the signal cuts the next attempt or ends its wait.
 #[test]
 fn cut_on_cuts_the_attempt_that_is_running() {
-    let cut = call(SHORT).cut_on(MINUTE);
-    let yes: fn(&TestError) -> Verdict = |_| true.into();
-    let hanging = "0; at 60 stopped: error stopped";
-    check(&[
-        row("the first attempt", cut, &[HANGS], hanging),
-        row(
-            "the first attempt, beside a judge",
-            cut.when(yes),
-            &[HANGS],
-            hanging,
-        ),
-        row(
-            "the first attempt, of several values",
-            cut.until(),
-            &[HANGS],
-            hanging,
-        ),
-        row(
-            "the last real error is kept",
-            cut,
-            &[fails(BUSY), HANGS],
-            "0 25; at 60 stopped: error stopped, last 503",
-        ),
-        row(
-            "no attempt is made after the signal",
-            call(SHORT).cut_on(Duration::ZERO),
-            &[fails(BUSY)],
-            "never; at 0 stopped: error stopped",
-        ),
-        row(
-            "an attempt that must not be repeated may have been applied",
-            cut.careful(),
-            &[HANGS],
-            "0; at 60 maybe_applied: error stopped",
-        ),
-        row(
-            "a longer limit of each attempt",
-            cut.attempt_timeout(3 * MINUTE),
-            &[HANGS],
-            hanging,
-        ),
-    ]);
+    let table = "
+        the first attempt | cut_on 60 | hangs | 0; at 60 stopped: error stopped
+        beside a judge    | when, cut_on 60 | hangs | 0; at 60 stopped: error stopped
+        of several values | until, cut_on 60 | hangs | 0; at 60 stopped: error stopped
+        a longer limit of each attempt | attempt_timeout 180, cut_on 60 | hangs | 0; at 60 stopped: error stopped
+        the last real error is kept | cut_on 60 | error 503, hangs | 0 25; at 60 stopped: error stopped, last 503
+        no attempt is made after the signal | cut_on 0 | error 503 | never; at 0 stopped: error stopped
+        what must not be repeated may be applied | careful, cut_on 60 | hangs | 0; at 60 maybe_applied: error stopped
+        a limit of each attempt | attempt_timeout 20, cut_on 60 | hangs | 0 45; at 60 stopped: error stopped
+        a limit of the call comes first | timeout 30, cut_on 60 | hangs | 0; at 30 deadline: error cut after 30s
+        the real error outlasts a wait | attempt_timeout 20, stop_on 60 | error 503, hangs | 0 25; at 60 stopped: error cut after 20s, last 503
+    ";
+    check(call(SHORT), table);
 }
 
 /// But the read of an update is not polled again, so that no write follows it.
 #[test]
 fn what_is_ready_together_with_the_signal_counts() {
-    let minute = |step: crate::common::forms::Step| [step.taking(MINUTE)];
-    check(&[
-        row(
-            "a value",
-            call(LONG).cut_on(MINUTE),
-            &minute(gives(200)),
-            "0; at 60: 200",
-        )
-        .but(
-            |form| form.kind == Kind::UpdateRead,
-            "0; at 60 stopped: error stopped",
-        ),
-        row(
-            "an error",
-            call(LONG).cut_on(MINUTE),
-            &minute(fails(BUSY)),
-            "0; at 60 stopped: error 503",
-        )
-        .but(
-            |form| form.kind == Kind::UpdateRead,
-            "0; at 60 stopped: error stopped",
-        ),
-        row(
-            "a value of an attempt with a limit",
-            call(LONG).attempt_timeout(HOUR).cut_on(MINUTE),
-            &minute(gives(200)),
-            "0; at 60: 200",
-        )
-        .but(
-            |form| form.kind == Kind::UpdateRead,
-            "0; at 60 stopped: error stopped",
-        ),
-    ]);
-}
-
-#[test]
-fn a_signal_stands_beside_limits() {
-    check(&[
-        // Cut by its limit after 20 s, waits 25 s, and is cut by the signal.
-        row(
-            "a limit of each attempt",
-            call(SHORT).attempt_timeout(20 * SECOND).cut_on(MINUTE),
-            &[HANGS],
-            "0 45; at 60 stopped: error stopped",
-        ),
-        row(
-            "a limit of the call comes before the signal",
-            call(SHORT).timeout(30 * SECOND).cut_on(MINUTE),
-            &[HANGS],
-            "0; at 30 deadline: error cut after 30s",
-        ),
-        // Fails, waits 25 s, is cut after 20 s, and waits when the signal comes.
-        row(
-            "a last error that is cut keeps the real one over a wait",
-            call(SHORT).attempt_timeout(20 * SECOND).stop_on(MINUTE),
-            &[fails(BUSY), HANGS],
-            "0 25; at 60 stopped: error cut after 20s, last 503",
-        ),
-    ]);
+    let table = "
+        a value  | cut_on 60 | 200 taking 60 | 0; at 60: 200
+        but update, in its read | 0; at 60 stopped: error stopped
+        an error | cut_on 60 | error 503 taking 60 | 0; at 60 stopped: error 503
+        but update, in its read | 0; at 60 stopped: error stopped
+        a value of an attempt with a limit | attempt_timeout 3600, cut_on 60 | 200 taking 60 | 0; at 60: 200
+        but update, in its read | 0; at 60 stopped: error stopped
+    ";
+    check(call(LONG), table);
 }
 
 /// A hook sees the tokens that a call has given back when it ends.
 #[test]
 fn a_wait_that_is_ended_costs_the_budget_nothing() {
-    let (stopped, cut) = (call(LONG).stop_on(MINUTE), call(SHORT).cut_on(MINUTE));
-    check(&[
-        row(
-            "a wait",
-            stopped.budget(Budget::aws),
-            &[fails(BUSY)],
-            "0; at 60 stopped: error 503 [486 500 500]",
-        ),
-        row(
-            "a wait after a response",
-            stopped.responses().budget(Budget::aws),
-            &[gives(503)],
-            "0; at 60 stopped: 503 [486 500 500]",
-        ),
-        row(
-            "a wait after an attempt that was cut",
-            stopped.attempt_timeout(5 * SECOND).budget(Budget::aws),
-            &[HANGS],
-            "0; at 60 stopped: error cut after 5s [486 500 500]",
-        ),
-        row(
-            "a retry that is cut costs tokens",
-            cut.budget(Budget::aws),
-            &[fails(BUSY), HANGS],
-            "0 25; at 60 stopped: error stopped, last 503 [486 486 486]",
-        ),
-        row(
-            "two retries cost tokens, and the third wait does not",
-            cut.budget(Budget::aws),
-            &[fails(BUSY)],
-            "0 25 50; at 60 stopped: error 503 [486 472 458 472 472]",
-        ),
-    ]);
+    let waits = "
+        a wait | stop_on 60 | error 503 | 0; at 60 stopped: error 503 [486 500 500]
+        after a response | responses, stop_on 60 | 503 | 0; at 60 stopped: 503 [486 500 500]
+        after a cut | attempt_timeout 5, stop_on 60 | hangs | 0; at 60 stopped: error cut after 5s [486 500 500]
+    ";
+    check(call(LONG).budget("aws"), waits);
+    let retries = "
+        a retry that is cut costs | cut_on 60 | error 503, hangs | 0 25; at 60 stopped: error stopped, last 503 [486 486 486]
+        the third wait does not | cut_on 60 | error 503 | 0 25 50; at 60 stopped: error 503 [486 472 458 472 472]
+    ";
+    check(call(SHORT).budget("aws"), retries);
 }
 
 #[tokio::test(start_paused = true)]

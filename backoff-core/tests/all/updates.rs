@@ -1,7 +1,7 @@
 //! Read-modify-writes: which failure leads back to the read, and what is written.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, PLAIN, SECOND, call, check as check_forms, gives, row, runs},
+    forms::{BUSY, PLAIN, SECOND, call, check as check_forms, runs, steps},
     store::{
         Change::{Blind, Recognised},
         Fate::{self, Fails, Hangs, Lost, Overtaken, Well},
@@ -170,40 +170,18 @@ fn conflicts_cost_no_budget_and_other_failures_do() {
 #[test]
 fn a_reply_can_be_a_conflict() {
     let three = call(POLICY.max_attempts(3)).conflict_if();
-    let conflict = gives(409);
-    let script = [conflict, conflict, gives(200)];
-    let cut = [crate::common::forms::HANGS, conflict, gives(200)];
-    check_forms(&[
-        row("two conflicts", three, &script, "0 1 3; at 3: 200"),
-        row(
-            "not idempotent",
-            three.careful(),
-            &script,
-            "0 1 3; at 3: 200",
-        ),
-        row(
-            "conflicts for ever",
-            three,
-            &[conflict],
-            "0 1 3; at 3 attempts: error conflict in a reply",
-        ),
-        row(
-            "after an attempt that was cut",
-            three.attempt_timeout(10 * SECOND),
-            &cut,
-            "0 11 13; at 13: 200",
-        ),
-        row(
-            "after the time is over",
-            three.timeout(SECOND / 2),
-            &script,
-            "0; at 0 deadline: error conflict in a reply",
-        ),
-    ]);
-    for (script, expected) in [(&script[..], 2), (&[conflict], 3)] {
-        for (form, came) in runs(&three, script) {
-            let steps = came.told.and_then(|told| told.steps);
-            assert_eq!(steps, Some([3, 3, expected]), "{}", form.name);
+    let table = "
+        two conflicts  | | 409, 409, 200 | 0 1 3; at 3: 200
+        not idempotent | careful | 409, 409, 200 | 0 1 3; at 3: 200
+        for ever       | | 409 | 0 1 3; at 3 attempts: error conflict in a reply
+        after a cut    | attempt_timeout 10 | hangs, 409, 200 | 0 11 13; at 13: 200
+        no time        | timeout 0.5 | 409, 409, 200 | 0; at 0 deadline: error conflict in a reply
+    ";
+    check_forms(three, table);
+    for (script, expected) in [("409, 409, 200", 2), ("409", 3)] {
+        for (form, came) in runs(&three, &steps(script)) {
+            let made = came.told.and_then(|told| told.steps);
+            assert_eq!(made, Some([3, 3, expected]), "{}", form.name);
         }
     }
 }

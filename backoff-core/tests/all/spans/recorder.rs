@@ -19,10 +19,10 @@ use tracing::{
 struct Recorder(Arc<Mutex<State>>);
 
 #[derive(Default)]
-struct State {
-    lines: Vec<String>,
-    /// The events of this library.
-    logged: Vec<String>,
+pub(crate) struct State {
+    pub(crate) lines: Vec<String>,
+    /// The events of this library: the level, the text and the fields of each.
+    pub(crate) logged: Vec<String>,
     /// The path of each span, and how many handles to it there are.
     spans: HashMap<u64, (String, u32)>,
     entered: Vec<u64>,
@@ -151,12 +151,8 @@ pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
     state.lines
 }
 
-/// What this library logs while `work` runs: the level, the text and the fields of each event.
-pub(crate) fn logged(work: impl FnOnce()) -> Vec<String> {
-    listening(work).logged
-}
-
-fn listening(work: impl FnOnce()) -> State {
+/// What is written down while `work` runs: the life of spans, and what this library logs.
+pub(crate) fn listening(work: impl FnOnce()) -> State {
     // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
     // thread. A thread of another test has none, and the event would be off for all. So there are others.
     static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();

@@ -5,6 +5,16 @@
 use super::{Ended, Form, Judge, Kind, Own, Reply, Rule, Signal, Trial, trial::Awaited};
 use std::time::Duration;
 
+/// Without the feature, a call in spans is one without.
+#[cfg(not(feature = "tracing"))]
+trait WithoutSpans: Sized {
+    fn attempt_spans(self) -> Self {
+        self
+    }
+}
+#[cfg(not(feature = "tracing"))]
+impl<T> WithoutSpans for T {}
+
 /// What every call has; then it runs.
 macro_rules! run {
     ($trial:ident, Async, $call:expr, $end:ident) => {
@@ -152,11 +162,11 @@ forms! {
     trial =>
     retry = "retry", Async:
         values, Async, retry(|| trial.attempt()) [] reported;
-    retry_with = "retry_with", Async:
+    retry_with = "retry_with, in spans", Async:
         values, Async, retry_with(|attempt| {
             trial.check_attempt(&attempt);
             trial.attempt()
-        }) [] reported;
+        }) [.attempt_spans()] reported;
     owned = "retry, owned", Async:
         values, Async, retry(|| trial.attempt()) [.owned()] reported;
     not_reported = "retry, not reported", Async:
@@ -165,11 +175,11 @@ forms! {
         values, Async, retry(|| trial.attempt()) [.budget(trial.call_budget())] reported;
     blocking = "blocking", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] reported;
-    blocking_with = "blocking_with", Blocking:
+    blocking_with = "blocking_with, in spans", Blocking:
         values, Blocking, blocking_with(|attempt| {
             trial.check_attempt(&attempt);
             trial.attempt_blocking()
-        }) [] reported;
+        }) [.attempt_spans()] reported;
     blocking_not_reported = "blocking, not reported", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] call;
     blocking_own_budget(Budget) = "blocking, budget of the call", Blocking:
@@ -186,24 +196,24 @@ forms! {
             |_| true,
             |_| trial.attempt()
         ) [] reported;
-    update_read = "update, in its read", UpdateRead:
+    update_read = "update, in its read, in spans", UpdateRead:
         read, Async, update(
             || trial.attempt(),
             |_| true,
             async |reply| trial.other_step(reply)
-        ) [] reported;
+        ) [.attempt_spans()] reported;
     blocking_update_write = "blocking update, in its write", BlockingUpdateWrite:
         written, Blocking, blocking_update(
             || trial.other_step(Reply(0)),
             |_| true,
             |_| trial.attempt_blocking()
         ) [] reported;
-    blocking_update_read = "blocking update, in its read", BlockingUpdateRead:
+    blocking_update_read = "blocking update, in its read, in spans", BlockingUpdateRead:
         read, Blocking, blocking_update(
             || trial.attempt_blocking(),
             |_| true,
             |reply| trial.other_step(reply)
-        ) [] reported;
+        ) [.attempt_spans()] reported;
 }
 
 /// The caller's own loop, with each judge, with and without a signal.

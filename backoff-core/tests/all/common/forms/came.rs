@@ -199,6 +199,20 @@ impl Came {
     }
 }
 
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Said::Waiting {
+                attempt,
+                wait,
+                source,
+            } => write!(f, "{attempt} waits {wait:?} by {source:?}"),
+            Said::GaveUp { attempts, reason } => write!(f, "gave up {} {attempts}", reason.name()),
+            Said::Succeeded { attempts } => write!(f, "succeeded {attempts}"),
+        }
+    }
+}
+
 impl Said {
     pub(crate) fn is_waiting(self) -> bool {
         matches!(self, Said::Waiting { .. })

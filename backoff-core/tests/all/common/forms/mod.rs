@@ -17,7 +17,7 @@ pub(crate) use self::{
     trial::{Reply, Trial},
 };
 use super::error::TestError;
-use backoff_core::{Budget, Jitter, Policy, Verdict};
+use backoff_core::{Budget, HintSource, Jitter, Policy, Verdict};
 use std::time::Duration;
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -51,6 +51,77 @@ pub(crate) const fn fails(error: TestError) -> Step {
 /// The attempt ends at once with a value: a response of this status.
 pub(crate) const fn gives(status: u16) -> Step {
     Step::ending(Ends::Well(Reply(status)))
+}
+
+fn seconds(text: &str) -> Duration {
+    Duration::from_secs_f64(
+        text.parse()
+            .unwrap_or_else(|_| panic!("`{text}` is no time")),
+    )
+}
+
+/// A script in words: `error 503 taking 4, hangs, 200`. A number alone is a value.
+pub(crate) fn steps(script: &str) -> Vec<Step> {
+    script.split(", ").map(step).collect()
+}
+
+fn step(text: &str) -> Step {
+    let mut words = text.split(' ');
+    let mut step = match words.next().unwrap() {
+        "hangs" => HANGS,
+        "error" => fails(match words.next().unwrap() {
+            "lost" => TestError::LOST,
+            "refused" => TestError::REFUSED,
+            "unknown" => TestError::UNKNOWN,
+            "conflict" => TestError::CONFLICT,
+            status => TestError::status(status.parse().unwrap()),
+        }),
+        status => gives(
+            status
+                .parse()
+                .unwrap_or_else(|_| panic!("`{text}` is no step")),
+        ),
+    };
+    while let Some(word) = words.next() {
+        let value = words.next().unwrap();
+        step = match (word, step.ends) {
+            ("taking", _) => step.taking(seconds(value)),
+            ("blocking", _) => step.blocking(seconds(value)),
+            ("after", Ends::Badly(error)) => fails(error.after(seconds(value))),
+            ("by", Ends::Badly(error)) => fails(error.hinted_by(match value {
+                "RetryInfo" => HintSource::RetryInfo,
+                _ => HintSource::Pause,
+            })),
+            _ => panic!("`{text}` is no step"),
+        };
+    }
+    step
+}
+
+/// A budget in words: its constructor with its numbers, perhaps the tokens at the start, and perhaps its name.
+fn budget(words: &'static str) -> Budget {
+    let (words, name) = words.split_once(" as ").unwrap_or((words, ""));
+    let (kind, numbers) = words.split_once(' ').unwrap_or((words, ""));
+    let numbers: Vec<f64> = numbers
+        .split_whitespace()
+        .map(|n| n.parse().unwrap())
+        .collect();
+    let budget = match (kind, &numbers[..]) {
+        ("aws", []) => Budget::aws(),
+        // A retry costs ten tokens, a retry after throttling five.
+        ("costs", [left]) => Budget::costs(100, 10, 5).starting_with(*left as u32),
+        ("ratio", [share, reserve]) => Budget::ratio(*share, *reserve as u32),
+        ("ratio", [share, reserve, left]) => {
+            Budget::ratio(*share, *reserve as u32).starting_with(*left as u32)
+        }
+        ("grpc", [most, ratio]) => Budget::grpc(*most as u32, *ratio),
+        _ => panic!("`{words}` is no budget"),
+    };
+    if name.is_empty() {
+        budget
+    } else {
+        budget.name(name)
+    }
 }
 
 impl Step {
@@ -111,7 +182,7 @@ pub(crate) struct Setting {
     pub(crate) attempt_timeout: Option<Duration>,
     pub(crate) signal: Option<Signal>,
     pub(crate) rule: Rule,
-    pub(crate) budget: Option<fn() -> Budget>,
+    pub(crate) budget: Option<&'static str>,
     /// The call has a rate that lets nobody go for so long.
     #[cfg(feature = "rate")]
     pub(crate) rate: Option<Duration>,
@@ -176,8 +247,8 @@ setters! {
     consecutive(values: u32) { rule: Rule::Until(values) }
     responses() { rule: Rule::Responses }
     conflict_if() { rule: Rule::ConflictIf }
-    /// Each run has a new budget.
-    budget(new: fn() -> Budget) { budget: Some(new) }
+    /// Each run has a new budget: see [`budget`].
+    budget(words: &'static str) { budget: Some(words) }
     /// Each run has a new rate, which lets nobody go for so long.
     #[cfg(feature = "rate")]
     rate(closed_for: Duration) { rate: Some(closed_for) }
@@ -206,6 +277,43 @@ impl Setting {
             is_careful: true,
             ..self
         }
+    }
+
+    /// With settings in words: `timeout 30, careful`. Times are seconds; the function of `when` says yes.
+    pub(crate) fn with(self, words: &'static str) -> Self {
+        let words = words.split(", ").filter(|word| !word.is_empty());
+        words.fold(self, |setting, word| {
+            let (name, value) = word.split_once(' ').unwrap_or((word, ""));
+            let time = || seconds(value);
+            let number = || value.parse().unwrap();
+            match name {
+                "max_attempts" => Self {
+                    policy: setting.policy.max_attempts(number()),
+                    ..setting
+                },
+                "deadline" => setting.deadline(time()),
+                "timeout" => setting.timeout(time()),
+                "attempt_timeout" => setting.attempt_timeout(time()),
+                "stop_on" => setting.stop_on(time()),
+                "cut_on" => setting.cut_on(time()),
+                "dropped_at" => setting.dropped_at(time()),
+                "late" => setting.late(time()),
+                "panicking_at" => setting.panicking_at(number() as usize),
+                "until" => setting.until(),
+                "consecutive" => setting.consecutive(number()),
+                "responses" => setting.responses(),
+                "conflict_if" => setting.conflict_if(),
+                "careful" => setting.careful(),
+                "when" => setting.when(|_| true.into()),
+                "when_any" => setting.when_any(|_| true.into()),
+                "budget" => setting.budget(value),
+                #[cfg(feature = "rate")]
+                "rate" => setting.rate(time()),
+                #[cfg(feature = "rate")]
+                "max_queue_time" => setting.max_queue_time(time()),
+                _ => panic!("`{word}` is no setting"),
+            }
+        })
     }
 
     /// The settings that change the type of a call, by the names of their keys.
@@ -441,60 +549,41 @@ pub(crate) fn runs(
         .map(|form| (form, form.run(setting, script)))
 }
 
-/// Picks some of the forms.
-type Forms = fn(&Form) -> bool;
-
-/// A rule, and an example of it.
-pub(crate) struct Row {
-    name: &'static str,
-    setting: Setting,
-    script: Vec<Step>,
-    expected: &'static str,
-    but: Vec<(Forms, &'static str)>,
-}
-
-/// The rule of this name: under these settings, what comes of the script is told by the sentence. See
-/// [`Came`] for its words.
-pub(crate) fn row(
-    name: &'static str,
-    setting: Setting,
-    script: &[Step],
-    expected: &'static str,
-) -> Row {
-    Row {
-        name,
-        setting,
-        script: script.to_vec(),
-        expected,
-        but: Vec::new(),
+/// Plays a table in every form that can have the settings. A line is `name | settings | script | what comes of it`.
+/// See [`Setting::with`] and [`steps`] for the words.
+///
+/// A line `but name | what` follows where something else comes of it in the forms with this in their names.
+pub(crate) fn each_row(
+    base: Setting,
+    table: &'static str,
+    mut check: impl FnMut(&str, &Form, &Setting, &[Step], &'static str),
+) {
+    let lines = table.lines().map(str::trim);
+    let mut lines = lines.filter(|line| !line.is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        let columns: Vec<_> = line.split('|').map(str::trim).collect();
+        let [name, settings, script, expected] = columns[..] else {
+            panic!("four columns: {line}");
+        };
+        let but: Vec<_> = std::iter::from_fn(|| lines.next_if(|line| line.starts_with("but ")))
+            .map(|line| line["but ".len()..].split_once(" | ").unwrap())
+            .collect();
+        let (setting, script) = (base.with(settings), steps(script));
+        let can = |form: &&Form| form.cannot(&setting, &script).is_none();
+        let mut forms = forms().filter(can).peekable();
+        assert!(forms.peek().is_some(), "{line}: no form can have it");
+        for form in forms {
+            let but = but.iter().find(|(forms, _)| form.name.contains(forms));
+            let expected = but.map_or(expected, |(_, expected)| expected);
+            let name = format!("{name}, {}", form.name);
+            check(&name, form, &setting, &script, expected);
+        }
     }
 }
 
-impl Row {
-    /// In some forms, something else comes of it.
-    pub(crate) fn but(mut self, forms: Forms, expected: &'static str) -> Self {
-        self.but.push((forms, expected));
-        self
-    }
-
-    fn expected_of(&self, form: &Form) -> &'static str {
-        let but = self.but.iter().find(|(applies, _)| applies(form));
-        but.map_or(self.expected, |(_, expected)| expected)
-    }
-
-    /// Runs it through every form that can have it, and gives the number of those.
-    pub(crate) fn check(&self) -> usize {
-        let runs = runs(&self.setting, &self.script).map(|(form, came)| {
-            let name = format!("{}, {}", self.name, form.name);
-            came.check(self.expected_of(form), form, &name);
-        });
-        runs.count()
-    }
-}
-
-/// Checks all rows.
-pub(crate) fn check(rows: &[Row]) {
-    for row in rows {
-        assert!(row.check() > 0, "{}: no form can have it", row.name);
-    }
+/// Checks a table of rules. See [`Came`] for the words that tell what comes of a script.
+pub(crate) fn check(base: Setting, table: &'static str) {
+    each_row(base, table, |name, form, setting, script, expected| {
+        form.run(setting, script).check(expected, form, name);
+    });
 }

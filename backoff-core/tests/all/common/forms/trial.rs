@@ -122,7 +122,9 @@ pub(crate) fn assert_is_name(operation: &str) {
 impl<'t> Trial<'t> {
     pub(super) fn new(form: &Form, setting: &'t Setting, script: &'t [Step]) -> Self {
         // A policy's budget is static.
-        let budget = setting.budget.map(|new| &*Box::leak(Box::new(new())));
+        let budget = setting
+            .budget
+            .map(|words| &*Box::leak(Box::new(super::budget(words))));
         let policy = match budget {
             Some(_) if form.own == Some(Own::Budget) => setting.policy.budget(&OF_POLICY),
             Some(budget) => setting.policy.budget(budget),

@@ -1,0 +1,137 @@
+//! The story of a call, as each reader has to hear it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+/// Each metric by its name and labels, without the operation.
+pub(crate) type Recorded = BTreeMap<String, Vec<f64>>;
+
+const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer than they may, because the \
+     service refuses calls";
+const UNTURNED: &str = "WARN attempts begin at their deadline without a turn";
+
+/// What is told of one call of the policy `storage`.
+#[derive(Default)]
+pub(crate) struct Story {
+    /// What a hook hears, and after what time.
+    pub(crate) events: Vec<(String, Duration)>,
+    /// The lines of the log, with the figures that all forms share.
+    pub(crate) log: Vec<String>,
+    /// The life of the spans of attempts.
+    pub(crate) spans: Vec<String>,
+    pub(crate) metrics: Recorded,
+    /// The metric of the first attempt.
+    pub(crate) first_attempt: String,
+}
+
+impl Story {
+    /// A story in words: `failed 503 in 1, waits 2 for 1, gave up stopped`. Times are seconds.
+    ///
+    /// - `failed 503`, `succeeded`: an attempt, `in` this time.
+    /// - `waits 30 by RetryInfo`: after a failure; `for` so long, if not as long as it was meant.
+    /// - `queues 1`: a wait for a turn, before an attempt. `too long`, `opens`, `unturned`: what the log says of it.
+    /// - `gave up deadline with timeout`: with another error than that of the last attempt.
+    pub(crate) fn new(words: &str) -> Self {
+        const ATTEMPT: &str = "retry.attempt.duration retry.policy=storage";
+        let mut story = Story::default();
+        let (mut attempts, mut is_waiting) = (0_u32, false);
+        let (mut now, mut waited) = (Duration::ZERO, Duration::ZERO);
+        let (mut failure, mut ended) = ("", String::new());
+        for part in words.split(", ") {
+            let words: Vec<_> = part.split(' ').collect();
+            let after = |name: &str| {
+                let at = words.iter().position(|word| *word == name)?;
+                words.get(at + 1).copied()
+            };
+            let time = |name: &str| {
+                let time = after(name).map(|seconds| seconds.parse().unwrap());
+                time.map(Duration::from_secs_f64)
+            };
+            match words[0] {
+                "failed" | "succeeded" => {
+                    let took = time("in").unwrap_or_default();
+                    (attempts, is_waiting, now) = (attempts + 1, false, now + took);
+                    let again = match attempts {
+                        1 => String::new(),
+                        _ => format!(" http.request.resend_count={}", attempts - 1),
+                    };
+                    story.spans.push(format!("/attempt opens{again}"));
+                    let mut metric = ATTEMPT.to_owned();
+                    if words[0] == "failed" {
+                        failure = words[1];
+                        let error = format!(" error.type={}", failure.replace("not_yet", "_OTHER"));
+                        metric += &error;
+                        story.spans.push(format!("/attempt{error}"));
+                    } else if attempts > 1 {
+                        story.hears(format!("succeeded {attempts}"), now);
+                        let line = format!("INFO succeeded after retries attempts={attempts}");
+                        story.log.push(line);
+                    }
+                    story.spans.push("/attempt closes".to_owned());
+                    if attempts == 1 {
+                        story.first_attempt.clone_from(&metric);
+                    }
+                    let values = story.metrics.entry(metric).or_default();
+                    values.push(took.as_secs_f64());
+                }
+                "waits" => {
+                    let wait = time("waits").unwrap();
+                    let source = after("by").unwrap_or("Backoff");
+                    story.hears(format!("{attempts} waits {wait:?} by {source}"), now);
+                    let text = match failure {
+                        "not_yet" => "DEBUG not yet, asking again",
+                        _ => "INFO attempt failed, waiting before the next",
+                    };
+                    let delay = wait.as_secs_f64();
+                    let line = format!("{text} attempt={attempts} delay={delay:?}");
+                    story.log.push(line);
+                    let lasted = time("for").unwrap_or(wait);
+                    (now, waited, is_waiting) = (now + lasted, waited + lasted, true);
+                }
+                "queues" => {
+                    let queue = time("queues").unwrap();
+                    (now, waited) = (now + queue, waited + queue);
+                }
+                "gave" => {
+                    let reason = words[2];
+                    story.hears(format!("gave up {reason} {attempts}"), now);
+                    let text = match (attempts, reason) {
+                        (0, _) => "WARN gave up before the first attempt",
+                        (1, "permanent") if !is_waiting => "DEBUG failed, not retried",
+                        _ => "WARN gave up",
+                    };
+                    let line = format!("{text} attempts={attempts} reason={reason}");
+                    story.log.push(line);
+                    let error = after("with")
+                        .unwrap_or(failure)
+                        .replace("not_yet", "_OTHER");
+                    ended = format!(" retry.stop_reason={reason} error.type={error}");
+                }
+                "too" => story.log.push(TOO_LONG.to_owned()),
+                "opens" => story.log.push("DEBUG calls go at 0.2 a second".to_owned()),
+                "unturned" => story.log.push(UNTURNED.to_owned()),
+                _ => panic!("`{part}` is no part of a story"),
+            }
+        }
+        let outcome = match (ended.is_empty(), attempts > 1) {
+            (true, false) => "successful_without_retry",
+            (true, true) => "successful_with_retry",
+            (false, false) => "failed_without_retry",
+            (false, true) => "failed_with_retry",
+        };
+        let labels = format!("retry.policy=storage retry.outcome={outcome}");
+        let mut tell = |name: &str, end: &str, value| {
+            let name = format!("retry.call.{name} {labels}{end}");
+            story.metrics.insert(name, vec![value]);
+        };
+        tell("duration", &ended, now.as_secs_f64());
+        if attempts > 1 {
+            tell("retries", "", f64::from(attempts - 1));
+            tell("delay", "", waited.as_secs_f64());
+        }
+        story
+    }
+
+    fn hears(&mut self, event: String, at: Duration) {
+        self.events.push((event, at));
+    }
+}
