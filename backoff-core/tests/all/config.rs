@@ -7,25 +7,30 @@ use std::time::Duration;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// All rules that there are.
-const NAMES: [&str; 17] = [
-    "base",
-    "throttled_base",
-    "growth",
-    "factor",
-    "max_backoff",
-    "jitter",
-    "max_attempts",
-    "deadline",
-    "on",
-    "also_on",
-    "retry_conflicts",
-    "idempotent",
-    "max_retry_after",
-    "retry_after_slack",
-    "spread_retry_after",
-    "retry_after_alone",
-    "log_waits",
-];
+const RULES: &str = r#"
+    base = "250ms"
+    throttled_base = "2s"
+    growth = "exponential"
+    factor = 1.5
+    max_backoff = "1m 30s"
+    jitter = "proportional(0.2)"
+    max_attempts = 7
+    deadline = "5m"
+    on = [408, "429", "500..=504"]
+    also_on = ["ABORTED", " UNKNOWN "]
+    retry_conflicts = true
+    idempotent = false
+    max_retry_after = "1h"
+    retry_after_slack = "5s"
+    spread_retry_after = true
+    retry_after_alone = true
+    log_waits = "debug"
+"#;
+
+fn names() -> Vec<&'static str> {
+    let names = RULES.lines().filter_map(|line| line.split_once(" = "));
+    names.map(|(name, _)| name.trim()).collect()
+}
 
 fn toml(text: &str) -> Result<Policy, String> {
     toml::from_str(text).map_err(|error| error.message().to_owned())
@@ -43,25 +48,6 @@ fn over(text: &str, preset: Policy) -> Result<Policy, String> {
 
 #[test]
 fn every_rule_is_its_setter() {
-    let text = r#"
-        base = "250ms"
-        throttled_base = "2s"
-        growth = "exponential"
-        factor = 1.5
-        max_backoff = "1m 30s"
-        jitter = "proportional(0.2)"
-        max_attempts = 7
-        deadline = "5m"
-        on = [408, "429", "500..=504"]
-        also_on = ["ABORTED", " UNKNOWN "]
-        retry_conflicts = true
-        idempotent = false
-        max_retry_after = "1h"
-        retry_after_slack = "5s"
-        spread_retry_after = true
-        retry_after_alone = true
-        log_waits = "debug"
-    "#;
     let by_hand = Policy::exponential()
         .base(Duration::from_millis(250))
         .throttled_base(2 * SECOND)
@@ -78,10 +64,7 @@ fn every_rule_is_its_setter() {
         .spread_retry_after(true)
         .retry_after_alone(true)
         .log_waits(LogLevel::Debug);
-    assert_eq!(toml(text), Ok(by_hand));
-    for name in NAMES {
-        assert!(text.contains(&format!(" {name} = ")), "{name}");
-    }
+    assert_eq!(toml(RULES), Ok(by_hand));
 }
 
 /// As an environment has it: text and nothing else.
@@ -104,37 +87,31 @@ fn every_value_may_be_text() {
 
 #[test]
 fn every_jitter_and_every_growth_has_its_name() {
-    let drawn = |jitter| Policy::exponential().jitter(jitter);
-    for (text, policy) in [
-        ("jitter = 'none'", drawn(Jitter::None)),
-        ("jitter = 'full'", drawn(Jitter::Full)),
-        ("jitter = 'equal'", drawn(Jitter::Equal)),
-        ("jitter = 'decorrelated'", drawn(Jitter::Decorrelated)),
-        ("jitter = 'slots'", drawn(Jitter::Slots)),
-        ("jitter = 'whole_seconds'", drawn(Jitter::WholeSeconds)),
-        ("jitter = 'additive(1s)'", drawn(Jitter::Additive(SECOND))),
-        (
-            "jitter = 'additive_within( 1s )'",
-            drawn(Jitter::AdditiveWithin(SECOND)),
-        ),
-        (
-            "jitter = 'proportional(1)'",
-            drawn(Jitter::Proportional(1.0)),
-        ),
-        ("growth = 'exponential'", Policy::exponential()),
-        ("growth = 'constant'", Policy::constant(SECOND)),
-        (
-            "growth = 'linear(500ms)'",
-            Policy::linear(SECOND, SECOND / 2),
-        ),
-        ("growth = 'fibonacci'", Policy::fibonacci(SECOND)),
-        (
-            "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16",
-            Policy::slots(SECOND),
-        ),
+    use Jitter::{Additive, AdditiveWithin, Proportional};
+    for (text, jitter) in [
+        ("none", Jitter::None),
+        ("full", Jitter::Full),
+        ("equal", Jitter::Equal),
+        ("decorrelated", Jitter::Decorrelated),
+        ("slots", Jitter::Slots),
+        ("whole_seconds", Jitter::WholeSeconds),
+        ("additive(1s)", Additive(SECOND)),
+        ("additive_within( 1s )", AdditiveWithin(SECOND)),
+        ("proportional(1)", Proportional(1.0)),
     ] {
-        assert_eq!(toml(text), Ok(policy), "{text}");
+        let policy = Policy::exponential().jitter(jitter);
+        assert_eq!(toml(&format!("jitter = '{text}'")), Ok(policy), "{text}");
     }
+    for (text, policy) in [
+        ("exponential", Policy::exponential()),
+        ("constant", Policy::constant(SECOND)),
+        ("linear(500ms)", Policy::linear(SECOND, SECOND / 2)),
+        ("fibonacci", Policy::fibonacci(SECOND)),
+    ] {
+        assert_eq!(toml(&format!("growth = '{text}'")), Ok(policy), "{text}");
+    }
+    let slots = "growth = 'slots'\njitter = 'slots'\nmax_attempts = 16";
+    assert_eq!(toml(slots), Ok(Policy::slots(SECOND)));
 }
 
 /// Two policies that differ in the level alone are equal, so it is compared as it is shown.
@@ -212,16 +189,11 @@ fn a_policy_is_a_field_of_a_programs_configuration() {
     assert!(error.unwrap().message().contains("`factor`"));
 }
 
-/// A null says nothing, so that a template may leave a value open.
 #[test]
-fn a_null_says_nothing() {
-    let read = json(r#"{ "deadline": null, "max_attempts": 2 }"#);
-    assert_eq!(read, Ok(Policy::exponential().max_attempts(2)));
-}
-
-#[test]
-fn an_empty_list_of_codes_leaves_the_connection() {
-    assert_eq!(toml("on = []"), Ok(Policy::exponential().on(Codes::NONE)));
+fn a_null_says_nothing_and_an_empty_list_of_codes_leaves_the_connection() {
+    let read = json(r#"{ "deadline": null, "max_attempts": 2, "on": [] }"#);
+    let policy = Policy::exponential().max_attempts(2).on(Codes::NONE);
+    assert_eq!(read, Ok(policy));
 }
 
 /// What is written, with the beginning of what is said, or the part that says what to write instead.
@@ -229,7 +201,6 @@ fn an_empty_list_of_codes_leaves_the_connection() {
 const REFUSED: &[(&str, &str)] = &[
     ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out"),
     ("max_attempts = -1", "for no limit leave it out, and write a `deadline` as \"5m\""),
-    ("max_attempts = '-1'", "for no limit leave it out"),
     ("max_attempts = 2.5", "2.5 is not a number of attempts: write a whole number"),
     ("max_attempts = 'many'", "write a whole number from 1"),
     ("base = 64", "`base`: 64 is not a time: write text with the unit, as \"64s\""),
@@ -243,14 +214,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("deadline = 0", "0 is not a time"),
     ("deadline = '-1s'", "cannot be negative: write `1s`"),
     ("deadline = 'soon'", "`soon` is not a duration"),
-    ("deadline = ''", "an empty text is not a duration"),
     ("max_backoff = '99999999999999999999999s'", "longer than a `Duration`"),
     ("max_backoff = { secs = 1, nanos = 0 }", "a table is not a time"),
-    ("max_backoff = 1979-05-27", "is not a time"),
     ("factor = 0.5", "`factor` must be finite and at least 1: write 2.0"),
     ("factor = nan", "write 2.0"),
-    ("factor = inf", "write 2.0"),
-    ("factor = 'two'", "write 2.0"),
     ("growth = 'constant'\nfactor = 2", "`factor` belongs to exponential backoff: leave it out"),
     ("growth = 'quadratic'", "write \"exponential\", \"constant\""),
     ("growth = 'linear'", "\"linear(1s)\" with the step"),
@@ -258,31 +225,23 @@ const REFUSED: &[(&str, &str)] = &[
     ("growth = 'constant(1s)'", "is not a growth"),
     ("deadline = '5M'", "`M` is not a unit of time; the units are ns, us, ms, s, m, h and d"),
     ("growth = 'linear(1M)'", "`M` is not a unit of time"),
-    ("jitter = 'additive(1M)'", "`M` is not a unit of time"),
     ("deadline = '5Min'", "`Min` is not a unit of time: write `5m`; the units are ns, us, ms, s, m, h and d"),
     ("jitter = 'Full'", "write \"full\""),
-    ("jitter = 'full)'", "write \"full\""),
     ("jitter = 'additive'", "\"additive(1s)\""),
     ("jitter = true", "true is not a jitter"),
     ("jitter = 'proportional(1.5)'", "takes a share from 0 to 1: write 0.2"),
-    ("jitter = 'proportional(nan)'", "takes a share from 0 to 1"),
     ("on = 200", "a status below 400 is not a failure: name 400 to 599"),
     ("on = [600]", "an HTTP status is a number from 100 to 599"),
     ("on = [-1]", "-1 is not the status of a failure"),
     ("on = ['504..=500']", "write the smaller status first"),
     ("on = ['500..504']", "a range as \"500..=504\""),
-    ("on = ['500..=']", "a range as \"500..=504\""),
     ("on = ['5xx']", "\"5xx\" is not a code: write a status as 429"),
     ("on = ['aborted']", "a gRPC code as \"ABORTED\""),
     ("on = ['OK']", "is not a code"),
     ("on = [[429]]", "a list is not a code"),
-    ("on = true", "true is not a code"),
-    ("also_on = ''", "is not a code"),
     ("idempotent = 'maybe'", "write true or false"),
-    ("idempotent = 1", "write true or false"),
     ("log_waits = 'loud'", "\"loud\" is not a level: write \"off\","),
     ("log_waits = 'Debug'", "\"debug\" or \"trace\""),
-    ("log_waits = 'debug(1)'", "is not a level"),
     ("log_waits = false", "false is not a level: write \"off\","),
 ];
 
@@ -301,10 +260,6 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
 const OTHERS: &[(&str, &str)] = &[
     // gRPC's service config
     ("maxAttempts = 4", "write `max_attempts`"),
-    ("initialBackoff = '0.1s'", "write `base`"),
-    ("maxBackoff = '1s'", "write `max_backoff`"),
-    ("backoffMultiplier = 2", "write `factor`"),
-    ("retryableStatusCodes = ['UNAVAILABLE']", "write `on`"),
     ("retryableStatusCodes = ['unavailable']", "the rule is `on`, and \"unavailable\" is not a code"),
     ("retryThrottling = { maxTokens = 10 }", "write `.budget(..)` on the call"),
     // Envoy, Istio
@@ -312,45 +267,28 @@ const OTHERS: &[(&str, &str)] = &[
     ("retry_on = '5xx,reset'", "the rule is `on`, and \"5xx\" is not a code"),
     ("perTryTimeout = '2s'", "write `.attempt_timeout(..)` on the call"),
     ("attempts = 3", "Istio and Terraform do not count the first call"),
-    ("base_interval = '25ms'", "write `base`"),
     // Cloud Tasks, Cloud Scheduler
     ("maxAttempts = -1", "the rule is `max_attempts`, and `max_attempts` counts the first call too"),
-    ("maxRetryDuration = '10m'", "write `deadline`"),
     ("maxRetryDuration = '0s'", "the rule is `deadline`, and a deadline of zero retries nothing"),
-    ("minBackoff = '0.1s'", "write `base`"),
     ("maxDoublings = 16", "remove it: the waits are doubled up to `max_backoff`"),
     ("retryCount = 0", "write `max_attempts` as 1"),
     // Temporal
-    ("initialInterval = '1s'", "write `base`"),
-    ("backoffCoefficient = 2.0", "write `factor`"),
-    ("maximumInterval = '100s'", "write `max_backoff`"),
     ("maximumAttempts = 0", "for no limit leave it out"),
     ("nonRetryableErrorTypes = ['A']", "name the codes to retry in `on`"),
-    ("scheduleToCloseTimeout = '1h'", "write `deadline`"),
-    ("startToCloseTimeout = '1m'", "write `.attempt_timeout(..)`"),
     // AWS
     ("max_retries = -1", "for no limit leave it out"),
     ("max_retries = 'three'", "write `max_attempts`, which counts the first call too"),
     ("retry_mode = 'adaptive'", "the policy in the code has the algorithm"),
     ("IntervalSeconds = 3", "write `base` as \"3s\""),
-    ("BackoffRate = 1.5", "write `factor`"),
     ("JitterStrategy = 'FULL'", "the rule is `jitter`, and \"FULL\" is not a jitter"),
     // Spring, resilience4j
     ("max-attempts = 3", "write `max_attempts`"),
-    ("MAX_ATTEMPTS = 3", "write `max_attempts`"),
     ("initial-interval = 1000", "the rule is `base`, and 1000 is not a time"),
-    ("multiplier = 2", "write `factor`"),
-    ("max-interval = '10000ms'", "write `max_backoff`"),
-    ("waitDuration = '500ms'", "write `base`"),
-    ("exponentialBackoffMultiplier = 2", "write `factor`"),
     ("enableRandomizedWait = true", "write `jitter` as \"full\""),
-    ("ignoreExceptions = ['A']", "name the codes to retry in `on`"),
     // Terraform, object_store
     ("min_delay_ms = 250", "write `base` as \"250ms\""),
     ("min_delay_ms = '250'", "write `base` as \"250ms\""),
     ("max_delay_ms = 'many'", "the rule is `max_backoff`, and"),
-    ("retry_timeout = '180s'", "write `deadline`"),
-    ("init_backoff = '100ms'", "write `base`"),
     // The keys of the attribute that are no rules.
     ("timeout = '1m'", "write `.timeout(..)` on the call in the code, or the rule `deadline`"),
     (
@@ -359,7 +297,6 @@ const OTHERS: &[(&str, &str)] = &[
          write `.max_queue_time(..)`",
     ),
     ("max_queue_time = '5s'", "write `.max_queue_time(..)` on the call"),
-    ("attempt_timeout = '1s'", "write `.attempt_timeout(..)` on the call"),
     ("when = 'is_busy'", "write `.when(..)` on the call"),
     ("strategy = 'linear'", "remove it, because waits grow exponentially"),
     ("fixed = '1s'", "write `growth` as \"constant\""),
@@ -450,27 +387,24 @@ fn an_error_names_its_line() {
 /// Nothing but the deadline would end it, after as many calls as fit.
 #[test]
 fn waits_of_zero_need_a_number_of_attempts() {
-    let endless = [
-        ("base = '0s'", "`base` is so short"),
-        ("base = '0s'\ngrowth = 'constant'", "`base` is so short"),
-        ("base = '0s'\ngrowth = 'fibonacci'", "`base` is so short"),
-        ("base = '0s'\ngrowth = 'linear(0s)'", "`base` is so short"),
-        ("base = '0s'\njitter = 'decorrelated'", "`base` is so short"),
-        ("base = '0s'\njitter = 'additive(0s)'", "`base` is so short"),
-        (
-            "base = '250ms'\ngrowth = 'constant'\njitter = 'whole_seconds'",
-            "`base` is so short",
-        ),
-        ("max_backoff = '0s'", "`max_backoff` of zero"),
-        (
-            "max_backoff = '0s'\njitter = 'additive(1s)'",
-            "`max_backoff` of zero",
-        ),
-        ("throttled_base = '0s'", "`throttled_base` is so short"),
-    ];
-    for (text, said) in endless {
+    for text in [
+        "base = '0s'",
+        "base = '0s'\ngrowth = 'constant'",
+        "base = '0s'\ngrowth = 'fibonacci'",
+        "base = '0s'\ngrowth = 'linear(0s)'",
+        "base = '0s'\njitter = 'decorrelated'",
+        "base = '0s'\njitter = 'additive(0s)'",
+        "base = '250ms'\ngrowth = 'constant'\njitter = 'whole_seconds'",
+        "max_backoff = '0s'",
+        "max_backoff = '0s'\njitter = 'additive(1s)'",
+        "throttled_base = '0s'",
+    ] {
         let error = toml(&format!("{text}\ndeadline = '1m'")).expect_err(text);
-        assert!(error.starts_with(said), "{text}: {error}");
+        let said = match text.split_once(" =").unwrap().0 {
+            "max_backoff" => "`max_backoff` of zero".to_owned(),
+            name => format!("`{name}` is so short"),
+        };
+        assert!(error.starts_with(&said), "{text}: {error}");
         assert!(error.ends_with("or name `max_attempts`"), "{text}: {error}");
         // As many as a policy makes without being told.
         assert!(toml(text).is_ok(), "{text}");
@@ -513,7 +447,7 @@ fn waits_of_zero_are_refused_over_a_preset_too() {
 fn a_rule_that_there_is_not_is_refused_with_those_that_there_are() {
     let error = toml("hope = 3").unwrap_err();
     assert!(error.starts_with("`hope` is not a rule of a policy: write one of `base`,"));
-    for name in NAMES {
+    for name in names() {
         assert!(error.contains(&format!(" `{name}`")), "{name}: {error}");
     }
     let error = json(r#"{ "base": "1s", "base": "2s" }"#).unwrap_err();
@@ -559,7 +493,7 @@ proptest! {
     /// Nothing panics; an error names the rule; a policy that is read works.
     #[test]
     fn any_value_makes_a_policy_or_an_error_that_names_the_rule(
-        name in prop::sample::select(NAMES.to_vec()),
+        name in prop::sample::select(names()),
         value in any_value(),
         random: u64,
     ) {
@@ -578,12 +512,7 @@ proptest! {
     #[test]
     fn any_name_is_a_rule_or_refused(name in "\\PC{0,12}") {
         let text = serde_json::json!({ &name: null }).to_string();
-        prop_assert_eq!(json(&text).is_ok(), NAMES.contains(&name.as_str()));
-    }
-
-    #[test]
-    fn any_document_is_read_or_refused(text in "\\PC{0,60}") {
-        let _ = (toml(&text), json(&text));
+        prop_assert_eq!(json(&text).is_ok(), names().contains(&name.as_str()));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 use crate::common::{
     Scripted, at_once,
     error::TestError,
-    forms::{BUSY, PLAIN, Reply, SECOND, Step, call, check, fails, forms, gives},
+    forms::{BUSY, PLAIN, Reply, Step, call, check, fails, forms, gives},
 };
 use backoff_core::{Event, Jitter, NotYet, Policy, retry};
 use proptest::prelude::*;
-use std::{cell::Cell, future::ready, time::Duration};
+use std::{future::ready, time::Duration};
 
 const POLL: Policy = PLAIN.max_attempts(100);
 /// The awaited value, another one, and an error.
@@ -87,51 +87,11 @@ fn the_waits_that_grow_from_the_one_before_and_those_of_ones_own_are_not_disturb
 }
 
 /// Refused responses, between others: the row is full with the last one.
-fn replies() -> impl Iterator<Item = Reply> {
-    [200, 503, 200, 503, 200, 200, 200].into_iter().map(Reply)
-}
-
 #[test]
-fn a_refused_response_does_not_count_wherever_responses_is_written() {
+fn a_refused_response_does_not_count() {
     fn done(_: &Reply) -> bool {
         true
     }
-    let time = Scripted::default();
-    let check = |outcome: Result<Reply, TestError>, left: Option<Reply>| {
-        assert_eq!((outcome, left), (Ok(Reply(200)), None));
-        let waits = time.waits.take().into_iter();
-        let seconds: Vec<_> = waits.map(|wait| wait.as_secs()).collect();
-        assert_eq!(seconds, [1, 1, 1, 2, 1, 1]);
-    };
-    /// The same rules in both forms.
-    macro_rules! ends {
-        ($($rule:ident($($argument:expr)?)).+) => {
-            let mut left = replies();
-            let call = POLL.retry(|| ready(Ok(left.next().unwrap())));
-            let call = call.$($rule($($argument)?)).+.runtime(time.clone());
-            check(at_once(call), left.next());
-            let mut left = replies();
-            let call = POLL.blocking(|| Ok(left.next().unwrap()));
-            let call = call.$($rule($($argument)?)).+.runtime(time.clone());
-            check(call.call(), left.next());
-        };
-    }
-    ends!(responses().until(done).consecutive(3));
-    ends!(until(done).responses().consecutive(3));
-    ends!(until(done).consecutive(3).responses());
-    ends!(
-        until(done)
-            .consecutive(3)
-            .until(done)
-            .responses()
-            .responses()
-    );
-
-    let mut left = replies();
-    let call = POLL.retry_with(|_| ready(Ok(left.next().unwrap())));
-    let call = call.until(done).consecutive(3).timeout(600 * SECOND);
-    check(at_once(call.responses().runtime(time.clone())), left.next());
-
     #[retry(policy = POLL, until = done, consecutive = 3, runtime = time.clone())]
     fn annotated(
         left: &mut impl Iterator<Item = Reply>,
@@ -139,29 +99,20 @@ fn a_refused_response_does_not_count_wherever_responses_is_written() {
     ) -> Result<Reply, TestError> {
         Ok(left.next().unwrap())
     }
-    let mut left = replies();
-    check(annotated(&mut left, &time), left.next());
-}
-
-/// What cuts an attempt may be written before the rule about values too.
-#[test]
-fn an_attempt_timeout_may_be_written_first() {
-    let calls = Cell::new(0);
-    let call = POLL.retry(async || {
-        calls.set(calls.get() + 1);
-        if calls.get() == 3 {
-            std::future::pending::<()>().await;
-        }
-        Ok::<_, TestError>(calls.get())
-    });
-    let mut errors = Vec::new();
-    let call = call.attempt_timeout(10 * SECOND).until(|_| true);
-    let call = call.consecutive(3).runtime(Scripted::default());
-    let call = call.notify(|event: &Event<'_, TestError>| errors.extend(event.error().copied()));
-    assert_eq!(at_once(call), Ok(6));
-    let errors: Vec<_> = errors.iter().map(TestError::to_string).collect();
-    let [one, two] = ["not yet, 1 in a row", "not yet, 2 in a row"];
-    assert_eq!(errors, [one, two, "cut after 10s", one, two]);
+    let time = Scripted::default();
+    for is_annotated in [true, false] {
+        let mut left = [200, 503, 200, 503, 200, 200, 200].map(Reply).into_iter();
+        let ended = if is_annotated {
+            annotated(&mut left, &time)
+        } else {
+            let call = POLL.retry(|| ready(Ok(left.next().unwrap())));
+            let call = call.until(done).consecutive(3).until(done);
+            at_once(call.responses().runtime(time.clone()))
+        };
+        assert_eq!((ended, left.next()), (Ok(Reply(200)), None));
+        let waits = [1, 1, 1, 2, 1, 1].map(Duration::from_secs);
+        assert_eq!(time.waits.take(), waits);
+    }
 }
 
 #[test]

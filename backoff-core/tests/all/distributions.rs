@@ -242,17 +242,10 @@ fn what_is_drawn_beyond_the_cap_waits_for_the_cap() {
 fn slots_are_drawn_equally_often() {
     let slot = Duration::from_micros(512);
     // 128 slots after the 7th collision: one more or less is 1 % of the range.
-    for (collision, cells) in [(1, 2), (3, 8), (7, 128), (10, 1_024), (15, 1_024)] {
+    for (collision, cells) in [(3, 8), (7, 128), (10, 1_024), (15, 1_024)] {
         for mut sample in of_both(19, Slots::new(slot), Policy::slots(slot), collision - 1) {
             sample.iter_mut().for_each(|x| *x /= slot.as_secs_f64());
-            if collision >= 3 {
-                assert_even("slots", &sample, cells);
-            }
-            // And on average as many as documented.
-            let mean = sample.iter().sum::<f64>() / SAMPLES as f64;
-            let deviation = (((cells * cells) as f64 - 1.0) / 12.0 / SAMPLES as f64).sqrt();
-            let off = (mean - Slots::expected(collision)).abs();
-            assert!(off < 3.0 * deviation, "E({collision}): {mean}");
+            assert_even("slots", &sample, cells);
         }
     }
 }
@@ -274,27 +267,6 @@ fn celerys_whole_seconds_are_drawn_equally_often() {
     for (retry, cells) in [(6, 65), (7, 129)] {
         for sample in of_both(21, alone(), Policy::celery(1), retry) {
             assert_even("Celery", &sample, cells);
-        }
-    }
-}
-
-#[test]
-fn celerys_seconds_beyond_the_maximum_wait_for_the_maximum() {
-    // Drawn from 0..=128 and held to 100: 29 of 129 numbers wait for the maximum.
-    let alone = Celery::new(2, 100).full_jitter(true);
-    let policy = Policy::celery(2).max_backoff(100 * SECOND);
-    let shares = |beyond: f64| {
-        let mut shares = vec![1.0 / (100.0 + beyond); 101];
-        shares[100] = beyond / (100.0 + beyond);
-        shares
-    };
-    for sample in of_both(23, alone, policy, 6) {
-        let found = excess(&sample, &shares(29.0));
-        assert!(found < 3.0, "{found}");
-        // A range of 126 or 132 numbers would show.
-        for off in [26.0, 32.0] {
-            let found = excess(&sample, &shares(off));
-            assert!(found > 5.0, "{off} goes unnoticed: {found}");
         }
     }
 }
@@ -364,19 +336,6 @@ fn the_waits_of_one_retry_and_of_two_and_of_clones_are_independent() {
     let first = || original.clone().next().unwrap().as_secs_f64();
     let firsts: Vec<_> = (0..SAMPLES).map(|_| first()).collect();
     assert_unrelated("first waits of clones", &firsts, &firsts[1..]);
-}
-
-#[test]
-fn threads_do_not_draw_the_same_numbers() {
-    const EACH: usize = 2_000;
-    let draw = || std::thread::spawn(|| [(); EACH].map(|()| Std.random()));
-    let threads = [(); 8].map(|()| draw());
-    let draws = threads.map(|thread| thread.join().unwrap());
-    let different: HashSet<_> = draws.iter().flatten().collect();
-    assert_eq!(different.len(), 8 * EACH);
-    for two in draws.windows(2) {
-        assert_unrelated("two threads", &two[0].map(share), &two[1].map(share));
-    }
 }
 
 /// The test runs itself, four times at once, with this variable set; then it only draws.

@@ -1,4 +1,4 @@
-//! The texts and the names of the events that a hook gets.
+//! The names of the operations in the events that a hook gets.
 
 use crate::common::{
     Scripted, at_once,
@@ -10,20 +10,6 @@ use std::{
     cell::RefCell,
     future::{pending, ready},
 };
-
-#[test]
-fn an_event_tells_itself() {
-    let mut told = Vec::new();
-    let twice = PLAIN.max_attempts(2);
-    let call = twice.blocking(|| Err::<(), _>(BUSY));
-    let call = call.notify(|event| told.push(event.to_string()));
-    call.runtime(Scripted::default()).call().unwrap_err();
-    let [waits, ended] = &told[..] else {
-        panic!("{told:?}");
-    };
-    assert!(waits.starts_with("attempt 1 failed, next in 1s: "));
-    assert!(ended.starts_with("gave up after 2 attempts"));
-}
 
 /// The operations of the events.
 type Named = RefCell<Vec<&'static str>>;

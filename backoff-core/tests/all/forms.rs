@@ -2,7 +2,8 @@
 use crate::common::{
     error::TestError as E,
     forms::{
-        Came, Ended, Form, Kind, PLAIN, Reply, SECOND, Setting, Trial, call, check, fails, runs,
+        Came, Ended, Form, Kind, PLAIN, Reply, SECOND, Setting, Trial, call, check, fails, gives,
+        runs, steps,
     },
     time::Time,
 };
@@ -255,80 +256,63 @@ fn an_error_of_any_type_is_judged_by_the_function_alone_in_every_form() {
 /// `Attempt`, for each script of failures.
 #[test]
 fn an_attempt_knows_whether_an_earlier_one_may_have_been_applied() {
-    use crate::common::forms::{HANGS, Step, gives};
-    const LIMITED: Policy = PLAIN.max_attempts(8).retry_conflicts(true);
-    let conflict = fails(E::CONFLICT);
-    let throttled = fails(E::kind(FaultKind::Throttled));
-    let yes: fn(&E) -> Verdict = |_| true.into();
-    let [ok, lost, refused] = [gives(200), fails(E::LOST), fails(E::REFUSED)];
-    let [busy, bad, fast] = [503, 502, 429].map(|status| fails(E::status(status)));
-    let not_applied = fails(E::status(503).not_applied());
-    let rows: [(&[Step], &[bool]); 13] = [
-        (&[ok], &[false]),
-        (&[lost, ok], &[false, true]),
-        (&[fails(E::status(500)), ok], &[false, true]),
-        (&[bad, ok], &[false, true]),
-        (&[busy, ok], &[false, true]),
-        (&[refused, ok], &[false, false]),
-        (&[fast, ok], &[false, false]),
-        (&[throttled, ok], &[false, false]),
-        (&[conflict, ok], &[false, false]),
-        (&[not_applied, ok], &[false, false]),
-        // A doubt lasts until the call ends.
+    let limited = PLAIN.max_attempts(8).retry_conflicts(true);
+    // A doubt lasts until the call ends: `?` marks the attempts that have one.
+    let rows = [
+        ("200", "."),
+        ("error lost, 200", ".?"),
+        ("error 500, 200", ".?"),
+        ("error 502, 200", ".?"),
+        ("error 503, 200", ".?"),
+        ("error refused, 200", ".."),
+        ("error 429, 200", ".."),
+        ("error conflict, 200", ".."),
         (
-            &[refused, bad, refused, fast, ok],
-            &[false, false, true, true, true],
+            "error refused, error 502, error refused, error 429, 200",
+            "..???",
         ),
-        (&[HANGS, ok], &[false, true]),
-        (&[HANGS, fast, ok], &[false, true, true]),
+        ("hangs, 200", ".?"),
+        ("hangs, error 429, 200", ".??"),
     ];
-    for (script, expected) in rows {
-        let policy = call(LIMITED);
-        let settings = [
-            policy,
-            policy.when(yes),
-            policy.until(),
-            policy.attempt_timeout(SECOND),
-        ];
-        let hangs = matches!(script[0].ends, crate::common::forms::Ends::Never);
-        for setting in &settings[if hangs { 3 } else { 0 }..] {
-            let told = runs(setting, script).filter(|(_, came)| !came.doubts.is_empty());
+    let scripts = rows.map(|(words, doubts)| (steps(words), doubts));
+    let facts = [E::kind(FaultKind::Throttled), E::status(503).not_applied()];
+    let facts = facts.map(|error| (vec![fails(error), gives(200)], ".."));
+    for (script, doubts) in scripts.iter().chain(&facts) {
+        let hangs = script[0].error().is_none() && script.len() > 1;
+        let settings = ["attempt_timeout 1", "", "when", "until"];
+        for words in &settings[..if hangs { 1 } else { 4 }] {
+            let setting = call(limited).with(words);
+            let told = runs(&setting, script);
+            let told = told.filter(|(_, came)| !came.doubts.is_empty());
             let forms = told.map(|(form, came)| {
+                let expected: Vec<_> = doubts.chars().map(|doubt| doubt == '?').collect();
                 assert_eq!(came.doubts, expected, "{}: {script:?}", form.name);
             });
             assert!(forms.count() >= 2, "{script:?}");
         }
-        if !hangs && script.len() == 2 {
-            is_repeated_only_without_doubt(script, expected[1]);
+        // What is in doubt is what a policy that is not idempotent does not repeat. A layer sends a request unchanged,
+        // which ends no conflict.
+        if let ([first, _], Some(error)) = (&script[..], script[0].error()) {
+            let (careful, is_in_doubt) = (call(limited).careful(), *doubts == ".?");
+            let verdict = careful.policy.judge(&error);
+            assert_eq!(verdict == Verdict::MaybeApplied, is_in_doubt);
+            let script = [*first, gives(200)];
+            let calls = runs(&careful, &script);
+            for (form, came) in calls.filter(|(form, _)| form.kind != Kind::Layer) {
+                assert_eq!(came.begun.len() == 1, is_in_doubt, "{error}, {}", form.name);
+            }
         }
     }
     // Responses are judged as errors are; a value that is not awaited leaves no doubt.
-    let responses = call(LIMITED).responses();
-    for (setting, first, expected) in [
-        (responses, 503, true),
-        (responses, 429, false),
-        (call(LIMITED).until(), 202, false),
+    for (words, first, expected) in [
+        ("responses", 503, true),
+        ("responses", 429, false),
+        ("until", 202, false),
     ] {
-        for (form, came) in runs(&setting, &[gives(first), ok]) {
+        for (form, came) in runs(&call(limited).with(words), &[gives(first), gives(200)]) {
             let told = came.doubts.get(1).is_none_or(|told| *told == expected);
             assert!(told, "{first}, {}", form.name);
         }
-    }
-}
-
-/// What is in doubt is what a policy that is not idempotent does not repeat.
-fn is_repeated_only_without_doubt(script: &[crate::common::forms::Step], is_in_doubt: bool) {
-    let careful = PLAIN
-        .max_attempts(8)
-        .retry_conflicts(true)
-        .idempotent(false);
-    let error = script[0].error().unwrap();
-    assert_eq!(careful.judge(&error) == Verdict::MaybeApplied, is_in_doubt);
-    // A layer sends a request unchanged, which ends no conflict.
-    let setting = call(careful).careful();
-    let calls = runs(&setting, script).filter(|(form, _)| form.kind != Kind::Layer);
-    for (form, came) in calls {
-        assert_eq!(came.begun.len() == 1, is_in_doubt, "{error}, {}", form.name);
     }
 }
 

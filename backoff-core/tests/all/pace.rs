@@ -4,9 +4,7 @@
 mod crowd;
 
 use crate::common::error::TestError;
-use backoff_core::{
-    FaultKind, Policy, Updated, Verdict, combine::Combining, delay::Constant, testing::VirtualTime,
-};
+use backoff_core::{FaultKind, Policy, Updated, Verdict, combine::Combining, testing::VirtualTime};
 use std::{
     cell::Cell,
     collections::VecDeque,
@@ -176,150 +174,83 @@ fn assert_near(what: &str, waits: &[f64], expected: &[f64]) {
 /// The ranges after the first conflicts, in a window of 20 ms: 2.5 · 20 · n^1.25.
 const RANGES: [f64; 3] = [50.0, 118.921, 197.411];
 
+/// What befalls writes and reads, in words: `after 1, 503, read 503, stale`.
+fn fates(words: &str) -> Vec<Fate> {
+    let fate = |word: &str| match word.split_once(' ') {
+        Some(("after", writes)) => After(writes.parse().unwrap()),
+        Some((_, status)) => ReadFails(status.parse().unwrap()),
+        None if word == "stale" => StaleRead,
+        None => Fails(word.parse().unwrap()),
+    };
+    words.split(", ").map(fate).collect()
+}
+
+/// A line of a table has the fates, and the waits in milliseconds: `c1` after the first conflict, and so on.
+#[track_caller]
+fn check(forms: &[Form], policy: Policy, table: &str) {
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (words, expected) = line.split_once(" | ").unwrap();
+        let wait = |word: &str| match word {
+            "c1" | "c2" | "c3" => RANGES[usize::from(word.as_bytes()[1] - b'1')],
+            millis => millis.parse().unwrap(),
+        };
+        let expected: Vec<_> = expected.split_whitespace().map(wait).collect();
+        for form in forms {
+            let (waits, succeeds) = waits(*form, policy, &fates(words));
+            assert_near(&format!("{line}, {form:?}"), &waits, &expected);
+            assert!(succeeds, "{line}, {form:?}");
+        }
+    }
+}
+
+// Nobody explains the later conflicts of an unexplained row: they come from stale reads, or are none. To try again at
+// once would hammer the service.
 #[test]
 fn the_waits_follow_from_the_window_and_from_the_number_of_conflicts() {
-    let short = POLICY.base(5 * MS);
+    check(ALL, POLICY, "after 5, after 1, after 9 | c1 c2 c3");
+    check(ALL, POLICY.base(5 * MS), "after 1 | c1");
     let capped = POLICY.max_backoff(60 * MS).base(15 * MS);
+    check(ALL, capped, "after 1, after 1 | 50 60");
+    let unexplained = "stale, 412, 412, after 0 | c1 1000 2000 4000";
+    check(ALL, POLICY, unexplained);
+    check(&[Texts], POLICY, unexplained);
+    // What does not grow by a factor keeps its waits, and they grow with every failure.
     let linear = Policy::linear(7 * MS, 2 * MS).max_attempts(20);
-    // Nobody explains the later conflicts: they come from stale reads, or are none. To try again at once would
-    // hammer the service.
-    let unexplained = [StaleRead, Fails(412), Fails(412), After(0)];
-    let policys = [50.0, 1000.0, 2000.0, 4000.0];
-    type Row<'a> = (&'a str, &'a [Form], Policy, &'a [Fate], &'a [f64]);
-    let rows: [Row<'_>; 8] = [
-        ("one", ALL, POLICY, &[After(1)], &RANGES[..1]),
-        ("a shorter base", ALL, short, &[After(1)], &RANGES[..1]),
-        (
-            "however many others wrote",
-            ALL,
-            POLICY,
-            &[After(5), After(1), After(9)],
-            &RANGES,
-        ),
-        ("a cap", ALL, capped, &[After(1); 2], &[50.0, 60.0]),
-        ("unexplained", ALL, POLICY, &unexplained, &policys),
-        ("unexplained", &[Texts], POLICY, &unexplained, &policys),
-        // What does not grow by a factor keeps its waits.
-        (
-            "linear",
-            ALL,
-            linear,
-            &[After(1); 4],
-            &[7.0, 9.0, 11.0, 13.0],
-        ),
-        // Nobody can know whether the read after the conflict is stale.
-        (
-            "no version is known",
-            &[Unknown],
-            POLICY,
-            &[Fails(412); 3],
-            &RANGES,
-        ),
-    ];
-    for (what, forms, policy, fates, expected) in rows {
-        for form in forms {
-            let (waits, succeeds) = waits(*form, policy, fates);
-            assert_near(&format!("{what}, {form:?}"), &waits, expected);
-            assert!(succeeds, "{what}, {form:?}");
-        }
-    }
+    check(
+        ALL,
+        linear,
+        "after 1, after 1, read 503, 503, read 503 | 7 9 11 13 15",
+    );
+    // Nobody can know whether the read after the conflict is stale.
+    check(&[Unknown], POLICY, "412, 412, 412 | c1 c2 c3");
 }
 
+// Conflicts lengthen no other wait, and no other failure lengthens theirs. An answered read restarts the count of
+// failed reads alone. A service that is down gets all waits of the policy. A throttled read and a throttled write
+// count alike, and nothing restarts their count. A stale read makes the conflict a failed write.
 #[test]
 fn the_waits_after_other_failures_are_the_policys_and_each_sort_is_counted_by_itself() {
-    let wait = |number: i32| 1000.0 * 2_f64.powi(number - 1);
-    let conflict = |number: usize| RANGES[number - 1];
-    type Row<'a> = (&'a str, &'a [Fate], &'a [f64]);
-    let rows: [Row<'_>; 5] = [
-        (
-            "conflicts lengthen no other wait, and no other failure lengthens theirs",
-            &[After(1), Fails(503), After(1), Fails(503)],
-            &[conflict(1), wait(1), conflict(2), wait(2)],
-        ),
-        (
-            "an answered read restarts the count of failed reads alone",
-            &[
-                ReadFails(503),
-                ReadFails(503),
-                Fails(503),
-                ReadFails(503),
-                Fails(503),
-                After(1),
-                ReadFails(503),
-                ReadFails(503),
-            ],
-            &[
-                wait(1),
-                wait(2),
-                wait(1),
-                wait(1),
-                wait(2),
-                conflict(1),
-                wait(1),
-                wait(2),
-            ],
-        ),
-        (
-            "a service that is down gets all waits of the policy",
-            &[ReadFails(503); 7],
-            &[1, 2, 3, 4, 5, 6, 7].map(wait),
-        ),
-        (
-            "a throttled read and a throttled write count alike, and nothing restarts their count",
-            &[
-                ReadFails(429),
-                Fails(429),
-                Fails(503),
-                After(1),
-                ReadFails(503),
-                ReadFails(429),
-                Fails(429),
-            ],
-            &[
-                wait(1),
-                wait(2),
-                wait(1),
-                conflict(1),
-                wait(1),
-                wait(3),
-                wait(4),
-            ],
-        ),
-        // Nobody explains the later conflicts.
-        (
-            "a stale read makes the conflict a failed write",
-            &[StaleRead, Fails(412), ReadFails(503), Fails(412)],
-            &[conflict(1), wait(1), wait(1), wait(2), wait(3)],
-        ),
-    ];
-    for (what, fates, expected) in rows {
-        for form in ALL {
-            let (waits, succeeds) = waits(*form, POLICY, fates);
-            assert_near(&format!("{what}, {form:?}"), &waits, expected);
-            assert!(succeeds, "{what}, {form:?}");
-        }
-    }
+    let table = "
+        after 1, 503, after 1, 503 | c1 1000 c2 2000
+        read 503, read 503, 503, read 503, 503, after 1, read 503, read 503 | 1000 2000 1000 1000 2000 c1 1000 2000
+        read 503, read 503, read 503, read 503, read 503, read 503, read 503 | 1000 2000 4000 8000 16000 32000 64000
+        read 429, 429, 503, after 1, read 503, read 429, 429 | 1000 2000 1000 c1 1000 4000 8000
+        stale, 412, read 503, 412 | c1 1000 1000 2000 4000
+    ";
+    check(ALL, POLICY, table);
 }
 
 #[test]
-fn every_form_keeps_the_same_pace() {
-    let fates = [After(5), After(3), Fails(503), After(1)];
-    let (expected, _) = waits(Numbers, POLICY, &fates);
-    assert_eq!(expected.len(), 4);
-    for form in ALL {
-        assert_near(
-            &format!("{form:?}"),
-            &waits(*form, POLICY, &fates).0,
-            &expected,
-        );
-    }
-
-    // The next combined change begins as if nobody had been there.
-    let (shared, time) = store(&fates);
+fn the_next_combined_change_begins_as_if_nobody_had_been_there() {
+    let (shared, time) = store(&fates("after 5, after 3, 503, after 1"));
     let combining = combining(POLICY, shared, time.clone());
     for change in ["first", "second"] {
         assert!(run(combining.update((), |_| true)).is_ok());
-        assert_near(change, &millis(&time), &expected);
+        assert_near(
+            change,
+            &millis(&time),
+            &[RANGES[0], RANGES[1], 1000.0, RANGES[2]],
+        );
     }
 }
 
@@ -411,34 +342,16 @@ fn a_group_of_four_changes_waits_twice_as_long() {
 
 #[test]
 fn waits_of_the_callers_own_have_the_last_word_and_end() {
-    let (shared, time) = store(&[After(1); 2]);
-    let update = update!(POLICY, shared).version(|version| *version);
-    let update = update.delays(Constant::new(3 * MS)).runtime(time.clone());
-    assert_eq!(run(update), Ok(Updated::Written(())));
-    assert_near("constant", &millis(&time), &[3.0, 3.0]);
-
-    let (shared, time) = store(&[After(1); 9]);
-    let update = update!(POLICY, shared).version(|version| *version);
-    let update = update.delays([3 * MS, 5 * MS]).runtime(time.clone());
-    assert_eq!(run(update), Err(TestError::status(412)));
-    assert_near("a list", &millis(&time), &[3.0, 5.0]);
-
-    let (shared, time) = store(&[ReadFails(503); 9]);
-    let update = update!(POLICY, shared).version(|version| *version);
-    let update = update.delays([3 * MS; 7]).runtime(time.clone());
-    assert_eq!(run(update), Err(TestError::status(503)));
-    assert_near("a list for reads", &millis(&time), &[3.0; 7]);
-}
-
-/// A pace is for waits that grow by a factor.
-#[test]
-fn other_waits_grow_with_every_failure() {
-    let linear = Policy::linear(Duration::from_secs(1), Duration::from_secs(1)).max_attempts(20);
-    let mut fates = [ReadFails(503); 8];
-    fates[6] = Fails(503);
-    let (waits, _) = waits(Numbers, linear, &fates);
-    let expected = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0].map(|seconds| 1000.0 * seconds);
-    assert_near("linear", &waits, &expected);
+    let ends = |fates: &[Fate], delays: &[u32]| {
+        let (shared, time) = store(fates);
+        let update = update!(POLICY, shared).version(|version| *version);
+        let delays: Vec<_> = delays.iter().map(|wait| *wait * MS).collect();
+        let ended = run(update.delays(&delays[..]).runtime(time.clone()));
+        (ended.is_ok(), millis(&time))
+    };
+    assert_eq!(ends(&[After(1); 2], &[3, 3]), (true, vec![3.0, 3.0]));
+    assert_eq!(ends(&[After(1); 9], &[3, 5]), (false, vec![3.0, 5.0]));
+    assert_eq!(ends(&[ReadFails(503); 9], &[3; 7]), (false, vec![3.0; 7]));
 }
 
 /// The waits are short, so five attempts would be over before a crowd is.

@@ -4,14 +4,8 @@
 //! may have fixed it since.
 
 use crate::common::{Scripted, at_once, error::TestError};
-use backoff_core::{Budget, Event, Jitter, Policy, StopReason, delay::Delay};
-use std::{
-    cell::Cell,
-    future::ready,
-    rc::Rc,
-    task::{Context, Waker},
-    time::Duration,
-};
+use backoff_core::{Jitter, Policy, StopReason, delay::Delay};
+use std::{future::ready, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
 const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
@@ -34,30 +28,20 @@ const BUSY: TestError = TestError::status(503);
 
 /// The waits of an operation that always fails so, and why it was given up: by the blocking loop and by the
 /// async one, which have to agree.
-fn waits_after(
-    policy: Policy,
-    error: TestError,
-    runtime: &Scripted,
-) -> (Vec<Duration>, StopReason) {
+fn waits(policy: Policy, runtime: &Scripted) -> (Vec<Duration>, StopReason) {
     let begin = (runtime.now.get(), runtime.random.get());
-    let blocking = policy.blocking(|| Err::<(), _>(error));
-    let blocking = blocking
-        .runtime(runtime.clone())
-        .reported()
-        .call()
-        .unwrap_err();
+    let blocking = policy
+        .blocking(|| Err::<(), _>(BUSY))
+        .runtime(runtime.clone());
+    let blocking = blocking.reported().call().unwrap_err();
     let waited = runtime.waits.take();
     runtime.now.set(begin.0);
     runtime.random.set(begin.1);
-    let future = policy.retry(|| ready(Err::<(), _>(error)));
+    let future = policy.retry(|| ready(Err::<(), _>(BUSY)));
     let future = at_once(future.runtime(runtime.clone()).reported()).unwrap_err();
     assert_eq!(waited, runtime.waits.take());
     assert_eq!(blocking.reason, future.reason);
     (waited, blocking.reason)
-}
-
-fn waits(policy: Policy, runtime: &Scripted) -> (Vec<Duration>, StopReason) {
-    waits_after(policy, BUSY, runtime)
 }
 
 /// backon reached twice its maximum, backoff and tokio-retry2 half as much again.
@@ -120,36 +104,6 @@ fn a_first_delay_above_the_maximum() {
     }
 }
 
-/// backon: the limit counted the waits, and not the attempts between them.
-#[test]
-fn the_total_counts_sleeps_only() {
-    let runtime = Scripted::default();
-    let policy = PLAIN.deadline(20 * SECOND);
-    let call = policy.blocking(|| {
-        runtime.pass(9 * SECOND);
-        Err::<(), _>(BUSY)
-    });
-    let error = call.runtime(runtime.clone()).reported().call().unwrap_err();
-    // 9 + 1 + 9 = 19: a wait of 2 s does not fit, though only 1 s was slept.
-    let report = error.report;
-    assert_eq!((report.attempts, error.reason), (2, StopReason::Deadline));
-    assert_eq!((report.slept, report.elapsed), (SECOND, 19 * SECOND));
-}
-
-/// tokio-retry2: the server's wish was carried along and never looked at.
-#[test]
-fn a_hint_is_ignored() {
-    let (policy, runtime) = (PLAIN.max_attempts(2), Scripted::default());
-    let hinted = BUSY.after(17 * SECOND);
-    assert_eq!(waits_after(policy, hinted, &runtime).0, [17 * SECOND]);
-    let fails = || Err::<(), _>(hinted);
-    let judged = policy.when(|_: &TestError| true).blocking(fails);
-    let _ = judged.runtime(runtime.clone()).call();
-    let with_delays = policy.blocking(fails).delays([SECOND]);
-    let _ = with_delays.runtime(runtime.clone()).call();
-    assert_eq!(runtime.waits.take(), [17 * SECOND; 2]);
-}
-
 /// tokio-retry2, `jitter_range`: the number was drawn when the strategy was made.
 #[test]
 fn chance_is_drawn_once_for_all_retries() {
@@ -176,50 +130,36 @@ fn chance_is_drawn_once_for_all_retries() {
     }
 }
 
-/// backoff and backon: a server that asked for an hour got it, whatever the limit was.
+/// backoff and backon: a server that asked for an hour got it, whatever the limit was. tokio-retry2: the server's wish
+/// was carried along and never looked at.
+///
+/// Without a deadline there is a limit for hints all the same: 5 minutes, or what the policy says. Nor does a hint get
+/// past the attempts, or a budget without tokens.
+#[cfg(all(feature = "tokio", feature = "macros"))]
 #[test]
 fn a_hint_bypasses_the_total_limit() {
-    static EMPTY: Budget = Budget::aws().starting_with(0);
-    let minute = PLAIN.deadline(60 * SECOND).max_attempts(3);
-    let tick = Duration::from_nanos(1);
-    // Without a deadline there is a limit for hints all the same: 5 minutes, or what the policy says. Nor does a
-    // hint get past the attempts, or a budget without tokens.
-    use StopReason::{Attempts, Budget as NoTokens, RetryAfter};
-    for (policy, hint, waits, reason) in [
-        (minute, 61 * SECOND, 0, RetryAfter),
-        (minute, 3_600 * SECOND, 0, RetryAfter),
-        (minute, Duration::MAX, 0, RetryAfter),
-        (PLAIN, 300 * SECOND, 4, Attempts),
-        (PLAIN, 300 * SECOND + tick, 0, RetryAfter),
-        (PLAIN.max_retry_after(30 * SECOND), 30 * SECOND, 4, Attempts),
-        (
-            PLAIN.max_retry_after(30 * SECOND),
-            30 * SECOND + tick,
-            0,
-            RetryAfter,
-        ),
-        (PLAIN.max_attempts(1), SECOND, 0, Attempts),
-        (PLAIN.budget(&EMPTY), SECOND, 0, NoTokens),
-    ] {
-        let came = waits_after(policy, BUSY.after(hint), &Scripted::default());
-        assert_eq!(came, (vec![hint; waits], reason), "{hint:?}: {policy:?}");
-    }
-}
-
-/// backoff: the next attempt's future was made, and its work perhaps begun, before the wait.
-#[test]
-fn the_operation_is_called_before_the_sleep() {
+    use crate::common::forms::{call, check};
+    let table = "
+        over a minute | deadline 60 | error 503 after 61   | 0; at 0 retry_after: error 503
+        an hour       | deadline 60 | error 503 after 3600 | 0; at 0 retry_after: error 503
+        for ever      | deadline 60 | error 503 after 1e19 | 0; at 0 retry_after: error 503
+        it fits       | deadline 60 | error 503 after 25   | 0 25 50; at 50 retry_after: error 503
+        five minutes  | max_attempts 2 | error 503 after 300 | 0 300; at 300 attempts: error 503
+        a tick more   | | error 503 after 300.000000001 | 0; at 0 retry_after: error 503
+        the attempts  | max_attempts 1 | error 503 after 1 | 0; at 0 attempts: error 503
+        no tokens     | budget costs 0 | error 503 after 1 | 0; at 0 budget: error 503 [0 0]
+    ";
+    check(call(PLAIN), table);
+    let most = "
+        the policy's | max_attempts 2 | error 503 after 30 | 0 30; at 30 attempts: error 503
+        a tick more  | | error 503 after 30.000000001 | 0; at 0 retry_after: error 503
+    ";
+    check(call(PLAIN.max_retry_after(30 * SECOND)), most);
     let runtime = Scripted::default();
-    let mut begun = Vec::new();
-    let mut call = || {
-        begun.push(runtime.now.get());
-        Err::<(), _>(BUSY)
-    };
-    let _ = PLAIN.blocking(&mut call).runtime(runtime.clone()).call();
-    runtime.now.set(Duration::ZERO);
-    let _ = at_once(PLAIN.retry(|| ready(call())).runtime(runtime.clone()));
-    let expected = [0, 1, 3, 7, 15].map(Duration::from_secs);
-    assert_eq!(begun, [expected, expected].concat());
+    let with_delays = PLAIN.max_attempts(2);
+    let with_delays = with_delays.blocking(|| Err::<(), _>(BUSY.after(17 * SECOND)));
+    let _ = with_delays.delays([SECOND]).runtime(runtime.clone()).call();
+    assert_eq!(runtime.waits.take(), [17 * SECOND]);
 }
 
 fn refused<T>(make: impl FnOnce() -> T + std::panic::UnwindSafe) -> bool {
@@ -370,30 +310,9 @@ fn a_million_zero_delays_overflow_the_stack() {
     small.spawn(deep).unwrap().join().unwrap();
 }
 
-/// tryhard: the hook's task ran on after the future was gone.
-#[test]
-fn the_hook_outlives_a_dropped_future() {
-    let events = Rc::new(Cell::new(0));
-    let told = Rc::clone(&events);
-    let stuck = Scripted {
-        stuck: true,
-        ..Scripted::default()
-    };
-    let call = PLAIN.retry(|| ready(Err::<(), _>(BUSY)));
-    let call = call.notify(move |_: &Event<'_, TestError>| told.set(told.get() + 1));
-    let mut future = Box::pin(call.runtime(stuck));
-    let mut context = Context::from_waker(Waker::noop());
-    assert!(future.as_mut().poll(&mut context).is_pending());
-    assert_eq!((events.get(), Rc::strong_count(&events)), (1, 2));
-    drop(future);
-    // The hook is gone with it, and was told nothing more.
-    assert_eq!((events.get(), Rc::strong_count(&events)), (1, 1));
-}
-
 #[cfg(feature = "tokio")]
 mod in_tokio {
-    use super::{BUSY, Duration, PLAIN, Policy, SECOND, StopReason};
-    use std::{cell::Cell, future::pending};
+    use super::{BUSY, PLAIN, SECOND, StopReason};
     use tokio::time::Instant;
 
     /// retry-policies and tokio-retry2: the limit was measured by the standard library's clock,
@@ -415,33 +334,12 @@ mod in_tokio {
         let nearly_all = 3_400 * SECOND..=3_600 * SECOND;
         assert!(nearly_all.contains(&elapsed), "{elapsed:?}");
     }
-
-    /// google-cloud-gax: with a limit of 10 s for all, one attempt could take its own 3600 s.
-    #[tokio::test(start_paused = true)]
-    async fn an_attempt_outlives_the_limit() {
-        const POLICY: Policy = PLAIN.deadline(Duration::from_secs(10)).max_attempts(9);
-        // A later attempt has only what remains.
-        for fails in [0, 1] {
-            let (start, calls) = (Instant::now(), Cell::new(0));
-            let call = POLICY.retry(async || {
-                if calls.replace(calls.get() + 1) < fails {
-                    return Err::<(), _>(BUSY);
-                }
-                pending().await
-            });
-            let outcome = call.attempt_timeout(3_600 * SECOND).await;
-            assert!(outcome.is_err());
-            assert_eq!(calls.get(), fails + 1);
-            assert_eq!(start.elapsed(), 10 * SECOND);
-        }
-    }
 }
 
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod macros {
-    use super::{BUSY, SECOND, TestError};
     use backoff_core::{retry, retry_block};
-    use std::{cell::Cell, time::Duration};
+    use std::cell::Cell;
 
     type Boxed = Box<dyn std::error::Error>;
     type Calls = Cell<u32>;
@@ -465,13 +363,6 @@ mod macros {
     fn counted(calls: &Calls) -> u32 {
         calls.set(calls.get() + 1);
         calls.get()
-    }
-
-    fn busy_twice(calls: &Calls) -> Result<u32, Boxed> {
-        match counted(calls) {
-            3 => Ok(3),
-            _ => bail!("busy"),
-        }
     }
 
     /// The third call succeeds; until then it fails in the given way.
@@ -522,100 +413,6 @@ mod macros {
                 assert_eq!(outcome.unwrap(), 3, "{form}: {way:?}");
             }
             assert_eq!(calls.map(Cell::into_inner), [3; 3], "{way:?}");
-        }
-    }
-
-    /// backon-macros: a hidden method was put beside the annotated one, which no trait knows of, so
-    /// that an implementation of a trait did not compile.
-    #[tokio::test(start_paused = true)]
-    async fn a_helper_method_breaks_trait_impls() {
-        #[allow(async_fn_in_trait, reason = "nobody else uses it")]
-        trait Store {
-            async fn load(&self, key: &str) -> Result<String, Boxed>;
-            fn save(&mut self, key: &str) -> Result<u32, Boxed>;
-        }
-        trait Named {
-            fn load(&self) -> &'static str;
-        }
-
-        struct Flaky(Calls);
-        impl Store for Flaky {
-            #[retry(jitter = none)]
-            async fn load(&self, key: &str) -> Result<String, Boxed> {
-                busy_twice(&self.0).map(|_| key.to_owned())
-            }
-
-            #[retry(jitter = none, base = "1ns")]
-            fn save(&mut self, key: &str) -> Result<u32, Boxed> {
-                busy_twice(&self.0).map(|_| key.len() as u32)
-            }
-        }
-
-        /// Two annotated methods of the same name in one scope: a helper's name would clash.
-        struct Other;
-        impl Other {
-            #[retry]
-            async fn load(&self) -> Result<(), Boxed> {
-                Ok(())
-            }
-        }
-        impl Named for Other {
-            fn load(&self) -> &'static str {
-                "another `load`"
-            }
-        }
-
-        let mut store = Flaky(Cell::new(0));
-        assert_eq!(store.load("key").await.unwrap(), "key");
-        store.0.set(0);
-        assert_eq!(store.save("key").unwrap(), 3);
-        Other.load().await.unwrap();
-        assert_eq!(Named::load(&Other), "another `load`");
-    }
-
-    /// backon-macros: an argument that is not `Copy` was moved into the first attempt, so that the
-    /// function did not compile.
-    #[tokio::test(start_paused = true)]
-    async fn an_owned_argument_does_not_compile() {
-        #[retry(jitter = none)]
-        async fn read(name: String, parts: Vec<u32>, calls: &Calls) -> Result<String, Boxed> {
-            let consumed = name.clone();
-            busy_twice(calls).map(|_| format!("{consumed} {}", parts.len()))
-        }
-
-        #[retry(jitter = none, base = "1ns")]
-        fn blocking(name: String, calls: &Calls) -> Result<usize, Boxed> {
-            busy_twice(calls).map(|_| name.len())
-        }
-
-        struct Request(String);
-        impl Request {
-            #[retry(jitter = none)]
-            async fn send(self, calls: &Calls) -> Result<String, Boxed> {
-                busy_twice(calls).map(|_| self.0.clone())
-            }
-        }
-
-        let calls = [(); 3].map(|()| Cell::new(0));
-        let read = read("a".into(), vec![1, 2], &calls[0]).await.unwrap();
-        let length = blocking("a".into(), &calls[1]).unwrap();
-        let sent = Request("a".into()).send(&calls[2]).await.unwrap();
-        assert_eq!((&*read, length, &*sent), ("a 2", 1, "a"));
-        assert_eq!(calls.map(Cell::into_inner), [3; 3]);
-    }
-
-    /// tokio-retry2 and backon: the attribute obeys hints and limits as the loops do.
-    #[tokio::test(start_paused = true)]
-    async fn a_hint_bypasses_the_total_limit_of_an_attribute() {
-        #[retry(jitter = none, deadline = "60s", on = [503])]
-        async fn hinted(hint: Duration, calls: &Calls) -> Result<(), TestError> {
-            counted(calls);
-            Err(BUSY.after(hint))
-        }
-        for (hint, calls, waited) in [(61, 1, 0), (25, 3, 50)] {
-            let (start, called) = (tokio::time::Instant::now(), Cell::new(0));
-            assert!(hinted(hint * SECOND, &called).await.is_err());
-            assert_eq!((called.take(), start.elapsed()), (calls, waited * SECOND));
         }
     }
 }

@@ -140,65 +140,24 @@ async fn a_first_refusal_tells_of_no_rate() {
 }
 
 #[cfg(feature = "macros")]
-mod annotated {
-    use super::*;
-    use backoff_core::retry;
-
+#[tokio::test(start_paused = true)]
+async fn annotated_functions_share_the_queue() {
     static SHARED: Rate = Rate::new();
-    const RATED: Policy = POLICY.rate(&SHARED);
-
-    #[retry(deadline = "1h", jitter = none, rate = SHARED)]
+    #[backoff_core::retry(deadline = "1h", jitter = none, rate = SHARED)]
     async fn by_key(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
         bucket.call(job).await
     }
-
-    #[retry(policy = RATED, timeout = "1h", max_queue_time = "1h")]
-    async fn with_limits(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
-        bucket.call(job).await
+    let bucket = Bucket::new(50.0);
+    let start = Instant::now();
+    let workers = LocalSet::new();
+    for job in 0..400 {
+        let bucket = bucket.clone();
+        workers.spawn_local(async move { by_key(&bucket, job).await.unwrap() });
     }
-
-    #[retry(policy = RATED, stop_on = std::future::pending::<()>())]
-    async fn with_a_signal(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
-        bucket.call(job).await
-    }
-
-    #[retry(policy = RATED, cut_on = std::future::pending::<()>(), attempt_timeout = "1m", attempt = n)]
-    async fn cut_by_a_signal(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
-        assert!(n.number() > 0);
-        bucket.call(job).await
-    }
-
-    impl From<backoff_core::Stopped> for Refused {
-        fn from(_: backoff_core::Stopped) -> Self {
-            Refused::Throttled(None)
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn annotated_functions_share_the_queue() {
-        let bucket = Bucket::new(50.0);
-        let start = Instant::now();
-        let workers = LocalSet::new();
-        for job in 0..400 {
-            let bucket = bucket.clone();
-            workers.spawn_local(async move {
-                match job % 4 {
-                    0 => by_key(&bucket, job).await.unwrap(),
-                    1 => with_limits(&bucket, job).await.unwrap(),
-                    2 => with_a_signal(&bucket, job).await.unwrap(),
-                    _ => cut_by_a_signal(&bucket, job).await.unwrap(),
-                }
-            });
-        }
-        workers.await;
-        let time = start.elapsed().as_secs_f64() / 7.0;
-        assert!(
-            bucket.calls.get() <= 850 && time <= 1.2,
-            "{} calls, {time}",
-            bucket.calls.get()
-        );
-        assert_eq!(SHARED.waiting(), 0);
-    }
+    workers.await;
+    let (calls, time) = (bucket.calls.get(), start.elapsed().as_secs_f64() / 7.0);
+    assert!(calls <= 850 && time <= 1.2, "{calls} calls, {time}");
+    assert_eq!(SHARED.waiting(), 0);
 }
 
 /// Polls a call once and keeps it.
@@ -206,32 +165,6 @@ fn kept<F: Future>(call: F) -> Pin<Box<F>> {
     let mut call = Box::pin(call);
     let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     call
-}
-
-/// A page of items is read by ten requests at a time, as `buffered` does; each item needs one more request under the
-/// same limit. While the program works on an item, it polls none of the ten.
-#[tokio::test(start_paused = true)]
-async fn calls_that_are_kept_and_not_polled_hold_up_nobody() {
-    for work in [0, 1_500] {
-        let rate = Rate::new();
-        let policy = POLICY.rate(Box::leak(Box::new(rate)));
-        let bucket = Bucket::new(20.0);
-        let start = Instant::now();
-        let get = || policy.retry(|| bucket.call(0)).into_future();
-        let mut pages: VecDeque<_> = (0..10).map(|_| kept(get())).collect();
-        for item in 0..100 {
-            pages.pop_front().unwrap().await.unwrap();
-            get().await.unwrap();
-            sleep(Duration::from_millis(work)).await;
-            if item < 90 {
-                pages.push_back(kept(get()));
-            }
-        }
-        let took = start
-            .elapsed()
-            .saturating_sub(Duration::from_millis(100 * work));
-        assert!(took < Duration::from_secs(60), "{work}: {took:?}");
-    }
 }
 
 /// Another task's calls wait for no loop body that keeps calls in the queue.

@@ -159,21 +159,3 @@ fn no_rooms_stand_in_a_circle() {
         }
     }
 }
-
-#[test]
-fn the_paths_of_a_use_are_found() {
-    let tree = "crate::{a, b::{self, C},\n    d::E}";
-    let expected = ["crate::a", "crate::b::self", "crate::b::C", "crate::d::E"];
-    assert_eq!(paths(tree), expected);
-    let room = |path: &str| path.split("::").map(str::to_owned).collect::<Vec<_>>();
-    let rooms: Rooms = ["a", "b", "b::c"]
-        .map(|it| (room(it), String::new()))
-        .into();
-    let text = "//! Doc; text.\n\nuse super::c::D;\n#[cfg(x)]\nuse crate::{\n    a,\n    b::E,\n};\n\nfn f() {}";
-    let [of, shown] = used(&room("b::x"), text, &rooms);
-    assert_eq!(of, ["a", "b", "b::c"].map(room).into());
-    assert!(shown.is_empty());
-    let text = "use c::D;\npub use c::E;\npub(crate) use a::F;";
-    let [of, shown] = used(&room("b"), text, &rooms);
-    assert_eq!((of, shown), ([room("b::c")].into(), [room("b::c")].into()));
-}

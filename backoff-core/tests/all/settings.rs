@@ -122,6 +122,8 @@ fn two_settings_in_any_order() {
         retry: [.until(is_awaited)] [.responses()];
         retry: [.until(is_awaited).consecutive(2)] [.responses()];
         retry: [.until(is_awaited)] [.timeout(few)];
+        retry: [.until(is_awaited).consecutive(2)] [.attempt_timeout(SECOND / 2)];
+        retry: [.until(is_awaited).consecutive(2)] [.attempt_timeout(few)];
         retry: [.until(is_awaited)] [.delays(waits)];
         retry: [.responses()] [.delays(waits)];
         retry: [.responses()] [.timeout(few)];
@@ -139,6 +141,7 @@ fn two_settings_in_any_order() {
         update: [.until(is_written)] [.conflict_if(is_conflict)];
         update: [.until(is_written).consecutive(2)] [.conflict_if(is_conflict)];
         update: [.conflict_if(is_conflict)] [.timeout(few)];
+        update: [.conflict_if(is_conflict)] [.attempt_timeout(SECOND / 2)];
         update: [.conflict_if(is_conflict)] [.delays(waits)];
         blocking_update: [.until(is_written)] [.conflict_if(is_conflict)];
     }

@@ -84,7 +84,8 @@ fn check(base: Setting, table: &'static str) {
     });
 }
 
-// What follows a signal is no delay, and an attempt that a signal cuts is no timeout.
+// What follows a signal is no delay, and an attempt that a signal cuts is no timeout. Where nothing asks for the time
+// after a wait, the written code of an attribute counts the lateness of the timer to the attempt.
 #[test]
 fn all_readers_hear_the_same_story() {
     let table = "
@@ -109,10 +110,14 @@ fn all_readers_hear_the_same_story() {
         an empty budget    | budget costs 0 | error 503 | failed 503, gave up budget
         no time for a wait | deadline 0.5 | error 503 | failed 503, gave up deadline
         a late timer       | late 60, timeout 30 | error 503 | failed 503, waits 1 for 61, gave up deadline with timeout
-        late for its policy | late 60, deadline 30 | error 503 | failed 503, waits 1 for 61, failed 503, gave up deadline
+        late for its policy | late 60, deadline 30 | error 503 | failed 503, waits 1 for 61, failed 503, gave up deadline late
         but blocking | failed 503, waits 1 for 61, gave up deadline
-        late after a response | late 60, deadline 30, responses | 503 | failed 503, waits 1 for 61, failed 503, gave up deadline
+        but attribute | failed 503, waits 1, failed 503 in 60, gave up deadline late
+        but block | failed 503, waits 1, failed 503 in 60, gave up deadline late
+        late after a response | late 60, deadline 30, responses | 503 | failed 503, waits 1 for 61, failed 503, gave up deadline late
         but blocking | failed 503, waits 1 for 61, gave up deadline
+        but attribute | failed 503, waits 1, failed 503 in 60, gave up deadline late
+        but block | failed 503, waits 1, failed 503 in 60, gave up deadline late
         is never the awaited one | max_attempts 2, until | 202 | failed not_yet, waits 1, failed not_yet, gave up attempts
         a turn that comes  | rate 1 | error 429, 200 | queues 1, failed 429, waits 1.25, opens, succeeded
         no turn in time    | rate 1, max_queue_time 0.5 | 200 | too long, queues 0.5, gave up rate with timeout

@@ -2,7 +2,7 @@
 
 use crate::common::{at_once, error::TestError};
 use backoff_core::{
-    Budget, Event, Jitter, Policy, StopReason, TimedOut, codes,
+    Budget, Event, Policy, StopReason, codes,
     testing::VirtualTime,
     tower::{Copies, Idempotent, Outgoing, Retry, RetryLayer},
 };
@@ -148,53 +148,16 @@ fn with(method: &str) -> Request<Full<Bytes>> {
 
 #[test]
 fn responses_and_errors_are_waited_after() {
-    let outage = [BUSY; 9];
     let plain = RetryLayer::new(POLICY);
-    let thrice = RetryLayer::new(POLICY.max_attempts(3));
+    // After the second attempt 9 s are over; the next wait would end after 11 s.
     let short = POLICY.deadline(10 * SECOND).layer();
+    let failing = &[BUSY, LOST, Ok((500, 0)), OK][..];
+    let hinting = &[Ok((429, 7)), Ok((503, 30))][..];
     type Row<'a> = (&'a str, RetryLayer, &'a [Answer], u64, u16, &'a [u64]);
-    let rows: [Row<'_>; 5] = [
-        (
-            "all failures",
-            plain,
-            &[BUSY, LOST, Ok((500, 0)), OK],
-            0,
-            200,
-            &[0, 1, 3, 7],
-        ),
-        (
-            "the last response as it came",
-            thrice,
-            &outage,
-            0,
-            503,
-            &[0, 1, 3],
-        ),
-        (
-            "a permanent one",
-            plain,
-            &[Ok((404, 0)), LOST],
-            0,
-            404,
-            &[0],
-        ),
-        (
-            "Retry-After",
-            plain,
-            &[Ok((429, 7)), Ok((503, 30))],
-            0,
-            200,
-            &[0, 7, 37],
-        ),
-        // After the second attempt 9 s are over; the next wait would end after 11 s.
-        (
-            "the deadline counts from the first attempt",
-            short,
-            &outage,
-            4,
-            503,
-            &[0, 5],
-        ),
+    let rows: [Row<'_>; 3] = [
+        ("all failures", plain, failing, 0, 200, &[0, 1, 3, 7]),
+        ("Retry-After", plain, hinting, 0, 200, &[0, 7, 37]),
+        ("from the first attempt", short, &[BUSY; 9], 4, 503, &[0, 5]),
     ];
     for (what, layer, answers, takes, status, schedule) in rows {
         let mut server = Server::answering(answers.iter().copied());
@@ -452,64 +415,6 @@ fn one_service_sends_many_requests() {
         }
     });
     assert_eq!(server.schedule(), [0, 1, 1, 2]);
-}
-
-/// Each request draws its own waits, although all are sent through clones of one layer.
-#[tokio::test(start_paused = true)]
-async fn requests_that_fail_together_do_not_come_back_together() {
-    let waits = Arc::new(Mutex::new(Vec::new()));
-    let told = waits.clone();
-    // The range is so wide that no two draws are the same by chance.
-    let long = Duration::from_secs(100 * 365 * 86_400);
-    let policy = POLICY.base(long).max_backoff(long).max_attempts(2);
-    let layer = policy.layer().notify(move |event: &Event<'_, TimedOut>| {
-        if let Event::Waiting { wait, .. } = event {
-            told.lock().unwrap().push(wait.delay);
-        }
-    });
-    let fails = |_: Request<Full<Bytes>>| ready(Err::<Response<()>, _>(TimedOut::new(SECOND)));
-    let service = layer.layer(tower::service_fn(fails));
-    for _ in 0..8 {
-        assert!(service.clone().call(get()).await.is_err());
-    }
-    let mut waits = waits.lock().unwrap().clone();
-    waits.sort();
-    waits.dedup();
-    assert_eq!(waits.len(), 8);
-}
-
-/// The first attempt hangs, and is cut.
-#[tokio::test(start_paused = true)]
-async fn an_attempt_is_cut() {
-    let calls = Arc::new(Mutex::new(0));
-    let keeps = calls.clone();
-    let hangs = tower::service_fn(move |_: Request<Full<Bytes>>| {
-        *keeps.lock().unwrap() += 1;
-        let hangs = *keeps.lock().unwrap() == 1;
-        async move {
-            if hangs {
-                std::future::pending::<()>().await;
-            }
-            Ok::<_, TimedOut>(Response::new(()))
-        }
-    });
-    let began = tokio::time::Instant::now();
-    let layer = POLICY.jitter(Jitter::None).layer();
-    let mut service = layer.attempt_timeout(10 * SECOND).layer(hangs.clone());
-    assert!(service.call(get()).await.is_ok());
-    assert_eq!((*calls.lock().unwrap(), began.elapsed()), (2, 11 * SECOND));
-    // A write that was cut may have been applied. One that cannot be copied is not sent again.
-    let once = layer.cloned_by(|_| None).attempt_timeout(10 * SECOND);
-    let mut once = once.layer(hangs);
-    for is_write in [true, false] {
-        *calls.lock().unwrap() = 0;
-        let cut = match is_write {
-            true => service.call(with("POST")).await,
-            false => once.call(get()).await,
-        };
-        assert_eq!(cut.unwrap_err(), TimedOut::new(10 * SECOND));
-        assert_eq!(*calls.lock().unwrap(), 1);
-    }
 }
 
 /// A future can be spawned where the service's can.

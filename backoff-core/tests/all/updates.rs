@@ -5,7 +5,7 @@ use crate::common::{
     store::{
         Change::{Blind, Recognised},
         Fate::{self, Fails, Hangs, Lost, Overtaken, Well},
-        Store, Value, add, check, gave_up, increase, now, story, update,
+        Store, Value, add, check, fates, gave_up, increase, now, story, update,
     },
     time::Time,
 };
@@ -17,72 +17,45 @@ const LOST: TestError = TestError::LOST;
 const REFUSED: TestError = TestError::REFUSED;
 const NOT_FOUND: TestError = TestError::status(404);
 
-const fn status(status: u16) -> Fate {
-    Fails(TestError::status(status))
-}
-
+// After a failed read, the read again; after a conflict or any other failure of the write, back to the read. Where the
+// reply is lost, the change sees its own effect, and writes nothing twice.
 #[test]
 fn each_failure_leads_where_it_should() {
-    check(
-        "any policy",
-        &POLICY,
-        Recognised,
-        &[
-            (&[], &[], "rw; written; applied 1"),
-            // A failed read: the read again.
-            (&[status(503)], &[], "rrw; written; applied 1"),
-            (&[status(503), Fails(LOST)], &[], "rrrw; written; applied 1"),
-            // A conflict: back to the read.
-            (&[], &[Overtaken], "rwrw, 1 conflict; written; applied 1"),
-            (&[], &[status(412)], "rwrw, 1 conflict; written; applied 1"),
-            // Any other failure of the write: back to the read as well.
-            (&[], &[status(503)], "rwrw; written; applied 1"),
-            (&[], &[Fails(REFUSED)], "rwrw; written; applied 1"),
-            // Applied, the reply lost: the change sees its own effect, and writes nothing twice.
-            (&[], &[Lost(LOST)], "rwr; unchanged; applied 1"),
-            // The same, and the next read fails too.
-            (
-                &[Well, status(500)],
-                &[Lost(BUSY)],
-                "rwrr; unchanged; applied 1",
-            ),
-            // A step that is cut.
-            (&[Hangs], &[Hangs], "rrwrw; written; applied 1"),
-            // What is refused for good.
-            (
-                &[status(503)],
-                &[Overtaken, Fails(NOT_FOUND)],
-                "rrwrw, 1 conflict; permanent: 404; applied 0",
-            ),
-        ],
-    );
+    let table = "
+                  |                | rw; written; applied 1
+        503       |                | rrw; written; applied 1
+        503, gone |                | rrrw; written; applied 1
+                  | overtaken      | rwrw, 1 conflict; written; applied 1
+                  | 412            | rwrw, 1 conflict; written; applied 1
+                  | 503            | rwrw; written; applied 1
+                  | refused        | rwrw; written; applied 1
+                  | lost           | rwr; unchanged; applied 1
+        well, 500 | lost 503       | rwrr; unchanged; applied 1
+        hangs     | hangs          | rrwrw; written; applied 1
+        503       | overtaken, 404 | rrwrw, 1 conflict; permanent: 404; applied 0
+    ";
+    check(&POLICY, Recognised, table);
 }
 
 #[test]
 fn a_write_that_may_have_been_applied_is_not_made_twice() {
     let careful = POLICY.idempotent(false);
     // The failed reads before say nothing about the write.
-    let read: &[Fate] = &[Fails(LOST)];
+    let table = "
+        gone | lost      | rrw; maybe_applied: lost; applied 1
+        gone | lost 503  | rrw; maybe_applied: 503; applied 1
+        gone | refused   | rrwrw; written; applied 1
+        gone | 429       | rrwrw; written; applied 1
+        gone | overtaken | rrwrw, 1 conflict; written; applied 1
+    ";
+    check(&careful, Blind, table);
     check(
-        "not idempotent",
-        &careful,
-        Blind,
-        &[
-            (read, &[Lost(LOST)], "rrw; maybe_applied: lost; applied 1"),
-            (read, &[Lost(BUSY)], "rrw; maybe_applied: 503; applied 1"),
-            (read, &[Fails(REFUSED)], "rrwrw; written; applied 1"),
-            (read, &[status(429)], "rrwrw; written; applied 1"),
-            (read, &[Overtaken], "rrwrw, 1 conflict; written; applied 1"),
-        ],
-    );
-    check(
-        "not idempotent",
         &careful,
         Recognised,
-        &[(&[], &[Hangs], "rw; maybe_applied: cut after 1s; applied 0")],
+        "| hangs | rw; maybe_applied: cut after 1s; applied 0",
     );
     // A function that sees the facts does not repeat it either.
-    let store = Store::with(read, &[Lost(LOST)]);
+    let store = Store::with(&fates("gone"), &fates("lost"));
     let judged = careful.when(|_: &TestError| true);
     let update = judged.update(|| store.get(), increase, |value| store.set(value));
     let time = Time::default();
@@ -93,26 +66,12 @@ fn a_write_that_may_have_been_applied_is_not_made_twice() {
 
 #[test]
 fn a_conflict_for_ever_ends_with_the_attempts_or_the_deadline() {
-    let overtaken: &[Fate] = &[Overtaken; 100];
     let five = POLICY.max_attempts(5);
-    let expected = "rwrwrwrwrw, 5 conflicts; attempts: 409; applied 0";
-    check(
-        "five attempts",
-        &five,
-        Recognised,
-        &[(&[], overtaken, expected)],
-    );
-    check(
-        "20 s",
-        &PLAIN.deadline(20 * SECOND),
-        Recognised,
-        &[(
-            &[],
-            overtaken,
-            expected.replace("attempts", "deadline").as_str(),
-        )],
-    );
-    let store = Store::with(&[], overtaken);
+    let ended = "| overtaken x100 | rwrwrwrwrw, 5 conflicts; attempts: 409; applied 0";
+    check(&five, Recognised, ended);
+    let by_20 = PLAIN.deadline(20 * SECOND);
+    check(&by_20, Recognised, &ended.replace("attempts", "deadline"));
+    let store = Store::with(&[], &fates("overtaken x9"));
     let gave_up = update(&store, &five, Recognised, true).unwrap_err();
     assert_eq!(
         gave_up.report.to_string(),
@@ -120,24 +79,20 @@ fn a_conflict_for_ever_ends_with_the_attempts_or_the_deadline() {
     );
 }
 
+// A bare 409 may also mean that something exists.
 #[test]
 fn a_conflict_is_retried_though_the_policy_does_not_name_it() {
     let policy = POLICY.on(codes![503]).retry_conflicts(false);
+    let table = "
+        | overtaken | rwrw, 1 conflict; written; applied 1
+        | 409       | rw; permanent: 409; applied 0
+    ";
+    check(&policy, Recognised, table);
+    let named = policy.also_on(codes![409]);
     check(
-        "503",
-        &policy,
+        &named,
         Recognised,
-        &[
-            (&[], &[Overtaken], "rwrw, 1 conflict; written; applied 1"),
-            // A bare 409 may also mean that something exists.
-            (&[], &[status(409)], "rw; permanent: 409; applied 0"),
-        ],
-    );
-    check(
-        "503 and 409",
-        &policy.also_on(codes![409]),
-        Recognised,
-        &[(&[], &[status(409)], "rwrw, 1 conflict; written; applied 1")],
+        "| 409 | rwrw, 1 conflict; written; applied 1",
     );
 }
 
@@ -161,10 +116,10 @@ fn what_is_as_it_should_be_is_not_written_and_a_success_for_the_budget() {
 fn conflicts_cost_no_budget_and_other_failures_do() {
     static BUDGET: Budget = Budget::ratio(0.5, 2);
     let policy = POLICY.budget(&BUDGET);
-    let ends = |writes: &[Fate]| story(&policy, Recognised, [&[], writes], false);
-    assert!(ends(&[Overtaken; 3]).ends_with("written; applied 1"));
+    let ends = |writes: &str| story(&policy, Recognised, [&[], &fates(writes)], false);
+    assert!(ends("overtaken x3").ends_with("written; applied 1"));
     assert_eq!(BUDGET.tokens(), 2.0);
-    assert_eq!(ends(&[status(503); 9]), "rwrwrw; budget: 503; applied 0");
+    assert_eq!(ends("503 x9"), "rwrwrw; budget: 503; applied 0");
 }
 
 #[test]
@@ -183,28 +138,6 @@ fn a_reply_can_be_a_conflict() {
             let made = came.told.and_then(|told| told.steps);
             assert_eq!(made, Some([3, 3, expected]), "{}", form.name);
         }
-    }
-}
-
-/// The later rule is written before or after a limit.
-#[test]
-fn a_conflict_as_a_reply_goes_with_an_attempt_timeout_in_either_order() {
-    for timeout_first in [true, false] {
-        let (store, time) = (Store::with(&[], &[Hangs]), Time::default());
-        let write = async |value| store.set(value).await.map(|version| version > 1);
-        let update = POLICY.update(|| store.get(), add, write);
-        let (limit, runtime) = (10 * SECOND, time.clone());
-        let (updated, report) = if timeout_first {
-            let update = update.attempt_timeout(limit).conflict_if(|ok| !ok);
-            time.run(update.runtime(runtime).reported())
-        } else {
-            let update = update.conflict_if(|ok| !ok).attempt_timeout(limit);
-            time.run(update.runtime(runtime).reported())
-        }
-        .unwrap();
-        // Cut, then answered with a conflict although it is written, so that the change sees it.
-        assert_eq!(updated, Updated::Unchanged(store.value.get()));
-        assert_eq!([report.reads, report.writes, report.conflicts], [3, 2, 1]);
     }
 }
 
@@ -230,17 +163,6 @@ fn what_a_change_refuses_is_final() {
             ("rr", Duration::ZERO)
         );
     }
-}
-
-#[test]
-fn a_function_may_judge_in_place_of_the_codes() {
-    let invalid = Fails(TestError::UNKNOWN);
-    let (store, time) = (Store::with(&[invalid], &[invalid]), Time::default());
-    let judged = POLICY.when_any(|error: &TestError| *error == TestError::UNKNOWN);
-    let update = judged.update(|| store.get(), add, |value| store.set(value));
-    let updated = time.run(update.runtime(time.clone()));
-    assert_eq!(updated, Ok(Updated::Written(1)));
-    assert_eq!(store.calls.take(), "rrwrw");
 }
 
 /// The time of an attempt that is cut is over although no timer has had its turn: within the change, or

@@ -222,24 +222,47 @@ pub(crate) fn story(
     story
 }
 
-/// What befalls reads and writes, and what comes of it.
-pub(crate) type Row<'r> = (&'r [Fate], &'r [Fate], &'r str);
+/// What befalls reads or writes, in words: `503, gone x3`.
+pub(crate) fn fates(words: &str) -> Vec<Fate> {
+    let mut fates = Vec::new();
+    for word in words.split(", ").filter(|word| !word.is_empty()) {
+        let (word, times) = word.split_once(" x").unwrap_or((word, "1"));
+        let fate = match word {
+            "well" => Well,
+            "gone" => Fails(TestError::LOST),
+            "lost" => Lost(TestError::LOST),
+            "lost 503" => Lost(TestError::status(503)),
+            "refused" => Fails(TestError::REFUSED),
+            "overtaken" => Overtaken,
+            "straggles" => Straggles,
+            "hangs" => Hangs,
+            "hangs applied" => HangsApplied,
+            status => Fails(TestError::status(status.parse().unwrap())),
+        };
+        fates.extend(vec![fate; times.parse().unwrap()]);
+    }
+    fates
+}
 
-/// Checks rows, in async and in blocking updates.
+/// Checks a table of what befalls reads and writes, and of what comes of it, in async and in blocking updates.
 #[track_caller]
-pub(crate) fn check(name: &str, policy: &Policy, change: Change, rows: &[Row<'_>]) {
-    for (reads, writes, expected) in rows {
-        let hangs = |fate: &Fate| matches!(fate, Hangs | HangsApplied);
-        let can_block = !reads.iter().chain(*writes).any(hangs);
-        for is_blocking in [Some(false), can_block.then_some(true)]
-            .into_iter()
-            .flatten()
-        {
-            let story = story(policy, change, [reads, writes], is_blocking);
-            assert_eq!(
-                story, *expected,
-                "{name}, {change:?}: {reads:?} {writes:?}, blocking: {is_blocking}"
-            );
+pub(crate) fn check(policy: &Policy, change: Change, table: &str) {
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let columns: Vec<_> = line.split('|').map(str::trim).collect();
+        let [reads, writes, expected] = columns[..] else {
+            panic!("three columns: {line}");
+        };
+        let fates = [fates(reads), fates(writes)];
+        let [reads, writes] = fates.each_ref().map(Vec::as_slice);
+        for is_blocking in [false, true] {
+            // Nobody can cut a thread that hangs.
+            if !is_blocking || !line.contains("hangs") {
+                let story = story(policy, change, [reads, writes], is_blocking);
+                assert_eq!(
+                    story, expected,
+                    "{line}, {change:?}, blocking: {is_blocking}"
+                );
+            }
         }
     }
 }

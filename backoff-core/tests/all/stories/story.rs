@@ -7,7 +7,11 @@ pub(crate) type Recorded = BTreeMap<String, Vec<f64>>;
 
 const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer than they may, because the \
      service refuses calls";
-const UNTURNED: &str = "WARN attempts begin at their deadline without a turn";
+const LATE: &str = "; the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an \
+     async call does";
+const UNTURNED: &str = "WARN attempts begin at their deadline without a turn, because no error can be made when the \
+     time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
+     key `rate`";
 
 /// What is told of one call of the policy `storage`.
 #[derive(Default)]
@@ -29,6 +33,7 @@ impl Story {
     /// - `failed 503`, `succeeded`: an attempt, `in` this time.
     /// - `waits 30 by RetryInfo`: after a failure; `for` so long, if not as long as it was meant.
     /// - `queues 1`: a wait for a turn, before an attempt. `too long`, `opens`, `unturned`: what the log says of it.
+    /// - `gave up deadline late`: after an attempt that ended after the deadline.
     /// - `gave up deadline with timeout`: with another error than that of the last attempt.
     pub(crate) fn new(words: &str) -> Self {
         const ATTEMPT: &str = "retry.attempt.duration retry.policy=storage";
@@ -96,10 +101,14 @@ impl Story {
                     story.hears(format!("gave up {reason} {attempts}"), now);
                     let text = match (attempts, reason) {
                         (0, _) => "WARN gave up before the first attempt",
+                        (_, "maybe_applied") => {
+                            "WARN not repeated, because the attempt may have been applied"
+                        }
                         (1, "permanent") if !is_waiting => "DEBUG failed, not retried",
                         _ => "WARN gave up",
                     };
-                    let line = format!("{text} attempts={attempts} reason={reason}");
+                    let late = if words.contains(&"late") { LATE } else { "" };
+                    let line = format!("{text}{late} attempts={attempts} reason={reason}");
                     story.log.push(line);
                     let error = after("with")
                         .unwrap_or(failure)

@@ -1,13 +1,12 @@
 //! The AWS SDKs: retry behaviour 2.1 and 2.0, with the test cases of their specification.
 
+use super::{MOST, SECOND, ms, play::play_words};
+#[cfg(feature = "hint")]
 use super::{
-    MOST, SECOND, TestError, ms,
-    play::{Step, done, play, stop, wait},
+    TestError,
+    play::{attempts, play},
 };
-use backoff_core::{
-    Budget, Jitter, Policy,
-    StopReason::{Attempts, Budget as NoTokens, Permanent},
-};
+use backoff_core::{Budget, Jitter, Policy};
 use std::time::Duration;
 
 /// The AWS SDKs' "standard" mode, revision 2.1.
@@ -22,102 +21,41 @@ const AWS_2_0: Policy = Policy::exponential()
     .jitter(Jitter::Full)
     .max_attempts(3);
 
-/// What it shows, the policy, the tokens at the beginning, and the operations.
-type Row<'a> = (&'a str, Policy, u32, &'a [&'a [Step]]);
+/// Plays a table of the test cases: a name, the tokens at the beginning, and the operations.
+fn check(source: &str, policy: Policy, budget: fn(u32) -> Budget, table: &str) {
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let columns: Vec<_> = line.split('|').map(str::trim).collect();
+        let [name, tokens, operations] = columns[..] else {
+            panic!("three columns: {line}");
+        };
+        let (source, budget) = (format!("{source}: {name}"), budget(tokens.parse().unwrap()));
+        play_words(&source, policy, budget, MOST, operations);
+    }
+}
 
 #[test]
 fn aws_standard_mode_2_1() {
-    let rows: [Row<'_>; 11] = [
-        (
-            "success after retries",
-            AWS_2_1,
-            500,
-            &[&[wait(500, 0.05, 486), wait(500, 0.1, 472), done(486)]],
-        ),
-        (
-            "all attempts fail",
-            AWS_2_1,
-            500,
-            &[&[
-                wait(502, 0.05, 486),
-                wait(502, 0.1, 472),
-                stop(502, Attempts, 472),
-            ]],
-        ),
-        (
-            "20 tokens allow one retry",
-            AWS_2_1,
-            20,
-            &[&[wait(500, 0.05, 6), stop(500, NoTokens, 6)]],
-        ),
-        (
-            "no tokens, no retry",
-            AWS_2_1,
-            0,
-            &[&[stop(500, NoTokens, 0)]],
-        ),
-        (
-            "throttling",
-            AWS_2_1,
-            500,
-            &[&[wait(429, 1.0, 495), done(500)]],
-        ),
-        (
-            "only the last cost is given back",
-            AWS_2_1,
-            500,
-            &[&[wait(500, 0.05, 486), wait(429, 2.0, 481), done(486)]],
-        ),
-        (
-            "a timeout is transient",
-            AWS_2_1,
-            500,
-            &[&[wait(TestError::LOST, 0.05, 486), done(500)]],
-        ),
-        (
-            "a success without a retry gives 1, and nothing when full",
-            AWS_2_1,
-            498,
-            &[&[done(499)], &[done(500)], &[done(500)]],
-        ),
-        (
-            "what is not retried costs nothing and gives nothing",
-            AWS_2_1,
-            100,
-            &[
-                &[stop(404, Permanent, 100)],
-                &[wait(500, 0.05, 86), stop(403, Permanent, 86)],
-            ],
-        ),
-        (
-            "the longest backoff",
-            AWS_2_1.max_backoff(ms(200)).max_attempts(5),
-            500,
-            &[&[
-                wait(500, 0.05, 486),
-                wait(500, 0.1, 472),
-                wait(500, 0.2, 458),
-                wait(500, 0.2, 444),
-                stop(500, Attempts, 444),
-            ]],
-        ),
-        (
-            "DynamoDB",
-            AWS_2_1.base(ms(25)).max_attempts(4),
-            500,
-            &[&[
-                wait(500, 0.025, 486),
-                wait(500, 0.05, 472),
-                wait(500, 0.1, 458),
-                stop(500, Attempts, 458),
-            ]],
-        ),
-    ];
-    for (what, policy, tokens, operations) in rows {
-        let source = format!("AWS SDKs, retry behaviour 2.1, {what}");
-        let budget = Budget::aws().starting_with(tokens);
-        play(&source, policy, budget, MOST, operations);
-    }
+    let table = "
+        success after retries           | 500 | 500 0.05 486, 500 0.1 472, ok 486
+        all attempts fail               | 500 | 502 0.05 486, 502 0.1 472, 502 attempts 472
+        20 tokens allow one retry       | 20  | 500 0.05 6, 500 budget 6
+        no tokens, no retry             | 0   | 500 budget 0
+        throttling                      | 500 | 429 1 495, ok 500
+        only the last cost is given back | 500 | 500 0.05 486, 429 2 481, ok 486
+        a timeout is transient          | 500 | lost 0.05 486, ok 500
+        a success without a retry gives 1, and nothing when full | 498 | ok 499; ok 500; ok 500
+        what is not retried costs nothing | 100 | 404 permanent 100; 500 0.05 86, 403 permanent 86
+    ";
+    let check = |policy, table| {
+        let budget = |tokens| Budget::aws().starting_with(tokens);
+        check("AWS SDKs, retry behaviour 2.1", policy, budget, table);
+    };
+    check(AWS_2_1, table);
+    let longest = AWS_2_1.max_backoff(ms(200)).max_attempts(5);
+    let table = "the longest backoff | 500 | 500 0.05 486, 500 0.1 472, 500 0.2 458, 500 0.2 444, 500 attempts 444";
+    check(longest, table);
+    let table = "DynamoDB | 500 | 500 0.025 486, 500 0.05 472, 500 0.1 458, 500 attempts 458";
+    check(AWS_2_1.base(ms(25)).max_attempts(4), table);
 }
 
 #[cfg(feature = "hint")]
@@ -136,86 +74,34 @@ fn aws_standard_mode_2_1_obeys_x_amz_retry_after_within_5_s() {
             hint: backoff_core::hint::retry_after_ms(header, std::time::SystemTime::now()),
             ..TestError::status(500)
         };
-        let steps = [wait(failed, seconds, 486), done(500)];
+        let mut steps = attempts("500 1 486, ok 500");
+        steps[0].0 = Some((failed, Ok(Duration::from_secs_f64(seconds))));
         play(&source, AWS_2_1, Budget::aws(), MOST, &[&steps]);
     }
 }
 
 #[test]
 fn aws_standard_mode_2_0() {
+    let check = |policy, table| {
+        let source = "AWS SDKs, retry behaviour 2.0, test cases of standard mode";
+        let budget = |tokens| Budget::costs(500, 5, 5).starting_with(tokens);
+        check(source, policy, budget, table);
+    };
+    let table = "
+        success after retries        | 500 | 500 1 495, 500 2 490, ok 495
+        failure by the attempts      | 500 | 502 1 495, 502 2 490, 502 attempts 490
+        one retry reaches the quota  | 5   | 500 1 0, 502 budget 0
+        no retry when the quota is 0 | 0   | 500 budget 0
+    ";
+    check(AWS_2_0, table);
     let five = AWS_2_0.max_attempts(5);
-    let rows: [Row<'_>; 8] = [
-        (
-            "success after retries",
-            AWS_2_0,
-            500,
-            &[&[wait(500, 1.0, 495), wait(500, 2.0, 490), done(495)]],
-        ),
-        (
-            "failure by the number of attempts",
-            AWS_2_0,
-            500,
-            &[&[
-                wait(502, 1.0, 495),
-                wait(502, 2.0, 490),
-                stop(502, Attempts, 490),
-            ]],
-        ),
-        (
-            "the quota is reached after a single retry",
-            AWS_2_0,
-            5,
-            &[&[wait(500, 1.0, 0), stop(502, NoTokens, 0)]],
-        ),
-        (
-            "no retry when the quota is 0",
-            AWS_2_0,
-            0,
-            &[&[stop(500, NoTokens, 0)]],
-        ),
-        (
-            "exponential timing",
-            five,
-            500,
-            &[&[
-                wait(500, 1.0, 495),
-                wait(500, 2.0, 490),
-                wait(500, 4.0, 485),
-                wait(500, 8.0, 480),
-                stop(500, Attempts, 480),
-            ]],
-        ),
-        (
-            "the longest backoff",
-            five.max_backoff(3 * SECOND),
-            500,
-            &[&[
-                wait(500, 1.0, 495),
-                wait(500, 2.0, 490),
-                wait(500, 3.0, 485),
-                wait(500, 3.0, 480),
-                stop(500, Attempts, 480),
-            ]],
-        ),
-        (
-            "the quota is exhausted",
-            five,
-            10,
-            &[&[wait(500, 1.0, 5), wait(502, 2.0, 0), stop(503, NoTokens, 0)]],
-        ),
-        (
-            "the quota recovers",
-            five,
-            15,
-            &[
-                &[wait(500, 1.0, 10), wait(502, 2.0, 5), done(10)],
-                &[wait(500, 1.0, 5), done(10)],
-            ],
-        ),
-    ];
-    for (what, policy, tokens, operations) in rows {
-        let source = format!("AWS SDKs, retry behaviour 2.0, test cases of standard mode: {what}");
-        let budget = Budget::costs(500, 5, 5).starting_with(tokens);
-        play(&source, policy, budget, MOST, operations);
-    }
+    let table = "
+        exponential timing     | 500 | 500 1 495, 500 2 490, 500 4 485, 500 8 480, 500 attempts 480
+        the quota is exhausted | 10  | 500 1 5, 502 2 0, 503 budget 0
+        the quota recovers     | 15  | 500 1 10, 502 2 5, ok 10; 500 1 5, ok 10
+    ";
+    check(five, table);
+    let table =
+        "the longest backoff | 500 | 500 1 495, 500 2 490, 500 3 485, 500 3 480, 500 attempts 480";
+    check(five.max_backoff(3 * SECOND), table);
 }

@@ -46,14 +46,4 @@ fn celery_intervals() {
         let wait = celery.delay(retry, Duration::ZERO, random.unwrap_or(LEAST));
         assert_eq!(wait, Some(Duration::from_secs(seconds)), "Celery, {source}");
     }
-    // factor · 2ⁿ, at most the maximum of Celery's own default.
-    for factor in 1..=7u32 {
-        for retry in 0..12 {
-            let seconds = (u64::from(factor) << retry).min(600);
-            let wait = Celery::new(factor.into(), 600).delay(retry, Duration::ZERO, MOST);
-            assert_eq!(wait, Some(Duration::from_secs(seconds)), "{factor} {retry}");
-            let policy = Policy::celery(factor).backoff(retry, Duration::ZERO, MOST);
-            assert_eq!(Some(policy), wait, "{factor} {retry}");
-        }
-    }
 }

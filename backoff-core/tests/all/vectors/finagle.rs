@@ -1,10 +1,7 @@
 //! Finagle: `RetryBudget`; tower: `TpsBudget`.
 
-use super::{
-    LEAST,
-    play::{done, play, stop, wait},
-};
-use backoff_core::{Budget, Jitter, Policy, StopReason::Budget as NoTokens};
+use super::{LEAST, play::play_words as play};
+use backoff_core::{Budget, Jitter, Policy};
 
 const POLICY: Policy = Policy::exponential().jitter(Jitter::None);
 
@@ -17,16 +14,7 @@ fn finagle_share_of_successes() {
         POLICY,
         Budget::ratio(0.2, 2),
         LEAST,
-        &[
-            &[wait(503, 1.0, 1), wait(503, 2.0, 0), stop(503, NoTokens, 0)],
-            &[done(0.2)],
-            &[stop(503, NoTokens, 0.2)],
-            &[done(0.4)],
-            &[done(0.6)],
-            &[done(0.8)],
-            &[done(1)],
-            &[wait(503, 1.0, 0), stop(503, NoTokens, 0)],
-        ],
+        "503 1 1, 503 2 0, 503 budget 0; ok 0.2; 503 budget 0.2; ok 0.4; ok 0.6; ok 0.8; ok 1; 503 1 0, 503 budget 0",
     );
 }
 
@@ -39,14 +27,6 @@ fn a_share_of_successes_is_not_cut_to_a_whole_fraction() {
         POLICY,
         Budget::ratio(0.75, 100).starting_with(0),
         LEAST,
-        &[
-            &[done(0.75)],
-            &[stop(503, NoTokens, 0.75)],
-            &[done(1.5)],
-            &[done(2.25)],
-            &[done(3)],
-            &[wait(503, 1.0, 2), wait(503, 2.0, 1), wait(503, 4.0, 0)],
-            &[stop(503, NoTokens, 0)],
-        ],
+        "ok 0.75; 503 budget 0.75; ok 1.5; ok 2.25; ok 3; 503 1 2, 503 2 1, 503 4 0; 503 budget 0",
     );
 }

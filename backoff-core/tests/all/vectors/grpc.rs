@@ -1,13 +1,10 @@
 //! gRPC: proposal A6 (client retries) and the connection backoff protocol.
 
 use super::{
-    EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, TestError, leak, ms,
-    play::{done, play, stop, wait},
+    EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, leak, ms,
+    play::{attempts, play, play_words},
 };
-use backoff_core::{
-    Budget, Jitter, Policy, RetryState,
-    StopReason::{Attempts, Budget as NoTokens, Permanent, StoppedByServer},
-};
+use backoff_core::{Budget, Jitter, Policy, RetryState, StopReason::Attempts};
 use std::time::Duration;
 
 const GRPC_CONFIG: Policy = Policy::exponential()
@@ -56,31 +53,17 @@ fn grpc_throttling_counts_every_failure_and_success() {
 }
 
 /// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
-/// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
 #[test]
 fn grpc_throttling_refuses_at_exactly_half() {
     const POLICY: Policy = Policy::exponential().max_attempts(10).jitter(Jitter::None);
     let source = "gRPC A6, throttling with 10 tokens and a ratio of 0.1";
-    let five_fail = [
-        wait(503, 1.0, 9),
-        wait(503, 2.0, 8),
-        wait(503, 4.0, 7),
-        wait(503, 8.0, 6),
-        stop(503, NoTokens, 5),
-    ];
     // After a success there are 5.1, a failure makes it 4.1: still refused.
-    let still = [stop(503, NoTokens, 4.1)];
-    let operations = [&five_fail[..], &[done(5.1)], &still];
-    play(source, POLICY, Budget::grpc(10, 0.1), LEAST, &operations);
-    let no = TestError::status(503).asking_to_stop();
+    let operations = "503 1 9, 503 2 8, 503 4 7, 503 8 6, 503 budget 5; ok 5.1; 503 budget 4.1";
+    play_words(source, POLICY, Budget::grpc(10, 0.1), LEAST, operations);
     // What is not to be retried is not counted; a refusal is, and so is the last attempt.
-    let operations = [
-        &[stop(400, Permanent, 10)][..],
-        &[stop(no, StoppedByServer, 9)],
-        &[wait(503, 1.0, 8), stop(503, Attempts, 7)],
-    ];
+    let operations = "400 permanent 10; no stopped_by_server 9; 503 1 8, 503 attempts 7";
     let policy = POLICY.max_attempts(2);
-    play(source, policy, Budget::grpc(10, 0.1), LEAST, &operations);
+    play_words(source, policy, Budget::grpc(10, 0.1), LEAST, operations);
 }
 
 /// gRPC A6, "Pushback".
@@ -89,22 +72,20 @@ fn grpc_throttling_refuses_at_exactly_half() {
 /// the longer one of the pushback and the own backoff, and the backoff goes on.
 #[test]
 fn grpc_pushback() {
-    let pushback = |status, millis| TestError::status(status).after(ms(millis));
-    let longer = [
-        wait(pushback(503, 250), 0.25, 499),
-        wait(503, 0.2, 498),
-        wait(pushback(503, 0), 0.4, 497),
-        // A pushback does not override the number of attempts.
-        stop(pushback(503, 1), Attempts, 497),
-    ];
+    let pushed = |words: &str, hints: &[(usize, u64)]| {
+        let mut steps = attempts(words);
+        for (step, millis) in hints {
+            steps[*step].0.as_mut().unwrap().0.hint = Some(ms(*millis));
+        }
+        steps
+    };
+    // A pushback does not override the number of attempts.
+    let longer = "503 0.25 499, 503 0.2 498, 503 0.4 497, 503 attempts 497";
+    let longer = pushed(longer, &[(0, 250), (2, 0), (3, 1)]);
     // Negative, unparsable or repeated: the server asks not to be called again.
-    let no = [stop(
-        pushback(503, 1).asking_to_stop(),
-        StoppedByServer,
-        500,
-    )];
+    let no = pushed("no stopped_by_server 500", &[(0, 1)]);
     // A pushback does not make a permanent failure one to be retried.
-    let permanent = [stop(pushback(400, 1), Permanent, 500)];
+    let permanent = pushed("400 permanent 500", &[(0, 1)]);
     for (what, steps) in [
         ("one that is longer than the backoff", &longer[..]),
         ("one that says no", &no),

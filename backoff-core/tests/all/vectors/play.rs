@@ -4,25 +4,40 @@ use super::{SECOND, TestError, leak};
 use backoff_core::{Budget, Decision, Policy, RetryState, StopReason};
 use std::{cell::Cell, time::Duration};
 
-/// One attempt of a row: how it failed, unless it succeeded, what is to be decided, and how many tokens are left
-/// then.
+/// One attempt: how it failed, unless it succeeded, what is to be decided, and how many tokens are left then.
 pub(super) type Step = (Option<(TestError, Result<Duration, StopReason>)>, f64);
 
-pub(super) fn wait(failed: impl Into<TestError>, seconds: f64, tokens: impl Into<f64>) -> Step {
-    let wait = Duration::from_secs_f64(seconds);
-    (Some((failed.into(), Ok(wait))), tokens.into())
+/// Attempts in words: `500 0.05 486, 502 attempts 472` fail, wait or end, and leave so many tokens; `ok 486` succeeds.
+pub(super) fn attempts(words: &str) -> Vec<Step> {
+    let reasons = [
+        StopReason::Attempts,
+        StopReason::Budget,
+        StopReason::Permanent,
+        StopReason::StoppedByServer,
+    ];
+    let step = |words: &str| match words.split(' ').collect::<Vec<_>>()[..] {
+        ["ok", tokens] => (None, tokens.parse().unwrap()),
+        [failure, decided, tokens] => {
+            let failed = match failure {
+                "lost" => TestError::LOST,
+                "no" => TestError::status(503).asking_to_stop(),
+                status => TestError::status(status.parse().unwrap()),
+            };
+            let reason = reasons.iter().find(|reason| reason.name() == decided);
+            let wait = || Duration::from_secs_f64(decided.parse().unwrap());
+            let decided = reason.map_or_else(|| Ok(wait()), |reason| Err(*reason));
+            (Some((failed, decided)), tokens.parse().unwrap())
+        }
+        _ => panic!("`{words}` is no attempt"),
+    };
+    words.split(", ").map(step).collect()
 }
 
-pub(super) fn stop(
-    failed: impl Into<TestError>,
-    reason: StopReason,
-    tokens: impl Into<f64>,
-) -> Step {
-    (Some((failed.into(), Err(reason))), tokens.into())
-}
-
-pub(super) fn done(tokens: impl Into<f64>) -> Step {
-    (None, tokens.into())
+/// Plays operations in words, parted by semicolons.
+pub(super) fn play_words(source: &str, policy: Policy, budget: Budget, random: u64, words: &str) {
+    let operations: Vec<_> = words.split("; ").map(attempts).collect();
+    let operations: Vec<_> = operations.iter().map(Vec::as_slice).collect();
+    play(source, policy, budget, random, &operations);
 }
 
 /// Plays operations, one after the other, on one budget.
