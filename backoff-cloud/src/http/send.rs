@@ -570,7 +570,10 @@ mod tests {
     fn a_completion_may_be_made_twice() {
         provide_tls();
         let post = || reqwest::Client::new().post("http://a.example/");
-        let policy = |sent: Sending| prepared(sent.policy, sent.rule, sent.source).0;
+        let policy = |sent: Sending| {
+            let (request, _) = sent.source.begun().expect("a request");
+            sent.rule.policy(sent.policy, &request).without_conflicts()
+        };
         for (sent, preset) in [
             (openai::send(post()), openai::REQUEST),
             (anthropic::send(post()), anthropic::REQUEST),

@@ -33,7 +33,7 @@ fn patterns_beside_codes() {
     fn missing(detail: u32) -> Kind {
         Kind::Api { code: 404, detail }
     }
-    let rows: [(fn(u32) -> Kind, u32); 8] = [
+    let rows: [(fn(u32) -> Kind, u32); 9] = [
         (|_| Kind::A, 3),
         (|_| Kind::Unavailable, 3),
         (|_| Kind::Gone, 1),
