@@ -12,6 +12,8 @@ mod args;
 mod bindings;
 mod check;
 mod duration;
+#[cfg(test)]
+mod duration_tests;
 mod errors;
 mod expand;
 mod fault;

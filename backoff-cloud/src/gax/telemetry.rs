@@ -270,27 +270,14 @@ fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
 
 #[test]
 fn a_subscriber_that_panics_does_not_break_the_client() {
-    struct Panics;
-    impl tracing::Subscriber for Panics {
-        fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-            metadata.target() == "backoff"
-        }
-        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-            tracing::span::Id::from_u64(1)
-        }
-        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-        fn event(&self, event: &tracing::Event<'_>) {
-            let fields: Vec<_> = event.fields().map(|field| field.name()).collect();
-            assert!(fields.contains(&"delay"), "only events of waits pass");
-        }
-        fn enter(&self, _: &tracing::span::Id) {}
-        fn exit(&self, _: &tracing::span::Id) {}
-    }
+    let panics = recorded::hears(|event| {
+        let fields: Vec<_> = event.fields().map(|field| field.name()).collect();
+        assert!(fields.contains(&"delay"), "only events of waits pass");
+    });
     let adapted = adapt(PLAIN);
     let throttler = Client::of(&adapted).throttler;
     drop(telemetry_of(async {
-        let _panics = tracing::subscriber::set_default(Panics);
+        let _panics = tracing::dispatcher::set_default(&panics);
         for _ in 0..2 {
             let mut client = Client::of(&adapted);
             client.throttler = Arc::clone(&throttler);

@@ -89,23 +89,33 @@ mod tests {
     #[test]
     fn a_failure_of_the_server_is_left_to_its_status() {
         use FaultKind::{Conflict, Throttled, Transient};
-        for (code, status, expected) in [
-            ("RequestTimeout", 400, Some(Transient)),
-            ("InternalError", 500, None),
-            ("OperationTimedOut", 500, None),
-            ("SlowDown", 503, Some(Throttled)),
-            ("ServerBusy", 503, Some(Throttled)),
-            ("BandwidthLimitExceeded", 503, Some(Throttled)),
-            ("ThrottlingException", 500, None),
-            ("ThrottlingException", 502, None),
-            ("ThrottlingException", 504, None),
-            ("ThrottlingException", 400, Some(Throttled)),
-            ("ConditionalCheckFailedException", 400, Some(Conflict)),
-            ("AccessDenied", 403, None),
-            ("insufficient_quota", 429, Some(FaultKind::Permanent)),
-            ("ConditionalRequestConflict", 409, Some(Transient)),
+        for (expected, replies) in [
+            (
+                Some(Transient),
+                "400 RequestTimeout|409 ConditionalRequestConflict",
+            ),
+            (
+                Some(Throttled),
+                "503 SlowDown|503 ServerBusy|503 BandwidthLimitExceeded|400 ThrottlingException",
+            ),
+            (Some(Conflict), "400 ConditionalCheckFailedException"),
+            (Some(FaultKind::Permanent), "429 insufficient_quota"),
+            (
+                None,
+                "500 InternalError|500 OperationTimedOut|403 AccessDenied",
+            ),
+            (
+                None,
+                "500 ThrottlingException|502 ThrottlingException|504 ThrottlingException",
+            ),
         ] {
-            assert_eq!(kind(code, status), expected, "{code} {status}");
+            for (status, code) in replies.split('|').filter_map(|it| it.split_once(' ')) {
+                assert_eq!(
+                    kind(code, status.parse().unwrap()),
+                    expected,
+                    "{code} {status}"
+                );
+            }
         }
     }
 }

@@ -186,19 +186,22 @@ mod tests {
     #[test]
     fn requests_that_are_idempotent_only_with_their_precondition() {
         let (generation, metageneration) = ("ifGenerationMatch", "ifMetagenerationMatch");
-        for (line, name) in [
-            ("PATCH storage/v1/b/x", metageneration),
-            ("PUT storage/v1/b/x", metageneration),
-            ("PATCH storage/v1/b/x/o/y", metageneration),
-            ("PUT storage/v1/b/x/o/a%2Fb", metageneration),
-            ("DELETE storage/v1/b/x/o/y", generation),
-            ("DELETE storage/v1/b/x/o/y", "generation"),
-            ("POST upload/storage/v1/b/x/o", generation),
-            ("POST storage/v1/b/x/o", generation),
-            ("POST storage/v1/b/x/o/y/compose", generation),
-            ("POST storage/v1/b/x/o/y/copyTo/b/z/o/w", generation),
-            ("POST storage/v1/b/x/o/y/rewriteTo/b/z/o/w", generation),
-        ] {
+        let objects = "upload/storage/v1/b/x/o|storage/v1/b/x/o|storage/v1/b/x/o/y/compose|\
+                       storage/v1/b/x/o/y/copyTo/b/z/o/w|storage/v1/b/x/o/y/rewriteTo/b/z/o/w";
+        let changed = "storage/v1/b/x|storage/v1/b/x/o/y|storage/v1/b/x/o/a%2Fb";
+        let rows = [
+            ("PATCH", changed, metageneration),
+            ("PUT", changed, metageneration),
+            ("DELETE", "storage/v1/b/x/o/y", generation),
+            ("DELETE", "storage/v1/b/x/o/y", "generation"),
+            ("POST", objects, generation),
+        ];
+        let of_row = |(method, paths, name): (&'static str, &'static str, &'static str)| {
+            paths
+                .split('|')
+                .map(move |path| (format!("{method} {path}"), name))
+        };
+        for (line, name) in rows.into_iter().flat_map(of_row) {
             let other = if name == metageneration {
                 generation
             } else {

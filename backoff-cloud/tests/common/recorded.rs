@@ -8,9 +8,9 @@ use std::{
 };
 use tracing::{
     Dispatch, Event, Level, Metadata, Subscriber,
+    dispatcher::with_default,
     field::{Field, Visit},
     span,
-    subscriber::with_default,
 };
 
 /// The levels and fields of events, and the metrics. They are compared without the names of the operations,
@@ -62,11 +62,10 @@ impl Visit for Recorded {
     }
 }
 
-/// The subscriber of `tracing`.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Recorded>>);
+/// Hands over each event of this library.
+struct Hears<F>(F);
 
-impl Subscriber for Log {
+impl<F: Fn(&Event<'_>) + 'static> Subscriber for Hears<F> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == "backoff"
     }
@@ -76,27 +75,35 @@ impl Subscriber for Log {
     fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
     fn event(&self, event: &Event<'_>) {
-        let mut recorded = self.0.lock().unwrap();
-        recorded
-            .events
-            .push((*event.metadata().level(), String::new()));
-        event.record(&mut *recorded);
+        self.0(event);
     }
     fn enter(&self, _: &span::Id) {}
     fn exit(&self, _: &span::Id) {}
+}
+
+/// A subscriber of `tracing` that hands over each event of this library.
+pub(crate) fn hears(event: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Dispatch {
+    Dispatch::new(Hears(event))
 }
 
 /// The events and metrics that `work` writes.
 pub(crate) fn recorded_while(work: impl FnOnce()) -> Recorded {
     let recorder = DebuggingRecorder::new();
     let seen = recorder.snapshotter();
-    let log = Log::default();
+    let kept = Arc::<Mutex<Recorded>>::default();
+    let keeps = Arc::clone(&kept);
+    let log = hears(move |event| {
+        let mut recorded = keeps.lock().unwrap();
+        let level = *event.metadata().level();
+        recorded.events.push((level, String::new()));
+        event.record(&mut *recorded);
+    });
     // When an event is first met, and there is one subscriber alone, tracing asks the subscriber of that
     // thread. A thread of another test has none, and the event would be off for all. So there are others.
     static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
-    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(log.clone())));
-    metrics::with_local_recorder(&recorder, || with_default(log.clone(), work));
-    let mut recorded = std::mem::take(&mut *log.0.lock().unwrap());
+    OTHERS.get_or_init(|| [(); 2].map(|()| hears(|_| ())));
+    metrics::with_local_recorder(&recorder, || with_default(&log, work));
+    let mut recorded = std::mem::take(&mut *kept.lock().unwrap());
     for (key, _, _, value) in seen.snapshot().into_vec() {
         let mut labels = Vec::new();
         for label in key.key().labels() {

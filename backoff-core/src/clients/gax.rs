@@ -315,26 +315,18 @@ mod tests {
     }
 
     #[test]
-    fn the_headers_are_heard() {
-        let of = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("retry-after", value.parse().unwrap());
-            answered(Code::Unavailable, Some(503), headers)
+    fn a_header_is_a_hint_or_the_end() {
+        let of = |status, name: &'static str, value: &str| {
+            let value = value.parse().unwrap();
+            answered(Code::Unavailable, status, HeaderMap::from_iter([(name.parse().unwrap(), value)]))
         };
-        let busy = TestError { status: Some(503), ..UNAVAILABLE };
-        all_say(busy.after(Duration::from_millis(1_500)), false, [of("1.5")]);
-        assert_eq!(of("soon").unread_hint(), Some(("retry-after", &b"soon"[..])));
-        all_say(busy, false, [of("soon")]);
-    }
-
-    #[test]
-    fn a_pushback_is_a_hint_or_the_end() {
-        let of = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("grpc-retry-pushback-ms", value.parse().unwrap());
-            answered(Code::Unavailable, None, headers)
-        };
-        all_say(UNAVAILABLE.after(Duration::from_millis(1_500)), false, [of("1500")]);
-        all_say(UNAVAILABLE.asking_to_stop(), false, [of("-1")]);
+        let after = |value| of(Some(503), "retry-after", value);
+        let pushback = |value| of(None, "grpc-retry-pushback-ms", value);
+        let (busy, wait) = (TestError { status: Some(503), ..UNAVAILABLE }, Duration::from_millis(1_500));
+        all_say(busy.after(wait), false, [after("1.5")]);
+        assert_eq!(after("soon").unread_hint(), Some(("retry-after", &b"soon"[..])));
+        all_say(busy, false, [after("soon")]);
+        all_say(UNAVAILABLE.after(wait), false, [pushback("1500")]);
+        all_say(UNAVAILABLE.asking_to_stop(), false, [pushback("-1")]);
     }
 }

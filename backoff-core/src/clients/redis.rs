@@ -243,11 +243,8 @@ mod tests {
             "TRYAGAIN Multiple keys request during rehashing",
         ];
         all_say(NOT_APPLIED, false, here.map(reply));
-        all_say(
-            NOT_APPLIED,
-            false,
-            here.map(|line| io::Error::other(reply(line))),
-        );
+        let inside = |line| io::Error::other(reply(line));
+        all_say(NOT_APPLIED, false, here.map(inside));
         let of_other_servers = [
             "READONLY You can't write against a read only replica.",
             "MASTERDOWN Link with MASTER is down",
@@ -267,11 +264,7 @@ mod tests {
             "ERR unknown command",
         ];
         all_say(PERMANENT, false, permanent.map(reply));
-        all_say(
-            PERMANENT,
-            false,
-            permanent.map(|line| io::Error::other(reply(line))),
-        );
+        all_say(PERMANENT, false, permanent.map(inside));
     }
 
     #[test]
@@ -293,19 +286,11 @@ mod tests {
 
     #[test]
     fn what_no_repetition_cures_is_permanent() {
-        let not_a_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()));
-        all_say(
-            PERMANENT,
-            false,
-            [RedisError::from(not_a_number.expect_err("no number"))],
-        );
+        let no_number = redis::from_redis_value::<u32>(redis::Value::SimpleString("a".into()));
+        let no_number = RedisError::from(no_number.expect_err("no number"));
         all_say(PERMANENT, false, [PermissionDenied, Unsupported].map(of));
-        let unable = io::Error::new(InvalidData, untrusted());
-        all_say(
-            PERMANENT,
-            false,
-            [RedisError::from(unable), Stopped::new().into()],
-        );
+        let unable = RedisError::from(io::Error::new(InvalidData, untrusted()));
+        all_say(PERMANENT, false, [no_number, unable, Stopped::new().into()]);
     }
 
     #[test]

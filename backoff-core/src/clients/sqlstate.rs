@@ -190,11 +190,8 @@ mod tests {
                     continue;
                 }
             };
-            all_say(
-                said,
-                said != conflict,
-                states.map(|state| state.expect(row)),
-            );
+            let states = states.map(|state| state.expect(row));
+            all_say(said, said != conflict, states);
         }
     }
 

@@ -78,44 +78,33 @@ mod tests {
 
     #[test]
     fn a_reason_is_a_limit_or_a_quota_or_nothing() {
-        for (reason, kind) in [
-            ("rateLimitExceeded", Some(Throttled)),
-            ("RATE_LIMIT_EXCEEDED", Some(Throttled)),
-            ("USER_RATE_LIMIT_EXCEEDED", Some(Throttled)),
-            ("CONCURRENT_OPERATIONS_QUOTA_EXCEEDED", Some(Throttled)),
-            ("quotaExceeded", Some(Permanent)),
-            ("QUOTA_EXCEEDED", Some(Permanent)),
-            ("DAILY_LIMIT_EXCEEDED", Some(Permanent)),
-            ("accessNotConfigured", Some(Permanent)),
-            ("forbidden", None),
-            ("notRateLimitExceeded", None),
-            ("", None),
+        let limits = "rateLimitExceeded RATE_LIMIT_EXCEEDED USER_RATE_LIMIT_EXCEEDED CONCURRENT_OPERATIONS_QUOTA_EXCEEDED";
+        let quotas = "quotaExceeded QUOTA_EXCEEDED DAILY_LIMIT_EXCEEDED accessNotConfigured";
+        let others = "forbidden notRateLimitExceeded ";
+        for (reasons, kind) in [
+            (limits, Some(Throttled)),
+            (quotas, Some(Permanent)),
+            (others, None),
         ] {
-            assert_eq!(Reasons::default().and(reason).0, kind, "{reason}");
+            for reason in reasons.split(' ') {
+                assert_eq!(Reasons::default().and(reason).0, kind, "{reason}");
+            }
         }
     }
 
     #[test]
     fn what_no_call_waits_for_outranks_a_limit() {
         let limit = Reasons::default().and("rateLimitExceeded");
-        for (quota, kind) in [
-            ("GenerateRequestsPerDayPerProjectPerModel", Permanent),
-            ("Queries per day", Permanent),
-            ("QUERIES_PER_DAY", Permanent),
-            ("googleapis.com/reads_per_day_per_project", Permanent),
-            (r#"{"quota_unit": "1/d/{project}"}"#, Permanent),
-            ("AnalyticsDefaultGroupCLIENT_PROJECT-1d", Permanent),
-            ("AnalyticsDefaultGroupCLIENT_PROJECT-100s", Throttled),
-            (r#"{"quota_unit": "1/min/{project}"}"#, Throttled),
-            ("ReadRequestsPerMinutePerProject", Throttled),
-            // The names of projects and of other resources.
-            (r#"{"consumer": "projects/my-project-1d2f3"}"#, Throttled),
-            (r#"{"consumer": "projects/superday-prod"}"#, Throttled),
-            (r#"{"resource": "tables/developer_day"}"#, Throttled),
-            (r#"{"resource": "users/1/d/7"}"#, Throttled),
-            ("", Throttled),
-        ] {
-            assert_eq!(limit.and(quota).0, Some(kind), "{quota}");
+        let daily = r#"GenerateRequestsPerDayPerProjectPerModel|Queries per day|QUERIES_PER_DAY|{"quota_unit": "1/d/{project}"}|
+                       googleapis.com/reads_per_day_per_project|AnalyticsDefaultGroupCLIENT_PROJECT-1d"#;
+        // The last ones are names of projects and of other resources.
+        let others = r#"AnalyticsDefaultGroupCLIENT_PROJECT-100s|{"quota_unit": "1/min/{project}"}|ReadRequestsPerMinutePerProject||
+                        {"consumer": "projects/my-project-1d2f3"}|{"consumer": "projects/superday-prod"}|
+                        {"resource": "tables/developer_day"}|{"resource": "users/1/d/7"}"#;
+        for (quotas, kind) in [(daily, Permanent), (others, Throttled)] {
+            for quota in quotas.split('|').map(str::trim) {
+                assert_eq!(limit.and(quota).0, Some(kind), "{quota}");
+            }
         }
         let used_up = Reasons::default()
             .and("quotaExceeded")

@@ -234,6 +234,6 @@ fn an_attempt_in_a_span_knows_of_the_doubt_as_well() {
         }
     }
     let mut outcome = None;
-    crate::spans::recorder::recorded(async { outcome = Some(in_spans().await) });
+    crate::spans::recorded(async { outcome = Some(in_spans().await) });
     assert_eq!(outcome, Some(Ok(true)));
 }

@@ -4,7 +4,7 @@ pub(crate) mod story;
 
 use self::story::{Recorded, Story};
 use crate::{
-    common::forms::{Form, Kind, PLAIN, Setting, Step, call, each_row},
+    common::forms::{Form, Kind, PLAIN, Setting, Step, assert_is_name, call, each_row},
     metrics::recorded_with_operations,
     spans::recorder::listening,
 };
@@ -54,6 +54,10 @@ fn check_readers(name: &str, form: &Form, setting: &Setting, script: &[Step], st
     let trial = form.trial(setting, script);
     let mut recorded = Recorded::new();
     let state = listening(|| recorded = recorded_with_operations(|| trial.run(form)).1);
+    state
+        .operations
+        .iter()
+        .for_each(|name| assert_is_name(name));
     let log: Vec<_> = state.logged.iter().map(|line| shortened(line)).collect();
     assert_eq!(log, story.log, "{name}: {:?}", state.logged);
     for figure in state.logged.iter().flat_map(|line| line.split(' ')) {

@@ -2,57 +2,22 @@
 
 use super::{story::*, *};
 use crate::report::StopReason::{Attempts, Permanent};
-use tracing::{
-    Event, Metadata, Subscriber,
-    span::{Attributes, Id, Record},
-    subscriber::set_global_default,
-};
+use recorder::listening;
 
-thread_local! {
-    static EVENTS: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
-}
-
-/// Counts the events of each thread, and so of each test.
-struct Counting;
-
-impl Subscriber for Counting {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn event(&self, _: &Event<'_>) {
-        EVENTS.set(EVENTS.get() + 1);
-    }
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-}
-
-fn listen() {
-    static LISTENS: std::sync::Once = std::sync::Once::new();
-    LISTENS.call_once(|| {
-        set_global_default(Counting).expect("nobody else listens");
-        // A test on another thread may have met an event just before, when nobody listened yet.
-        tracing::callsite::rebuild_interest_cache();
-    });
-}
+#[path = "../../../tests/all/spans/recorder.rs"]
+mod recorder;
 
 #[test]
 fn a_wait_and_an_end_that_many_share_are_one_event_each() {
-    listen();
     let slow = |ms| adds(1).deadline(ms).out_of_time(false);
     let ended = adds(1)
         .attempts(1)
         .fails(TestError::CONFLICT, Attempts, false);
     let denied = |name| adds(name).fails(TestError::status(403), Permanent, true);
     let logs = |events, story: Story| {
-        EVENTS.set(0);
         let name = story.name.clone();
-        run([story.policy(Policy::exponential())]);
-        assert_eq!(EVENTS.get(), events, "{name}");
+        let told = listening(|| run([story.policy(Policy::exponential())]));
+        assert_eq!(told.logged.len(), events, "{name}: {:?}", told.logged);
     };
     let hangs = story("a deadline and a signal, while a read hangs")
         .failing([Fate::Hang], [])

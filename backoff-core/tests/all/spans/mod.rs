@@ -2,10 +2,10 @@
 
 pub(crate) mod recorder;
 
-use self::recorder::recorded;
+use self::recorder::listening;
 use crate::common::{
     error::{Talkative, TestError},
-    forms::{PLAIN, Reply, SECOND},
+    forms::{PLAIN, Reply, SECOND, assert_is_name},
 };
 use backoff_core::{BlockingSleep, Clock, Policy, Random, Sleep, Std, retry, retry_block};
 use std::{
@@ -52,6 +52,28 @@ impl BlockingSleep for Logged {
     fn sleep_blocking(&self, _: Duration) {
         info!("waits");
     }
+}
+
+/// What is written down while `work` runs, in virtual time.
+pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let state = listening(|| {
+        runtime.block_on(async {
+            // A call that has ended keeps nothing open, also while its future is kept.
+            let mut work = std::pin::pin!(work);
+            work.as_mut().await;
+            info!("ended");
+        });
+    });
+    state
+        .operations
+        .iter()
+        .for_each(|name| assert_is_name(name));
+    state.lines
 }
 
 /// All forms have recorded this.

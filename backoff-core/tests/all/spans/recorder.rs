@@ -1,6 +1,5 @@
 //! A subscriber that records the life of spans, and the log of this library.
 
-use crate::common::forms::assert_is_name;
 use std::{
     collections::HashMap,
     fmt,
@@ -9,7 +8,6 @@ use std::{
 use tracing::{
     Dispatch, Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
-    info,
     span::{Attributes, Id, Record},
     subscriber::with_default,
 };
@@ -23,6 +21,8 @@ pub(crate) struct State {
     pub(crate) lines: Vec<String>,
     /// The events of this library: the level, the text and the fields of each.
     pub(crate) logged: Vec<String>,
+    /// The operations of the spans of this library.
+    pub(crate) operations: Vec<String>,
     /// The path of each span, and how many handles to it there are.
     spans: HashMap<u64, (String, u32)>,
     entered: Vec<u64>,
@@ -73,7 +73,7 @@ impl Subscriber for Recorder {
         state.lines.push(format!("{path} opens{}", fields.shown));
         if span.metadata().target() == "backoff" {
             assert_eq!(*span.metadata().level(), Level::INFO);
-            assert_is_name(&fields.operation);
+            state.operations.push(fields.operation);
         }
         state.spans.insert(id, (path, 1));
         Id::from_u64(id)
@@ -131,24 +131,6 @@ impl Subscriber for Recorder {
         state.lines.extend(closes);
         is_closed
     }
-}
-
-/// What is written down while `work` runs, in virtual time.
-pub(crate) fn recorded<T>(work: impl Future<Output = T>) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    let state = listening(|| {
-        runtime.block_on(async {
-            // A call that has ended keeps nothing open, also while its future is kept.
-            let mut work = std::pin::pin!(work);
-            work.as_mut().await;
-            info!("ended");
-        });
-    });
-    state.lines
 }
 
 /// What is written down while `work` runs: the life of spans, and what this library logs.
