@@ -198,22 +198,14 @@ mod tests {
         );
         let proposed = ("x-ms-proposed-lease-id", "1f81");
         let any = ("if-match", "*");
+        let writes = "PUT |PUT ?comp=block&blockid=AA|PUT ?comp=page|DELETE ";
+        let appends = "PUT ?comp=appendblock|PUT ?timeout=9&Comp=AppendBlock";
+        let makes = "POST ?comp=batch|PUT ?comp=snapshot|PUT ?restype=container&comp=lease";
         let rows = [
-            (
-                None,
-                true,
-                "PUT |PUT ?comp=block&blockid=AA|PUT ?comp=page|DELETE |GET ?snapshot=2026|HEAD ?comp=lease",
-            ),
-            (
-                None,
-                false,
-                "POST ?comp=batch|PUT ?comp=appendblock|PUT ?timeout=9&Comp=AppendBlock",
-            ),
-            (
-                None,
-                false,
-                "PUT ?comp=snapshot|PUT ?restype=container&comp=lease",
-            ),
+            (None, true, writes),
+            (None, true, "GET ?snapshot=2026|HEAD ?comp=lease"),
+            (None, false, appends),
+            (None, false, makes),
             (Some(etag), true, "POST |PUT ?comp=appendblock"),
             (Some(etag), false, "PUT ?comp=snapshot"),
             (Some(any), false, "PUT ?comp=appendblock"),

@@ -112,6 +112,16 @@ pub(crate) fn life<F: Fault>(
     (waits, None)
 }
 
+/// The cells of each row of a table.
+#[cfg(feature = "http")]
+pub(crate) fn cells<const N: usize>(rows: &str) -> impl Iterator<Item = [&str; N]> {
+    let rows = rows.lines().map(str::trim).filter(|row| !row.is_empty());
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        cells.try_into().expect("a cell for each column")
+    })
+}
+
 /// Headers by their names and values.
 #[cfg(feature = "http")]
 pub(crate) fn headers(given: &[(&'static str, &str)]) -> reqwest::header::HeaderMap {

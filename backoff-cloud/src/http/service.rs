@@ -60,7 +60,7 @@ pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reply::headers;
+    use crate::reply::{cells, headers};
 
     #[test]
     fn the_code_is_read_from_two_headers() {
@@ -88,33 +88,19 @@ mod tests {
 
     #[test]
     fn a_failure_of_the_server_is_left_to_its_status() {
-        use FaultKind::{Conflict, Throttled, Transient};
-        for (expected, replies) in [
-            (
-                Some(Transient),
-                "400 RequestTimeout|409 ConditionalRequestConflict",
-            ),
-            (
-                Some(Throttled),
-                "503 SlowDown|503 ServerBusy|503 BandwidthLimitExceeded|400 ThrottlingException",
-            ),
-            (Some(Conflict), "400 ConditionalCheckFailedException"),
-            (Some(FaultKind::Permanent), "429 insufficient_quota"),
-            (
-                None,
-                "500 InternalError|500 OperationTimedOut|403 AccessDenied",
-            ),
-            (
-                None,
-                "500 ThrottlingException|502 ThrottlingException|504 ThrottlingException",
-            ),
-        ] {
-            for (status, code) in replies.split('|').filter_map(|it| it.split_once(' ')) {
-                assert_eq!(
-                    kind(code, status.parse().unwrap()),
-                    expected,
-                    "{code} {status}"
-                );
+        let rows = "
+            Transient | 400 RequestTimeout, 409 ConditionalRequestConflict
+            Throttled | 503 SlowDown, 503 ServerBusy, 503 BandwidthLimitExceeded, 400 ThrottlingException
+            Conflict  | 400 ConditionalCheckFailedException
+            Permanent | 429 insufficient_quota
+            none      | 500 InternalError, 500 OperationTimedOut, 403 AccessDenied
+            none      | 500 ThrottlingException, 502 ThrottlingException, 504 ThrottlingException
+        ";
+        for [expected, replies] in cells(rows) {
+            for (status, code) in replies.split(", ").filter_map(|it| it.split_once(' ')) {
+                let found = kind(code, status.parse().unwrap());
+                let found = found.map_or("none".to_owned(), |kind| format!("{kind:?}"));
+                assert_eq!(found, expected, "{code} {status}");
             }
         }
     }

@@ -56,51 +56,38 @@ pub(super) fn check_raw(resource: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn names_that_could_lead_elsewhere_are_refused() {
-        for (says, resources) in [
-            (
-                "is empty: write one such as `projects/my-project`",
-                &[""][..],
-            ),
-            ("an empty segment: write no slash at its beginning", &["/"]),
-            (
-                "an empty segment",
-                &[
-                    "/projects/p",
-                    "projects/p/",
-                    "projects//p",
-                    "https://h.example",
-                ],
-            ),
-            (
-                "the segment `.` or `..`",
-                &[".", "..", "projects/./p", "projects/p/.."],
-            ),
-            (
-                "would lead to another resource: write the whole name",
-                &["projects/mine/../victim"],
-            ),
-            ("a control character: remove it", &["projects/p\n"]),
-            (
-                "a control character",
-                &["projects/.\t./p", "projects/p\0", "projects/p\u{85}"],
-            ),
-            (
-                "the verb `:getIamPolicy`: remove it",
-                &["a:getIamPolicy?x="],
-            ),
-            (
-                "the verb `:setIamPolicy`",
-                &["projects/p:SETIAMPOLICY", "projects/p:setIamPolicy/q"],
-            ),
-            ("the verb `:testIamPermissions`", &["a:testIamPermissions"]),
-        ] {
-            for resource in resources {
-                let refusal = check(resource).expect_err(resource);
-                assert!(refusal.contains(says), "{resource}: {refusal}");
+    /// Rows: a part of the refusal, and the names, separated by `|`.
+    #[track_caller]
+    fn refuses(check: fn(&str) -> Result<(), String>, rows: &[(&str, &str)]) {
+        for (says, names) in rows {
+            for name in names.split('|') {
+                let refusal = check(name).expect_err(name);
+                assert!(refusal.contains(says), "{name}: {refusal}");
             }
         }
+    }
+
+    const DOTS: &str = "the segment `.` or `..`";
+
+    #[test]
+    fn names_that_could_lead_elsewhere_are_refused() {
+        let empty = "/projects/p|projects/p/|projects//p|https://elsewhere.example";
+        let victim = "would lead to another resource: write the whole name";
+        let control = "projects/.\t./p|projects/p\0|projects/p\u{85}";
+        let verbs = "projects/p:SETIAMPOLICY|projects/p:setIamPolicy/q";
+        let rows = [
+            ("is empty: write one such as `projects/my-project`", ""),
+            ("an empty segment: write no slash at its beginning", "/"),
+            ("an empty segment", empty),
+            (DOTS, ".|..|projects/./p|projects/p/.."),
+            (victim, "projects/mine/../victim"),
+            ("a control character: remove it", "projects/p\n"),
+            ("a control character", control),
+            ("the verb `:getIamPolicy`: remove it", "a:getIamPolicy?x="),
+            ("the verb `:setIamPolicy`", verbs),
+            ("the verb `:testIamPermissions`", "a:testIamPermissions"),
+        ];
+        refuses(check, &rows);
     }
 
     #[cfg(feature = "google-cloud-iam-v1")]
@@ -111,15 +98,11 @@ mod tests {
             assert_eq!(check_raw(resource), Ok(()), "{resource}");
         }
         let dots = "projects/%2e%2E/secrets/s|projects/.%2e/secrets/s|projects/../secrets/s";
-        let dots = dots
-            .split('|')
-            .map(|resource| (resource, "the segment `.` or `..`"));
-        for (resource, says) in dots.chain([
-            ("a\\..\\b", "has `\\`, which a URL takes for `/`"),
-            ("a:getIamPolicy?x=", "the verb `:getIamPolicy`"),
-        ]) {
-            let refusal = check_raw(resource).expect_err(resource);
-            assert!(refusal.contains(says), "{refusal}");
-        }
+        let rows = [
+            (DOTS, dots),
+            ("has `\\`, which a URL takes for `/`", "a\\..\\b"),
+            ("the verb `:getIamPolicy`", "a:getIamPolicy?x="),
+        ];
+        refuses(check_raw, &rows);
     }
 }

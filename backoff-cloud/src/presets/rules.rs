@@ -42,7 +42,8 @@ fn what_follows_from_a_failure() {
         delivery: Some(delivery),
         ..of_kind(kind)
     };
-    let (standard, rmw) = (aws::STANDARD, dynamodb::READ_MODIFY_WRITE);
+    let standard = aws::STANDARD;
+    let (one, rmw) = (dynamodb::REQUEST, dynamodb::READ_MODIFY_WRITE);
     let (s3_one, s3_update) = (s3::REQUEST, s3::READ_MODIFY_WRITE);
     for (policy, says, verdict) in [
         (iam::REQUEST.also_on(codes![404]), grpc(NotFound), transient),
@@ -75,38 +76,25 @@ fn what_follows_from_a_failure() {
     let lost_race = "ConditionalCheckFailedException TransactionConflictException \
                      ConditionalCheckFailed TransactionConflict";
     let refused = "ItemCollectionSizeLimitExceeded ValidationError None ValidationException";
+    let limits = "ProvisionedThroughputExceeded ThrottlingError";
+    let running = "ConditionalRequestConflict OperationAborted";
     for (policy, codes, verdict) in [
         (standard, "ValidationException", Permanent),
         (standard, "RequestTimeout IDPCommunicationError", transient),
         (standard, "RequestLimitExceeded", throttled),
-        (
-            dynamodb::REQUEST,
-            "ConditionalCheckFailedException",
-            Permanent,
-        ),
+        (one, "ConditionalCheckFailedException", Permanent),
         (rmw, lost_race, conflict),
-        (
-            rmw,
-            "ProvisionedThroughputExceeded ThrottlingError",
-            throttled,
-        ),
+        (rmw, limits, throttled),
         (rmw, refused, Permanent),
-        (
-            s3_one,
-            "ConditionalRequestConflict OperationAborted",
-            transient,
-        ),
+        (s3_one, running, transient),
         (s3_one, "PreconditionFailed", Permanent),
         (s3_one, "SlowDown", throttled),
         (s3_update, "PreconditionFailed", conflict),
         (s3_update, "BucketAlreadyExists", Permanent),
     ] {
         for code in codes.split(' ') {
-            assert_eq!(
-                policy.judge(&aws_code(code)),
-                verdict,
-                "{policy:?} after {code}"
-            );
+            let judged = policy.judge(&aws_code(code));
+            assert_eq!(judged, verdict, "{policy:?} after {code}");
         }
     }
     let careful = iam::AFTER_GRANT.idempotent(false);

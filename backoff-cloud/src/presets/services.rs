@@ -2,8 +2,11 @@
 //! were sent at 10⁹ s, and the client's clock is a minute late.
 
 use crate::{
-    aip194, anthropic, azure, github, http::ApiError, iam, kubernetes, memorystore, openai,
-    plain_http, pubsub, reply::life, s3, storage,
+    aip194, anthropic, azure, github,
+    http::ApiError,
+    iam, kubernetes, memorystore, openai, plain_http, pubsub,
+    reply::{cells, life},
+    s3, storage,
 };
 use backoff_core::{Fault, Policy, StopReason};
 use reqwest::header::{HeaderMap, HeaderName};
@@ -29,15 +32,6 @@ fn lived(policy: Policy, reply: &impl Fault) -> String {
     let waits = waits.iter().map(|wait| wait.as_millis().to_string());
     let waits = Vec::from_iter(waits).join(" ");
     format!("{waits} | {:?}", end.expect("an end"))
-}
-
-/// The cells of each row.
-fn cells<const N: usize>(rows: &str) -> impl Iterator<Item = [&str; N]> {
-    let rows = rows.lines().map(str::trim).filter(|row| !row.is_empty());
-    rows.map(|row| {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        cells.try_into().expect("a cell for each column")
-    })
 }
 
 /// Rows: the status, the headers, what `body` makes the body of, the least waits in milliseconds, and the end.
