@@ -311,55 +311,43 @@ impl RescheduleExt for Policy {}
 mod tests {
     use super::*;
 
-    /// The fields of the error that sqlx makes of PostgreSQL's reply, as `Debug` shows them.
-    #[derive(Debug)]
-    #[expect(dead_code, reason = "`Debug` reads the fields")]
-    struct PgDatabaseError {
-        code: &'static str,
-        message: &'static str,
-        detail: Option<&'static str>,
-        constraint: Option<&'static str>,
-    }
+    /// The error of a storage: a text as `Debug` of sqlx shows it, perhaps behind the statement.
+    #[derive(thiserror::Error)]
+    #[error("{0}")]
+    struct Refused(String, #[source] Option<Box<Refused>>);
 
-    /// The error of a storage, with the statement in its text.
-    #[derive(Debug)]
-    #[expect(dead_code, reason = "`Debug` reads the fields")]
-    enum Refused {
-        Database(PgDatabaseError),
-        Statement(String, Box<dyn Error>),
-        Io(&'static str),
-    }
-
-    impl fmt::Display for Refused {
+    impl fmt::Debug for Refused {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{self:?}")
-        }
-    }
-
-    impl Error for Refused {
-        fn source(&self) -> Option<&(dyn Error + 'static)> {
-            match self {
-                Refused::Statement(_, cause) => Some(&**cause),
-                _ => None,
-            }
+            f.write_str(&self.0)
         }
     }
 
     const INDEX: &str = "idx_jobs_idempotency_key";
     const INSERT: &str = r#"INSERT INTO "jobs" (id, "idempotency_key") VALUES ($1, "23505")"#;
+    const DETAIL: &str = "Key (job_type, idempotency_key)=(calls, 23505/1) already exists.";
 
-    fn reply(code: &'static str, constraint: Option<&'static str>) -> Refused {
-        Refused::Database(PgDatabaseError {
-            code,
-            message: INSERT,
-            detail: Some("Key (job_type, idempotency_key)=(calls, 23505/1) already exists."),
-            constraint,
-        })
+    fn reply(code: &str, constraint: Option<&str>) -> Refused {
+        let detail = Some(DETAIL);
+        let fields = format!("message: {INSERT:?}, detail: {detail:?}, constraint: {constraint:?}");
+        Refused(
+            format!("Database(PgDatabaseError {{ code: {code:?}, {fields} }})"),
+            None,
+        )
+    }
+
+    fn quoting(cause: Refused) -> Refused {
+        Refused(
+            format!("Statement({INSERT:?}, {cause:?})"),
+            Some(Box::new(cause)),
+        )
+    }
+
+    fn io(text: &str) -> Refused {
+        Refused(format!("Io({text:?})"), None)
     }
 
     #[test]
     fn only_a_violation_of_the_index_of_the_keys_says_that_the_job_is_there() {
-        let quoting = |cause: Refused| Refused::Statement(INSERT.to_owned(), Box::new(cause));
         for (error, is_there) in [
             (reply("23505", Some(INDEX)), true),
             (quoting(reply("23505", Some(INDEX))), true),
@@ -369,9 +357,9 @@ mod tests {
             (reply("23514", Some(INDEX)), false),
             (reply("57014", None), false),
             (quoting(reply("40001", None)), false),
-            (Refused::Io(INSERT), false),
-            (Refused::Io("idempotency_key"), false),
-            (quoting(Refused::Io("connection reset by peer")), false),
+            (io(INSERT), false),
+            (io("idempotency_key"), false),
+            (quoting(io("connection reset by peer")), false),
         ] {
             assert_eq!(is_there_already(&error), is_there, "{error}");
         }

@@ -224,8 +224,9 @@ fn what_fails_is_told_whatever_else_the_task_does() {
     assert_eq!(told.values("retry.attempt.duration"), ["[1.0, 1.0, 1.0]"]);
 }
 
+/// A row: the policies of the client, the failures, the levels of the events, the reason, and the seconds of the call.
 #[test]
-fn the_throttler_of_somebody_else_gives_the_call_up() {
+fn the_throttler_and_the_limit_of_somebody_else_end_the_call_for_whoever_listens() {
     #[derive(Debug)]
     struct Refuses;
     impl RetryThrottler for Refuses {
@@ -235,37 +236,38 @@ fn the_throttler_of_somebody_else_gives_the_call_up() {
         fn on_retry_failure(&mut self, _: &RetryResult) {}
         fn on_success(&mut self) {}
     }
-    static BUDGET: Budget = Budget::costs(20, 10, 5);
-    let adapted = adapt(PLAIN.budget(&BUDGET));
-    let told = telemetry_of(async {
-        let mut client = Client::of(&adapted);
-        client.throttler = Arc::new(Mutex::new(Refuses));
-        let error = client.call(&[Status(503)]).await.unwrap_err();
-        assert_eq!(error.http_status_code(), Some(503));
-    });
-    assert_eq!(told.levels(), [INFO, WARN]);
-    assert!(told.events[1].1.contains("reason=\"budget\""), "{told:?}");
-    assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
-    assert_eq!(told.values("retry.call.duration"), ["[2.0]"]);
-    // gax does not say which tokens its wait has taken.
-    assert_eq!(BUDGET.tokens(), 10.0);
-}
-
-#[test]
-fn a_limit_around_the_policy_ends_the_call_for_whoever_listens() {
-    static BUDGET: Budget = Budget::costs(40, 10, 5);
-    let adapted = adapt(PLAIN.max_attempts(9).budget(&BUDGET));
-    let told = telemetry_of(async {
-        let mut limited = Client::of(&adapted);
-        limited.retry = Arc::new(adapted.clone().with_attempt_limit(2));
-        assert!(limited.call(&[Status(503); 2]).await.is_err());
-    });
-    // The retry cost 10.
-    assert_eq!(BUDGET.tokens(), 30.0);
-    assert_eq!(told.levels(), [INFO, INFO, WARN]);
-    assert!(told.events[2].1.contains("reason=\"attempts\""), "{told:?}");
-    assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
-    assert_eq!(told.values("retry.call.duration"), ["[3.0]"]);
+    let throttled = |client: Client, _| Client {
+        throttler: Arc::new(Mutex::new(Refuses)),
+        ..client
+    };
+    let limited = |client: Client, adapted: Adapted| Client {
+        retry: Arc::new(adapted.with_attempt_limit(2)),
+        ..client
+    };
+    type Changed = fn(Client, Adapted) -> Client;
+    let rows: [(Changed, _, &[Level], _, _); 2] = [
+        (throttled, 1, &[INFO, WARN], "budget", "[2.0]"),
+        (limited, 2, &[INFO, INFO, WARN], "attempts", "[3.0]"),
+    ];
+    for (client, failures, levels, reason, seconds) in rows {
+        let budget: &_ = Box::leak(Box::new(Budget::costs(40, 10, 5)));
+        let adapted = adapt(PLAIN.max_attempts(9).budget(budget));
+        let told = telemetry_of(async {
+            let client = client(Client::of(&adapted), adapted.clone());
+            let error = client
+                .call(&[Status(503); 2][..failures])
+                .await
+                .unwrap_err();
+            assert_eq!(error.http_status_code(), Some(503));
+        });
+        assert_eq!(told.levels(), levels);
+        let last = &told.events.last().unwrap().1;
+        assert!(last.contains(&format!("reason={reason:?}")), "{told:?}");
+        assert_eq!(told.values("retry.attempt.duration"), ["[1.0]"]);
+        assert_eq!(told.values("retry.call.duration"), [seconds]);
+        // The retry cost 10. Of a throttler, gax does not say which tokens its wait has taken.
+        assert_eq!(budget.tokens(), 30.0);
+    }
 }
 
 #[test]

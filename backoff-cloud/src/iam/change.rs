@@ -256,19 +256,23 @@ mod tests {
     /// A row: who decides, how the first writes fail, whether the change is written, the writes, and the
     /// least seconds.
     #[tokio::test(start_paused = true)]
-    async fn a_function_replaces_the_codes_and_nothing_else() {
+    async fn the_codes_decide_and_a_function_replaces_them_and_nothing_else() {
         use StopReason::{Attempts, MaybeApplied, Permanent};
         let refused: Decides = |failure| match backoff_core::Fault::status(failure) {
             Some(400) => true.into(),
             _ => READ_MODIFY_WRITE.judge(failure),
         };
         let (always, never): (Decides, Decides) = (|_| true.into(), |_| false.into());
-        let conflict = grpc(GrpcCode::Aborted);
+        let [conflict, exists] = [GrpcCode::Aborted, GrpcCode::AlreadyExists].map(grpc);
         let (lost, hinted) = (broken(Delivery::MaybeSent), http(404).hint(9_000));
         let twice = READ_MODIFY_WRITE.max_attempts(2);
         let careful = READ_MODIFY_WRITE.idempotent(false);
         for (policy, decides, failing, written, writes, seconds) in [
             (twice, None, &[http(400)][..], Err(Permanent), 1, 0),
+            // A 409 is a conflict, unless the reply says otherwise.
+            (twice, None, &[http(409)], Ok(true), 2, 0),
+            (twice, None, &[conflict], Ok(true), 2, 0),
+            (twice, None, &[exists], Err(Permanent), 1, 0),
             (twice, Some(refused), &[http(400)], Ok(true), 2, 0),
             (twice, Some(refused), &[http(503)], Ok(true), 2, 0),
             (twice, Some(refused), &[conflict], Ok(true), 2, 0),
@@ -309,19 +313,5 @@ mod tests {
             assert_eq!(left, if adds { names.clone() } else { vec![] });
         }
         assert!(kept.calls().0 > 16, "nobody was slower than another");
-    }
-
-    /// A row: a reply, and whether the change is made again.
-    #[tokio::test(start_paused = true)]
-    async fn a_409_is_a_conflict_unless_the_reply_says_otherwise() {
-        for (reply, written, writes) in [
-            (http(409), Ok(true), 2),
-            (grpc(GrpcCode::Aborted), Ok(true), 2),
-            (grpc(GrpcCode::AlreadyExists), Err(StopReason::Permanent), 1),
-        ] {
-            for told in changed(READ_MODIFY_WRITE, None, &[reply]).await {
-                assert_eq!((told.0, told.1), (written, writes), "{reply:?}");
-            }
-        }
     }
 }

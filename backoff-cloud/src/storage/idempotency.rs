@@ -201,7 +201,8 @@ mod tests {
                 false => metageneration,
             };
             for path in paths.split('|') {
-                let may = |query| is_idempotent(&request(&format!("{method} {path}?{query}")));
+                let may =
+                    |query: &str| is_idempotent(&request(&format!("{method} {path}?{query}")));
                 for (query, expected) in [
                     (format!("{name}=0"), true),
                     (format!("{name}=3"), true),

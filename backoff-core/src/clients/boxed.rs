@@ -284,32 +284,14 @@ mod tests {
 
     const BUSY: TestError = TestError::status(503);
 
-    #[derive(Debug)]
-    struct Around<E>(E);
-
-    impl<E> fmt::Display for Around<E> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("around another error")
-        }
-    }
-
-    impl<E: Error + 'static> Error for Around<E> {
-        fn source(&self) -> Option<&(dyn Error + 'static)> {
-            Some(&self.0)
-        }
-    }
+    #[derive(Debug, thiserror::Error)]
+    #[error("around another error")]
+    struct Around<E>(#[source] E);
 
     /// The same error as another type, for each `T`.
-    #[derive(Debug)]
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
     struct As<T>(TestError, PhantomData<T>);
-
-    impl<T> fmt::Display for As<T> {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.fmt(f)
-        }
-    }
-
-    impl<T: fmt::Debug> Error for As<T> {}
 
     impl<T> Fault for As<T> {
         fn inner(&self) -> Option<&dyn Fault> {

@@ -182,16 +182,9 @@ macro_rules! fault_for {
             use std::{borrow::Cow, error::Error as StdError};
 
             /// An error as a driver makes it from the server's answer.
-            #[derive(Debug)]
+            #[derive(Debug, thiserror::Error)]
+            #[error("{0}")]
             struct Answer(&'static str);
-
-            impl fmt::Display for Answer {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str(self.0)
-                }
-            }
-
-            impl StdError for Answer {}
 
             impl DatabaseError for Answer {
                 fn message(&self) -> &str {

@@ -172,14 +172,14 @@ mod tests {
         use CombineError::{Full, Interrupted, OutOfTime, Own, Stopped};
         let error = TimedOut::new(Duration::ZERO);
         let said = |error: CombineError<_>| (error.reason(), error.may_be_applied());
-        for may_be_applied in [true, false] {
+        let broken_off = [
+            (true, StopReason::MaybeApplied),
+            (false, StopReason::Stopped),
+        ];
+        for (may_be_applied, interrupted) in broken_off {
             let own = Own {
                 error,
                 may_be_applied,
-            };
-            let interrupted = match may_be_applied {
-                true => StopReason::MaybeApplied,
-                false => StopReason::Stopped,
             };
             for (error, reason) in [
                 (own, StopReason::Permanent),

@@ -197,38 +197,36 @@ mod tests {
         })
     }
 
+    /// Rows: the changes, the value that is left, and what the callers are told.
     #[test]
     fn who_saw_a_change_that_is_gone_is_told_nothing_of_it() {
-        for (second, effects) in [(Err(()), "cawac"), (Ok(false), "cuwac")] {
-            let mut is_first = true;
-            let once = move |names: &mut Vec<u32>| match core::mem::take(&mut is_first) {
-                true => {
-                    names.push(7);
-                    Ok(true)
-                }
-                false => second,
-            };
-            let fails = change(|_| Err(()));
-            let changes = vec![adds(1), change(once), adds(1), fails, adds(7)];
-            let applied = apply(Vec::new(), changes);
-            assert_eq!(applied.value, Some(vec![1, 7]));
-            assert_eq!(applied.effects, effects);
-            if let Some(copy) = applied.copy {
-                assert_eq!(*copy, [1, 7]);
-            }
-        }
-    }
-
-    #[test]
-    fn a_change_that_says_no_leaves_nothing_in_the_value() {
-        let touch = |names: &mut Vec<u32>| {
-            names.push(66);
-            Ok(false)
+        let fails = || change(|_| Err(()));
+        let touches = || {
+            change(|names: &mut Vec<u32>| {
+                names.push(66);
+                Ok(false)
+            })
         };
-        let touches = || change(touch);
-        let applied = apply(Vec::new(), vec![touches(), adds(1), touches(), adds(3)]);
-        assert_eq!(applied.value, Some(vec![1, 3]));
-        assert_eq!(applied.effects, "acuc");
+        let changes_once = |second| {
+            let mut is_first = true;
+            change(move |names: &mut Vec<u32>| {
+                let first = core::mem::take(&mut is_first);
+                names.extend(first.then_some(7));
+                if first { Ok(true) } else { second }
+            })
+        };
+        let among = |once| vec![adds(1), once, adds(1), fails(), adds(7)];
+        let untouched = vec![touches(), adds(1), touches(), adds(3)];
+        for (changes, value, effects) in [
+            (among(changes_once(Err(()))), [1, 7], "cawac"),
+            (among(changes_once(Ok(false))), [1, 7], "cuwac"),
+            (untouched, [1, 3], "acuc"),
+        ] {
+            let applied = apply(Vec::new(), changes);
+            assert_eq!(applied.value, Some(value.to_vec()), "{effects}");
+            assert_eq!(applied.effects, effects);
+            assert!(applied.copy.is_none_or(|copy| *copy == value), "{effects}");
+        }
     }
 
     #[test]

@@ -255,14 +255,11 @@ mod tests {
         }
         assert!(!expired(None).is_of_an_attempt());
         assert!(!failed(Stage::Late, Some(&status)).is_of_an_attempt());
-    }
-
-    #[test]
-    fn a_number_that_is_no_status_of_http_is_no_label() {
+        // A number that is no status of HTTP is no label.
         for (status, name) in [(99, "_OTHER"), (100, "100"), (599, "599"), (600, "_OTHER")] {
             let error = TestError::status(status);
-            let failed = attempt_event(EndedBy::Attempt, Stage::Whole, Some(&error));
-            assert_eq!(failed.error_type().to_string(), name);
+            let failure = attempt_event(EndedBy::Attempt, Stage::Whole, Some(&error));
+            assert_eq!(failure.error_type().to_string(), name);
         }
     }
 }

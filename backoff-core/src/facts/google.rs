@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn a_reason_is_a_limit_or_a_quota_or_nothing() {
-        let limits = "rateLimitExceeded RATE_LIMIT_EXCEEDED USER_RATE_LIMIT_EXCEEDED CONCURRENT_OPERATIONS_QUOTA_EXCEEDED";
+        let limits = "rateLimitExceeded RATE_LIMIT_EXCEEDED USER_RATE_LIMIT_EXCEEDED \
+                      CONCURRENT_OPERATIONS_QUOTA_EXCEEDED";
         let quotas = "quotaExceeded QUOTA_EXCEEDED DAILY_LIMIT_EXCEEDED accessNotConfigured";
         let others = "forbidden notRateLimitExceeded ";
         for (reasons, kind) in [
@@ -95,12 +96,14 @@ mod tests {
     #[test]
     fn what_no_call_waits_for_outranks_a_limit() {
         let limit = Reasons::default().and("rateLimitExceeded");
-        let daily = r#"GenerateRequestsPerDayPerProjectPerModel|Queries per day|QUERIES_PER_DAY|{"quota_unit": "1/d/{project}"}|
-                       googleapis.com/reads_per_day_per_project|AnalyticsDefaultGroupCLIENT_PROJECT-1d"#;
-        // The last ones are names of projects and of other resources.
-        let others = r#"AnalyticsDefaultGroupCLIENT_PROJECT-100s|{"quota_unit": "1/min/{project}"}|ReadRequestsPerMinutePerProject||
-                        {"consumer": "projects/my-project-1d2f3"}|{"consumer": "projects/superday-prod"}|
-                        {"resource": "tables/developer_day"}|{"resource": "users/1/d/7"}"#;
+        let daily = r#"GenerateRequestsPerDayPerProjectPerModel|Queries per day|QUERIES_PER_DAY|
+                       googleapis.com/reads_per_day_per_project|{"quota_unit": "1/d/{project}"}|
+                       AnalyticsDefaultGroupCLIENT_PROJECT-1d"#;
+        // Four of them are names of projects and of other resources.
+        let others = r#"AnalyticsDefaultGroupCLIENT_PROJECT-100s|{"quota_unit": "1/min/{project}"}|
+                        ReadRequestsPerMinutePerProject|{"consumer": "projects/my-project-1d2f3"}|
+                        {"consumer": "projects/superday-prod"}|{"resource": "users/1/d/7"}|
+                        {"resource": "tables/developer_day"}|"#;
         for (quotas, kind) in [(daily, Permanent), (others, Throttled)] {
             for quota in quotas.split('|').map(str::trim) {
                 assert_eq!(limit.and(quota).0, Some(kind), "{quota}");

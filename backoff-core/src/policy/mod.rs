@@ -286,11 +286,6 @@ impl fmt::Debug for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        judge::Verdict,
-        report::StopReason,
-        state::{Decision, RetryState},
-    };
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -412,34 +407,6 @@ mod tests {
             (plain.max_attempts(3).deadline(SECOND), 3),
         ] {
             assert_eq!(policy.attempts(), attempts, "{policy:?}");
-        }
-    }
-
-    #[test]
-    fn a_hint_of_more_than_five_minutes_needs_a_word_of_the_policy_or_a_deadline() {
-        let policy = Policy::exponential();
-        let more = 300 * SECOND + Duration::from_nanos(1);
-        let most = policy.max_retry_after(3_600 * SECOND);
-        let hour = policy.deadline(3_600 * SECOND);
-        for (policy, hint, is_obeyed) in [
-            (policy, 300 * SECOND, true),
-            (policy, more, false),
-            (policy, 3_599 * SECOND, false),
-            (most, 3_599 * SECOND, true),
-            (most, 3_601 * SECOND, false),
-            (hour, 3_599 * SECOND, true),
-            (hour, 3_601 * SECOND, false),
-            // A limit that was not set is not scaled.
-            (policy.scaled(100.0), more, false),
-        ] {
-            let hinted = Verdict::from(true).after(Some(hint));
-            let mut retry = RetryState::start(&policy, || Duration::ZERO);
-            match retry.failed(&policy, hinted, || Duration::ZERO, || 0) {
-                Decision::Wait(wait) => assert!(is_obeyed && wait.delay == hint, "{hint:?}"),
-                Decision::Stop(reason) => {
-                    assert!(!is_obeyed && reason == StopReason::RetryAfter, "{hint:?}");
-                }
-            }
         }
     }
 

@@ -96,6 +96,10 @@ fn a_hint_is_waited_for_within_the_limits() {
     let timed = PLAIN.deadline(10 * SECOND);
     let patient = PLAIN.max_retry_after(5 * SECOND);
     let slack = PLAIN.retry_after_slack(5 * SECOND);
+    let hours = [
+        PLAIN.deadline(3_600 * SECOND),
+        PLAIN.max_retry_after(3_600 * SECOND),
+    ];
     let slow = timed.base(6 * SECOND).spread_retry_after(true);
     let [late, used_up] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
     for (policy, hint, expected) in [
@@ -111,6 +115,14 @@ fn a_hint_is_waited_for_within_the_limits() {
         (patient, 6_000, refused),
         (patient, 5_000, asked(5)),
         (PLAIN.max_attempts(1), 1_000, used_up),
+        // More than five minutes need a word of the policy or a deadline. A limit that was not set is not scaled.
+        (PLAIN, 300_000, asked(300)),
+        (PLAIN, 300_001, refused),
+        (PLAIN.scaled(100.0), 300_001, refused),
+        (hours[0], 3_599_000, asked(3_599)),
+        (hours[0], 3_601_000, refused),
+        (hours[1], 3_599_000, asked(3_599)),
+        (hours[1], 3_601_000, refused),
         // A hint that is too long, and shorter than the own wait.
         (patient.base(60 * SECOND), 6_000, own(60)),
         // A thousand years are not believed.

@@ -108,22 +108,3 @@ async fn each_rule_holds_in_any_order() {
         assert!(shown.contains("attempt_timeout: Some(7s)"), "{shown}");
     }
 }
-
-#[tokio::test(start_paused = true)]
-async fn each_change_has_attempts_of_its_own() {
-    let (kept, members) = members(1);
-    let members = members.policy(READ_MODIFY_WRITE.max_attempts(1));
-    let add = |name| members.add(PROJECT, ROLE, name);
-    let (by_policy, once, twice) = tokio::join!(
-        add("user:a"),
-        add("user:b").max_attempts(1),
-        add("user:c").max_attempts(2),
-    );
-    for ended in [by_policy, once] {
-        let ended = ended.unwrap_err();
-        assert_eq!(ended.reason(), StopReason::Attempts);
-        assert!(ended.may_be_applied());
-    }
-    assert!(!twice.unwrap().is_written(), "the second read has found it");
-    assert_eq!(kept.calls(), (2, 1));
-}

@@ -152,11 +152,8 @@ mod tests {
             30 = 5, 30|30,5|30, 30|, 30,|soon, 30|-40, 30|30, 1s|1746136908, 5
             60 = Thu, 01 May 2025 22:02:18 GMT, Thu, 01 May 2025 22:01:50 GMT|5, Thu, 01 May 2025 22:02:18 GMT
         ";
-        let rows = [numbers, dates, lists]
-            .map(str::lines)
-            .into_iter()
-            .flatten();
-        for (seconds, texts) in rows.filter_map(|row| row.split_once(" = ")) {
+        let rows = [numbers, dates, lists].map(str::lines).into_iter();
+        for (seconds, texts) in rows.flatten().filter_map(|row| row.split_once(" = ")) {
             let seconds: f64 = seconds.trim().parse().expect(seconds);
             for text in texts.split('|') {
                 let read = retry_after(text, at(SENT));
@@ -165,12 +162,9 @@ mod tests {
                 let has_unit = text.contains(char::is_alphabetic)
                     || billionths(text) >= Some(BILLION * BILLION);
                 if billionths(text).is_some() && !has_unit {
-                    let ms = retry_after_ms(text, at(SENT)).unwrap();
-                    assert_eq!(
-                        ms.as_nanos(),
-                        nanos(seconds).as_nanos().div_ceil(1_000),
-                        "{text:?}"
-                    );
+                    let ms = retry_after_ms(text, at(SENT)).unwrap().as_nanos();
+                    let thousandth = nanos(seconds).as_nanos().div_ceil(1_000);
+                    assert_eq!(ms, thousandth, "{text:?}");
                 } else if has_unit && !text.contains(',') {
                     assert_eq!(retry_after_ms(text, at(SENT)), read, "{text:?}");
                 }
@@ -214,14 +208,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(value in "\\PC*", now in 0u64..4_000_000_000) {
+        fn nothing_panics(
+            value in prop_oneof!["\\PC*", "[0-9TZ:.,+a-z\u{e9} -]{0,40}"],
+            now in 0u64..4_000_000_000,
+        ) {
             let now = at(now);
             let _ = (retry_after(&value, now), retry_after_ms(&value, now), retry_delay(&value));
-        }
-
-        #[test]
-        fn almost_a_time_does_not_panic(value in "[0-9TZ:.,+a-z\u{e9} -]{0,40}") {
-            let _ = (retry_after(&value, at(5)), retry_delay(&value));
         }
 
         #[test]

@@ -151,16 +151,6 @@ async fn a_thousand_tasks_open_at_most_28_times_in_10_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_opened_is_repeated_also_where_it_must_not_be_made_twice() {
-    const CAREFUL: Policy = POLICY.idempotent(false);
-    assert_eq!(CAREFUL.judge(&REFUSED), crate::judge::Verdict::MaybeApplied);
-    for policy in [POLICY, CAREFUL] {
-        let source = source(0, |n| if n < 2 { Fails } else { Opens });
-        assert_eq!(policy.retry(|| call(&source, Ok(()))).await, Ok(2));
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_opening_that_is_cut_is_taken_over_by_the_next() {
     let source = source(1_000, |_| Opens);
     let cut = tokio::time::timeout(millis(500), call(&source, Ok(())));
