@@ -192,10 +192,8 @@ mod tests {
     /// Rows: a header, whether the request may be made twice, and methods with their queries.
     #[test]
     fn an_append_a_snapshot_and_a_lease_must_be_made_once() {
-        let (etag, position) = (
-            ("if-match", "\"e\""),
-            ("x-ms-blob-condition-appendpos", "512"),
-        );
+        let etag = ("if-match", "\"e\"");
+        let position = ("x-ms-blob-condition-appendpos", "512");
         let proposed = ("x-ms-proposed-lease-id", "1f81");
         let any = ("if-match", "*");
         let writes = "PUT |PUT ?comp=block&blockid=AA|PUT ?comp=page|DELETE ";

@@ -544,18 +544,12 @@ mod tests {
         let careful = POLICY.idempotent(false);
         let conflicts = POLICY.retry_conflicts(true);
         let limits = POLICY.throttled_if(|fault| fault.status() == Some(403));
-        let (conflict, unavailable) = (
-            status(503).and_kind(Conflict),
-            status(503).and_grpc(Unavailable),
-        );
-        let (not_found, exists) = (
-            status(404).and_grpc(NotFound),
-            status(409).and_grpc(AlreadyExists),
-        );
-        let (invalid, away) = (
-            status(503).and_grpc(InvalidArgument),
-            status(404).and_grpc(Unavailable),
-        );
+        let conflict = status(503).and_kind(Conflict);
+        let unavailable = status(503).and_grpc(Unavailable);
+        let not_found = status(404).and_grpc(NotFound);
+        let exists = status(409).and_grpc(AlreadyExists);
+        let invalid = status(503).and_grpc(InvalidArgument);
+        let away = status(404).and_grpc(Unavailable);
         let denied = status(403).and_grpc(PermissionDenied);
         let throttled = retried(Throttled).after(Some(HINT));
         let stops = unavailable.and_kind(Transient).asking_to_stop();

@@ -65,10 +65,8 @@ mod tests {
     #[test]
     fn the_code_is_read_from_two_headers() {
         let azure = ("x-ms-error-code", "ServerBusy");
-        let aws = (
-            "x-amzn-errortype",
-            "aws.api#SlowDown:http://internal.amazon.com/",
-        );
+        let slow = "aws.api#SlowDown:http://internal.amazon.com/";
+        let aws = ("x-amzn-errortype", slow);
         for (given, code) in [
             (&[][..], None),
             (&[azure], Some("ServerBusy")),

@@ -183,12 +183,9 @@ fn half_a_409_may_be_a_conflict() {
 #[test]
 fn neither_the_debug_text_nor_a_source_is_longer_than_the_text() {
     let secret = format!("https://a.b/?key=SECRET {}", "x".repeat(9_999));
-    let said = error(
-        503,
-        &format!(r#"{{"error": {{"message": "{secret}", "details": [{{"a": "{secret}"}}]}}}}"#),
-    );
-    let page = error(503, &secret);
-    for error in [said, page] {
+    let details = format!(r#""message": "{secret}", "details": [{{"a": "{secret}"}}]"#);
+    for body in [&format!(r#"{{"error": {{{details}}}}}"#), &secret] {
+        let error = error(503, body);
         let text = error.to_string();
         assert!(text.chars().count() <= 501, "{text}");
         assert!(text.contains("https://a.b/?…"), "{text}");
@@ -208,10 +205,8 @@ fn a_body_of_a_success_is_never_quoted() {
         _auth: u8,
     }
     assert_eq!(error(503, "<html>SECRET</html>").excerpt(), None);
-    let (invalid, other) = (
-        "it is not valid JSON",
-        "a value has another type, or is missing",
-    );
+    let invalid = "it is not valid JSON";
+    let other = "a value has another type, or is missing";
     let too_early = "it ends too early";
     for (body, wrong, column) in [
         ("<html>SECRET</html>", invalid, 1),
@@ -228,14 +223,10 @@ fn a_body_of_a_success_is_never_quoted() {
         };
         assert_eq!((error.delivery(), error.kind()), facts, "{body}");
         let shown = format!("{error} {error:?} {:?}", error.source());
-        assert!(
-            !shown.contains("SECRET") && !shown.contains("html"),
-            "{shown}"
-        );
-        assert!(
-            shown.starts_with("the reply is not the JSON of a `"),
-            "{shown}"
-        );
+        let has = |part: &str| shown.contains(part);
+        assert!(!has("SECRET") && !has("html"), "{shown}");
+        let begins = shown.starts_with("the reply is not the JSON of a `");
+        assert!(begins, "{shown}");
         let length = body.len();
         let text = format!("Auth`: {wrong}, at line 1, column {column}; it has {length} bytes");
         assert!(shown.contains(&text), "{shown}");

@@ -178,10 +178,8 @@ mod tests {
         ];
         let read = read(Channel(frames.into()), 100);
         for mut body in [read.copy().unwrap(), read] {
-            assert_eq!(
-                (body.size_hint().lower(), body.size_hint().exact()),
-                (4, None)
-            );
+            let size = body.size_hint();
+            assert_eq!((size.lower(), size.exact()), (4, None));
             let mut next = || {
                 let mut context = Context::from_waker(Waker::noop());
                 match Pin::new(&mut body).poll_frame(&mut context) {

@@ -195,12 +195,8 @@ impl Caller {
         let told = ended.as_ref().map_or("left".to_owned(), came);
         let until = start.elapsed().as_millis() as u64;
         let expected = self.told.unwrap_or_else(|| "written".to_owned());
-        assert_eq!(
-            (told, until),
-            (expected, self.until.unwrap_or(until)),
-            "{}",
-            self.name
-        );
+        let expected = (expected, self.until.unwrap_or(until));
+        assert_eq!((told, until), expected, "{}", self.name);
         if let Ok(Ok(Updated::Unchanged(seen))) = &ended {
             assert!(seen.names.contains(&self.name), "{seen:?}");
         }
