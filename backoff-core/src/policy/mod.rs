@@ -467,6 +467,38 @@ mod tests {
     }
 
     #[test]
+    fn policies_that_differ_in_one_rule_are_not_equal() {
+        static BUDGET: Budget = Budget::aws();
+        let policy = Policy::exponential();
+        let others = [
+            policy.base(SECOND / 2),
+            policy.throttled_base(SECOND),
+            policy.max_backoff(SECOND),
+            policy.factor(3.0),
+            policy.jitter(Jitter::None),
+            policy.max_attempts(6),
+            policy.deadline(SECOND),
+            policy.on(codes![503]),
+            policy.throttled_if(|_| true),
+            policy.retry_conflicts(true),
+            policy.idempotent(false),
+            policy.idempotent_by_method(),
+            policy.max_retry_after(SECOND),
+            policy.retry_after_slack(SECOND),
+            policy.spread_retry_after(true),
+            policy.retry_after_alone(true),
+            policy.budget(&BUDGET),
+        ];
+        for (index, one) in others.iter().enumerate() {
+            assert_ne!(*one, policy);
+            for other in &others[index + 1..] {
+                assert_ne!(one, other);
+            }
+        }
+        assert_eq!(policy.name("a").log_waits(LogLevel::Off), policy);
+    }
+
+    #[test]
     fn only_a_policy_that_retries_conflicts_loses_them() {
         const BUSY: Policy = Policy::exponential().on(codes![429, 503]);
         for conflicts in [
