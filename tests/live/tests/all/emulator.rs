@@ -1,57 +1,40 @@
 //! The emulator over real sockets: what it promises to its users, and no other test needs.
 
-use crate::server::{AMPLE, client, scaled};
+use crate::server::{client, scaled};
 use backoff_cloud::{
     Fault as _, FaultKind, GrpcCode, StopReason,
     http::{self, ApiError},
     memorystore,
 };
-use emulator::{Call, Emulator, Reply, Stats};
+use emulator::{Call, Emulator, Reply};
 use serde_json::{Value, json};
 use std::{
-    io::{ErrorKind, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::TcpStream,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-const GET: &str = "/v1/projects/p:getIamPolicy";
-const SET: &str = "/v1/projects/p:setIamPolicy";
 const PARENT: &str = "/v1/projects/p/locations/l/instances";
 const CACHE: &str = "projects/p/locations/l/instances/cache";
 const CREATE: &str = "/v1/projects/p/locations/l/instances?instanceId=cache";
 const INSTANCE: &str = r#"{"shardCount": 3}"#;
-/// A write of a policy that nobody has written yet.
-const FIRST: &str = r#"{"policy": {"etag": "ACAB"}}"#;
-const FOREVER: Duration = Duration::MAX;
 
-/// Answers these calls so first.
-fn scripted(call: Call, replies: impl IntoIterator<Item = Reply>) -> Emulator {
-    let emulator = Emulator::builder().operations_take(Duration::ZERO);
-    let emulator = emulator.start().unwrap();
-    emulator.script(call, replies);
-    emulator
-}
-
-fn request(method: &str, path: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
-         content-length: {length}\r\n\r\n{body}"
-    )
-}
-
-fn sent(emulator: &Emulator, bytes: impl AsRef<[u8]>) -> TcpStream {
+fn sent(emulator: &Emulator, method: &str, path: &str, body: &str) -> TcpStream {
     let address = emulator.url().strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(AMPLE)).unwrap();
-    let _ = stream.write_all(bytes.as_ref());
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
     stream
 }
 
 /// The status, the head and the body of a reply, read by hand.
 fn ask(emulator: &Emulator, method: &str, path: &str, body: &str) -> (u16, String, Value) {
     let mut text = String::new();
-    let mut stream = sent(emulator, request(method, path, body));
+    let mut stream = sent(emulator, method, path, body);
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").expect(&text);
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -69,98 +52,17 @@ fn error((status, head, body): (u16, String, Value)) -> (u16, String) {
     (status, name.to_owned())
 }
 
-/// Waits until the emulator's own thread got as far as the test needs.
-fn wait_for(emulator: &Emulator, seen: impl Fn(&Stats) -> bool) {
-    let start = Instant::now();
-    while !seen(&emulator.stats()) {
-        assert!(start.elapsed() < AMPLE, "{:?}", emulator.stats());
-        std::thread::yield_now();
-    }
-}
-
-/// Rows: the reply, the status, and what the head and the body contain. None of them is applied, or the next would
-/// conflict.
-#[test]
-fn a_status_comes_with_its_hints_and_its_name() {
-    let slow = Reply::status(429).retry_after("7").retry_info("3.5s");
-    let rows = [
-        (slow, 429, "retry-after: 7", "\"retryDelay\":\"3.5s\""),
-        (
-            Reply::status(503).retry_after("soon"),
-            503,
-            "retry-after: soon",
-            "UNAVAILABLE",
-        ),
-        (
-            Reply::status(502).html(),
-            502,
-            "text/html",
-            "<!DOCTYPE html>",
-        ),
-        (Reply::status(403), 403, "", "PERMISSION_DENIED"),
-        (Reply::status(204), 204, "", ""),
-        (Reply::pass(), 200, "", "etag"),
-    ];
-    let emulator = scripted(Call::SetIamPolicy, rows.iter().map(|row| row.0.clone()));
-    for (reply, status, in_head, in_body) in rows {
-        let (answered, head, body) = ask(&emulator, "POST", SET, FIRST);
-        assert_eq!(answered, status, "{reply:?}");
-        assert!(head.contains(in_head), "{reply:?}: {head}");
-        assert!(body.to_string().contains(in_body), "{reply:?}: {body}");
-    }
-    let stats = emulator.stats();
-    assert_eq!((stats.calls, stats.writes, stats.faults), (6, 1, 5));
-}
-
-/// What comes of a reply and how it ends, in good order where there is no error. All of what comes is seen,
-/// however slow the machine is.
-#[test]
-fn a_reply_that_does_not_come_as_a_whole() {
-    let (reset, stalls) = (ErrorKind::ConnectionReset, ErrorKind::WouldBlock);
-    for (reply, is_half, end, applied) in [
-        (Reply::reset(), false, Some(reset), 0),
-        (Reply::reset().applied(), false, Some(reset), 1),
-        (Reply::cut(), true, None, 1),
-        (Reply::stall(), false, Some(stalls), 0),
-        (Reply::stall().applied(), false, Some(stalls), 1),
-        (Reply::stall_body(), true, Some(stalls), 1),
-    ] {
-        let row = format!("{reply:?}");
-        let emulator = scripted(Call::SetIamPolicy, [reply]);
-        let mut stream = sent(&emulator, request("POST", SET, FIRST));
-        wait_for(&emulator, |stats| {
-            (stats.faults, stats.writes, stats.lost_replies) == (1, applied, applied)
-        });
-        if is_half {
-            stream.read_exact(&mut [0]).unwrap();
-        }
-        if end == Some(stalls) {
-            let short = Some(Duration::from_millis(50));
-            stream.set_read_timeout(short).unwrap();
-        }
-        let mut rest = Vec::new();
-        let ended = stream.read_to_end(&mut rest);
-        // Unix calls a timeout the one, Windows the other.
-        let kind = ended.err().map(|error| match error.kind() {
-            ErrorKind::TimedOut => stalls,
-            kind => kind,
-        });
-        assert_eq!(kind, end, "{row}");
-        assert!(is_half || rest.is_empty(), "{row}: {rest:?}");
-    }
-}
-
 #[test]
 fn an_instance_comes_and_goes_and_a_lost_create_is_recognised() {
-    let emulator = scripted(
-        Call::CreateInstance,
-        [Reply::reset().applied(), Reply::status(503)],
-    );
+    let at_once = || Emulator::builder().operations_take(Duration::ZERO);
+    let emulator = at_once().start().unwrap();
+    let lost = [Reply::reset().applied(), Reply::status(503)];
+    emulator.script(Call::CreateInstance, lost);
     let missing = (404, "NOT_FOUND".to_owned());
     let name = format!("/v1/{CACHE}");
     assert_eq!(error(ask(&emulator, "GET", &name, "")), missing);
     let create = format!("{CREATE}&requestId=6ba7b810-9dad-11d1-80b4-00c04fd430c8");
-    let mut lost = sent(&emulator, request("POST", &create, INSTANCE));
+    let mut lost = sent(&emulator, "POST", &create, INSTANCE);
     assert!(lost.read(&mut [0]).is_err());
     assert_eq!(error(ask(&emulator, "POST", &create, INSTANCE)).0, 503);
     let made = ask(&emulator, "POST", &create, INSTANCE).2;
@@ -188,8 +90,7 @@ fn an_instance_comes_and_goes_and_a_lost_create_is_recognised() {
     let failed = ask(&emulator, "POST", CREATE, INSTANCE).2;
     let expected = json!({"code": 8, "message": "The zone is full."});
     assert_eq!(failed["error"], expected);
-    let late = Emulator::builder().operations_take(Duration::ZERO);
-    let late = late.appears_after(FOREVER).start().unwrap();
+    let late = at_once().appears_after(Duration::MAX).start().unwrap();
     assert_eq!(ask(&late, "POST", CREATE, INSTANCE).2["done"], true);
     assert_eq!(ask(&late, "GET", &name, "").0, 404);
 }
@@ -221,26 +122,6 @@ async fn an_operation_is_polled_by_policy() {
     let error: ApiError = error.into_error();
     assert_eq!(error.kind(), Some(FaultKind::Pending));
     assert_eq!(error.to_string(), "the awaited value has not come yet");
-}
-
-/// Also inside a runtime whose clock is paused, which does not pause the emulator.
-#[tokio::test(start_paused = true)]
-async fn dropping_it_cuts_every_kind_of_open_connection() {
-    let emulator = Emulator::builder().latency(Duration::from_millis(1));
-    let emulator = emulator.start().unwrap();
-    let late = [Reply::stall(), Reply::stall_body(), Reply::delay(FOREVER)];
-    emulator.script(Call::GetIamPolicy, late);
-    let mut open = Vec::from([(); 3].map(|()| sent(&emulator, request("GET", GET, ""))));
-    // One that says nothing, and one that stops in the middle of its request.
-    open.push(sent(&emulator, ""));
-    open.push(sent(&emulator, &request("POST", SET, FIRST)[..60]));
-    wait_for(&emulator, |stats| stats.faults == 3 && stats.reads == 1);
-    drop(emulator);
-    for mut stream in open {
-        if let Err(error) = stream.read_to_end(&mut Vec::new()) {
-            assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        }
-    }
 }
 
 /// With the paths of several services.

@@ -17,7 +17,7 @@ async fn get(host: impl Display) -> Result<Value, ApiError> {
 }
 
 /// What a read fails of that is answered like this.
-pub(crate) async fn said(act: Act) -> ApiError {
+async fn said(act: Act) -> ApiError {
     let client = builder().timeout(act.patience()).build();
     let get = client
         .expect("a client")
@@ -32,7 +32,7 @@ fn google(code: u16, name: &str, headers: &str) -> Act {
     reply(code, headers, body)
 }
 
-pub(crate) fn retry_info(delay: &str, headers: &str) -> Act {
+fn retry_info(delay: &str, headers: &str) -> Act {
     let info = format!(
         r#"{{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "{delay}"}}"#
     );
@@ -90,6 +90,13 @@ async fn what_a_reply_becomes() {
             "",
         ),
         (retry_info("soon", ""), busy, IfIdempotent, "HTTP 503"),
+        // A thousand years are told as they are: a policy bounds what is waited.
+        (
+            retry_info("31536000000s", ""),
+            busy.after(31_536_000_000_000),
+            IfIdempotent,
+            "HTTP 503",
+        ),
         (
             inside(name),
             unavailable,

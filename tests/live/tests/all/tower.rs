@@ -3,13 +3,9 @@
 use crate::{
     clients::tonic::{endpoint, pushed_back, says, unary},
     h2::{Act, script},
-    server::{CLOSE, Server, client, reply},
+    server::{Server, client, reply},
 };
-use backoff_core::{Event, Fault as _, GrpcCode, Policy, codes, tower::Idempotent};
-use http_1::Request;
-use http_body_util::Full;
-use hyper_1::body::Bytes;
-use hyper_util::{client::legacy, rt::TokioExecutor};
+use backoff_core::{Event, Fault as _, GrpcCode, Policy, codes};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -24,23 +20,6 @@ use tower::{Layer as _, ServiceBuilder, ServiceExt as _};
 const POLICY: Policy = Policy::exponential()
     .base(Duration::from_millis(2))
     .on(codes![429, 500..=504]);
-
-/// A request may say of itself that it may be made twice.
-#[tokio::test]
-async fn a_request_that_is_marked_is_sent_again() {
-    for (is_marked, requests) in [(false, 1), (true, 5)] {
-        let server = Server::always(CLOSE);
-        let search = Request::post(server.url("a")).body(Full::<Bytes>::from("order"));
-        let mut search = search.expect("a request");
-        if is_marked {
-            search.extensions_mut().insert(Idempotent(true));
-        }
-        let hyper = legacy::Client::builder(TokioExecutor::new()).build_http();
-        let sent = POLICY.layer().layer(hyper).oneshot(search);
-        sent.await.expect_err("no reply");
-        assert_eq!(server.requests(), requests);
-    }
-}
 
 /// A multipart form is a stream to reqwest: it cannot be copied.
 #[tokio::test]

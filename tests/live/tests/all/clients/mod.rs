@@ -5,6 +5,5 @@ mod failures;
 mod hyper;
 mod hyper_util;
 mod io;
-mod lies;
 mod reqwest;
 pub(crate) mod tonic;
