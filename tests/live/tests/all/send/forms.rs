@@ -1,16 +1,11 @@
-//! The table of requests: what is sent again, in each form of a call over HTTP.
+//! The table of requests: what is sent again, in each form of a call over HTTP. The table of tower's layer is in
+//! `backoff-core/tests/all/tower.rs`.
 
 use crate::server::{
     Act, CLOSE, FAST, RESET, Server, both, broken, builder, client, client_012, nobody, reply,
 };
 use backoff_cloud::{Delivery, Fault as _, StopReason, codes, http::SendExt as _};
-use backoff_core::Event;
-use http_body_util::Full;
-use hyper_1::body::Bytes;
-use hyper_util::{client::legacy, rt::TokioExecutor};
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
-use tower::{Layer as _, ServiceExt as _};
 
 /// How a user sends a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,19 +15,11 @@ enum Form {
     SendWith,
     /// With a request of reqwest 0.12.
     Send012,
-    /// tower's layer around hyper's client.
-    LayerOfHyper,
-    /// tower's layer around reqwest's client.
-    LayerOfReqwest,
 }
 
-use Form::{LayerOfHyper, LayerOfReqwest, Send, Send012, SendWith};
+use Form::{Send, Send012, SendWith};
 
-const ALL: &[Form] = &[Send, SendWith, Send012, LayerOfHyper, LayerOfReqwest];
-
-/// The forms that read a reply to its end, and its body for what an error says. A layer gives the reply when
-/// its head is there.
-const SENDS: &[Form] = &[Send, SendWith, Send012];
+const FORMS: [Form; 3] = [Send, SendWith, Send012];
 
 /// A request: its method, a header, and what its caller says of it: whether it may be made twice.
 type Request = (
@@ -59,32 +46,10 @@ macro_rules! built {
     }};
 }
 
-/// Sends a request through a layer around this client; why it was given up, if it was.
-macro_rules! layered {
-    ($client:expr, $error:ty, $sent:expr, $word:expr) => {{
-        let noted = Arc::new(Mutex::new(None));
-        let (told, layer) = (noted.clone(), FAST.layer());
-        let layer = match $word {
-            Some(word) => layer.idempotent(word),
-            None => layer,
-        };
-        let layer = layer.notify(move |event: &Event<'_, $error>| {
-            if let Event::GaveUp { reason, .. } = event {
-                *told.lock().expect("no panic in it") = Some(*reason);
-            }
-        });
-        let reply = layer.layer($client).oneshot($sent).await;
-        let noted = *noted.lock().expect("no panic in it");
-        let is_success = reply.is_ok_and(|reply| reply.status().is_success());
-        assert_eq!(is_success, noted.is_none());
-        noted
-    }};
-}
-
 impl Form {
     /// Sends it; why it was given up, if it was.
     async fn call(self, request: Request, url: &str) -> Option<StopReason> {
-        let (client, (method, header, word)) = (client(), request);
+        let (client, (_, _, word)) = (client(), request);
         let sending = match self {
             Send => FAST.send(built!(request, client, url)),
             SendWith => {
@@ -92,20 +57,6 @@ impl Form {
                 FAST.send_with(move || built!(request, client, &url))
             }
             Send012 => FAST.send(built!(request, client_012(), url)),
-            LayerOfReqwest => {
-                let sent = built!(request, client, url).build();
-                return layered!(client, reqwest::Error, sent.expect("a request"), word);
-            }
-            LayerOfHyper => {
-                let sent = http_1::Request::builder().method(method).uri(url);
-                let sent = match header {
-                    Some((name, value)) => sent.header(name, value),
-                    None => sent,
-                };
-                let sent = sent.body(Full::<Bytes>::from("x")).expect("a request");
-                let client = legacy::Client::builder(TokioExecutor::new()).build_http();
-                return layered!(client, legacy::Error, sent, word);
-            }
         };
         let sending = match word {
             Some(word) => sending.idempotent(word),
@@ -118,26 +69,14 @@ impl Form {
 
 const GUARDED: Request = with("if-match", "\"e\"");
 
-/// What the server does first, which forms notice it, what is sent, how often, and why it is given up.
-type Row = (
-    Vec<Act>,
-    &'static [Form],
-    Request,
-    usize,
-    Option<StopReason>,
-);
+/// What the server does first, what is sent, how often, and why it is given up.
+type Row = (Vec<Act>, Request, usize, Option<StopReason>);
 
 fn rows() -> Vec<Row> {
     let maybe_applied = Some(StopReason::MaybeApplied);
     let busy = |headers| reply(503, headers, "");
     let mut rows = Vec::new();
-    let lost = [
-        (RESET, ALL),
-        (CLOSE, ALL),
-        (broken(), SENDS),
-        (busy(""), ALL),
-    ];
-    for (act, forms) in lost {
+    for act in [RESET, CLOSE, broken(), busy("")] {
         for (request, requests, reason) in [
             (POST, 1, maybe_applied),
             (with("Idempotency-Key", "k"), 2, None),
@@ -150,30 +89,30 @@ fn rows() -> Vec<Row> {
             (("POST", None, Some(false)), 1, maybe_applied),
             (("GET", None, Some(false)), 1, maybe_applied),
         ] {
-            rows.push((vec![act.clone()], forms, request, requests, reason));
+            rows.push((vec![act.clone()], request, requests, reason));
         }
         for method in ["GET", "PUT", "DELETE"] {
             let request = (method, None, None);
-            rows.push((vec![act.clone(); 2], forms, request, 3, None));
+            rows.push((vec![act.clone(); 2], request, 3, None));
         }
-        let all_lost = vec![act; 4];
-        rows.push((all_lost, forms, GUARDED, 4, Some(StopReason::Attempts)));
+        let attempts = Some(StopReason::Attempts);
+        rows.push((vec![act; 4], GUARDED, 4, attempts));
     }
     let throttled = "x-amzn-errortype: ThrottlingException\r\n";
     let throttled = reply(400, throttled, "{}");
     // These say that nothing was done.
     let unchanged = busy("x-ms-error-code: ServerBusy\r\n");
-    rows.push((vec![reply(429, "", "")], ALL, POST, 2, None));
-    rows.push((vec![throttled, unchanged], SENDS, POST, 3, None));
+    rows.push((vec![reply(429, "", "")], POST, 2, None));
+    rows.push((vec![throttled, unchanged], POST, 3, None));
     let mixed = vec![RESET, broken(), busy("retry-after-ms: 20\r\n")];
-    rows.push((mixed, SENDS, ("PUT", None, None), 4, None));
+    rows.push((mixed, ("PUT", None, None), 4, None));
     rows
 }
 
 #[tokio::test]
 async fn what_is_sent_again() {
-    for (acts, forms, request, requests, reason) in rows() {
-        for form in forms {
+    for (acts, request, requests, reason) in rows() {
+        for form in FORMS {
             let server = Server::start(acts.clone());
             let given_up = form.call(request, &server.url("a?b=c")).await;
             let row = format!("{form:?}, {request:?}, {acts:?}");
@@ -189,7 +128,7 @@ async fn what_is_sent_again() {
             }
         }
     }
-    for form in ALL {
+    for form in FORMS {
         let given_up = form.call(POST, &format!("http://{}/a", nobody())).await;
         assert_eq!(given_up, Some(StopReason::Attempts), "{form:?}");
     }
@@ -226,7 +165,7 @@ async fn a_post_is_not_made_twice_because_the_next_server_did_nothing() {
     }
     // What may be made twice is made again through the redirect.
     for request in [("GET", None, None), ("POST", None, Some(true))] {
-        for form in SENDS {
+        for form in FORMS {
             let next = Server::start([reply(429, "", "")]);
             let server = Server::always(redirect_to(302, &next.url("page")));
             assert_eq!(form.call(request, &server.url("a")).await, None);
@@ -239,22 +178,14 @@ async fn a_post_is_not_made_twice_because_the_next_server_did_nothing() {
 #[tokio::test]
 async fn without_a_redirect_a_throttled_post_is_made_again() {
     for path in [
-        "a",
-        "a#part",
-        "a%2Fb?x=%20y&z={}|^`\"'",
-        "\u{e4}/..//b?\u{e4}=[1]#\u{e4}",
         "",
         "?",
-        "a?",
+        "a%2Fb?x=%20y&z={}|^`\"'",
+        "\u{e4}/..//b?\u{e4}=[1]#\u{e4}",
     ] {
-        for (user, form) in [
-            ("", Send),
-            ("", Send012),
-            ("ann:pw@", Send),
-            ("ann:pw@", Send012),
-        ] {
+        for form in [Send, Send012] {
             let server = Server::start([reply(429, "", "")]);
-            let url = server.url(path).replacen("//", &format!("//{user}"), 1);
+            let url = server.url(path).replacen("//", "//ann:pw@", 1);
             assert_eq!(form.call(POST, &url).await, None, "{url}");
             assert_eq!(server.requests(), 2, "{url}");
         }
