@@ -5,7 +5,7 @@ use crate::server::{
 };
 use backoff_cloud::{
     Delivery, Fault, FaultKind, Jitter, Policy, StopReason, Verdict,
-    http::{ApiError, Outgoing, SendExt as _, Sending, success},
+    http::{ApiError, Outgoing, SendExt as _, Sending},
     iam, openai, plain_http, s3, storage,
 };
 use backoff_core::testing::VirtualTime;
@@ -38,32 +38,6 @@ async fn a_stale_write_is_not_repeated_by_the_policy_of_a_read_modify_write() {
         let updated = policy.update(read, |_| true, write).await;
         updated.expect("the second write");
         assert_eq!(server.requests(), 4);
-    }
-}
-
-/// Around a request in a function, nobody sees that it is a `POST`.
-#[tokio::test]
-async fn a_policy_of_what_is_not_idempotent_holds() {
-    let (careful, by_method) = (plain_http::NOT_IDEMPOTENT, plain_http::BY_METHOD);
-    for (policy, method, is_function, requests) in [
-        (careful, Method::DELETE, false, 1),
-        (careful, Method::GET, false, 2),
-        (by_method, Method::DELETE, false, 2),
-        (by_method, Method::POST, false, 1),
-        (by_method, Method::POST, true, 1),
-        (plain_http::IDEMPOTENT, Method::POST, true, 2),
-    ] {
-        let (server, policy) = (Server::start([RESET]), policy.scaled(0.001));
-        let request = client().request(method, server.url("a"));
-        let again = || request.try_clone().expect("no stream").send();
-        let is_ok = match is_function {
-            true => policy
-                .retry(async || success(again().await?).await)
-                .await
-                .is_ok(),
-            false => policy.send(request).await.is_ok(),
-        };
-        assert_eq!((is_ok, server.requests()), (requests == 2, requests));
     }
 }
 
