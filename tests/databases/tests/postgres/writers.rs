@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 
 use crate::link::Link;
 use crate::server::Postgres;
-use crate::session::{Session as _, pool_options, sqlx_options, tokio_postgres_config};
-use crate::{sqlx, tokio_postgres};
+use crate::session::{Session as _, pool_options, sqlx_options};
+use crate::sqlx;
 
 const WRITERS: u32 = 16;
 const ACCOUNTS: i32 = 4;
@@ -63,7 +63,7 @@ impl Crew {
         }
     }
 
-    fn hear<E: Fault>(&self, event: &Event<'_, E>) {
+    fn hear(&self, event: &Event<'_, sqlx::Error>) {
         let Some(fault) = event.fault() else { return };
         if fault.kind() == Some(FaultKind::Conflict) {
             self.counts.conflicts.fetch_add(1, Relaxed);
@@ -115,7 +115,7 @@ const WRITE: &str = "UPDATE accounts SET balance = $2 WHERE id = $1";
 const NOTE: &str = "INSERT INTO moves VALUES ($1, $2, $3)";
 
 #[retry(policy = crew.policy, notify = |event| crew.hear(event))]
-async fn move_by_sqlx(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> sqlx::Result<()> {
+async fn make_move(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> sqlx::Result<()> {
     crew.counts.attempts.fetch_add(1, Relaxed);
     let mut transaction = pool
         .begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE")
@@ -137,68 +137,6 @@ async fn move_by_sqlx(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> 
     let note = note.bind(transfer.from).bind(transfer.to);
     note.execute(&mut *transaction).await?;
     transaction.commit().await
-}
-
-/// A connection that is opened when it is needed, and dropped after a failure that asks for another.
-struct Line {
-    config: tokio_postgres::Config,
-    client: Option<tokio_postgres::Client>,
-}
-
-impl Line {
-    async fn client(&mut self) -> Result<&mut tokio_postgres::Client, tokio_postgres::Error> {
-        let client = match self.client.take() {
-            Some(client) if !client.is_closed() => client,
-            _ => {
-                let (client, connection) = self.config.connect(tokio_postgres::NoTls).await?;
-                tokio::spawn(connection);
-                client
-            }
-        };
-        Ok(self.client.insert(client))
-    }
-}
-
-#[retry(policy = crew.policy, notify = |event| crew.hear(event))]
-async fn move_by_tokio_postgres(
-    crew: &Crew,
-    line: &mut Line,
-    transfer: &Transfer,
-) -> Result<(), tokio_postgres::Error> {
-    crew.counts.attempts.fetch_add(1, Relaxed);
-    let moved = move_on(line.client().await?, crew.recognises, transfer).await;
-    if moved.as_ref().is_err_and(Fault::must_reconnect) {
-        line.client = None;
-    }
-    moved
-}
-
-async fn move_on(
-    client: &mut tokio_postgres::Client,
-    recognises: bool,
-    transfer: &Transfer,
-) -> Result<(), tokio_postgres::Error> {
-    let begin = client.build_transaction();
-    let begin = begin.isolation_level(tokio_postgres::IsolationLevel::Serializable);
-    let transaction = begin.start().await?;
-    let operation = &transfer.operation;
-    if recognises && transaction.execute(BEGIN, &[operation]).await? == 0 {
-        return Ok(());
-    }
-    for (account, change) in transfer.changes() {
-        let balance: i64 = transaction.query_one(READ, &[&account]).await?.get(0);
-        let balance = balance + change;
-        transaction.execute(WRITE, &[&account, &balance]).await?;
-    }
-    let (from, to) = (&transfer.from, &transfer.to);
-    transaction.execute(NOTE, &[operation, from, to]).await?;
-    transaction.commit().await
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Client {
-    Sqlx,
-    TokioPostgres,
 }
 
 /// The result of a run.
@@ -229,13 +167,10 @@ impl Ended {
         self.told.iter().filter(is_so).count()
     }
 
-    fn print(&self, what: &str, client: Client) {
+    fn print(&self, what: &str) {
         let done = self.of(Told::Done, |times| times > 0);
         let (all, lost) = (self.told.len(), [self.link.unheard(), self.link.untold()]);
-        println!(
-            "{what}, {client:?}: {done} of {all} done, {:?}",
-            self.crew.counts
-        );
+        println!("{what}: {done} of {all} done, {:?}", self.crew.counts);
         println!("lost replies and commits: {lost:?}, took {:?}", self.took);
     }
 }
@@ -244,7 +179,7 @@ impl Ended {
 static RUNS: AtomicU32 = AtomicU32::new(0);
 
 /// Has all writers make all their moves.
-async fn run(server: &Postgres, client: Client, crew: Crew) -> Tested<Ended> {
+async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
     let crew = Arc::new(crew);
     let database = format!("books_{}", RUNS.fetch_add(1, Relaxed));
     let mut outside = sqlx::PgConnection::open(server.port).await?;
@@ -259,28 +194,16 @@ async fn run(server: &Postgres, client: Client, crew: Crew) -> Tested<Ended> {
     let pool = pool_options().max_connections(WRITERS);
     let options = sqlx_options(link.port()).application_name("writers");
     let pool = pool.connect_lazy_with(options.database(&database));
-    let mut config = tokio_postgres_config(link.port());
-    config.application_name("writers").dbname(&database);
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
         let (crew, pool, link) = (Arc::clone(&crew), pool.clone(), Arc::clone(&link));
-        let config = config.clone();
         writers.spawn(async move {
-            let mut line = Line {
-                config,
-                client: None,
-            };
             let mut told = Vec::new();
             let waits = || !crew.is_through(&link) && begun.elapsed() < LONGEST;
             let goes_on = |round| round < crew.rounds || waits();
             for round in (0..).take_while(|round| goes_on(*round)) {
                 let transfer = Transfer::of(writer, round);
-                let is_done = match client {
-                    Client::Sqlx => is_done(move_by_sqlx(&crew, &pool, &transfer).await),
-                    Client::TokioPostgres => {
-                        is_done(move_by_tokio_postgres(&crew, &mut line, &transfer).await)
-                    }
-                };
+                let is_done = is_done(make_move(&crew, &pool, &transfer).await);
                 told.push((transfer.operation, is_done));
             }
             told
@@ -312,7 +235,7 @@ async fn run(server: &Postgres, client: Client, crew: Crew) -> Tested<Ended> {
 }
 
 /// What the writer is told; everything but success and doubt fails the test.
-fn is_done<E: Fault + std::error::Error>(outcome: Result<(), E>) -> Told {
+fn is_done(outcome: sqlx::Result<()>) -> Told {
     match outcome {
         Ok(()) => Told::Done,
         Err(error) => {
@@ -369,13 +292,10 @@ pub(crate) async fn moves_are_made_once_where_the_policy_fits() -> Tested {
         }),
     ];
     for (what, policy, recognises, rounds, holds) in rows {
-        for client in [Client::Sqlx, Client::TokioPostgres] {
-            let crew = Crew::new(policy, recognises, rounds);
-            let ended = run(&server, client, crew).await?;
-            ended.print(what, client);
-            assert!(ended.crew.is_through(&ended.link), "{what}, {client:?}");
-            holds(&ended);
-        }
+        let ended = run(&server, Crew::new(policy, recognises, rounds)).await?;
+        ended.print(what);
+        assert!(ended.crew.is_through(&ended.link), "{what}");
+        holds(&ended);
     }
     Ok(())
 }
@@ -389,12 +309,10 @@ async fn measured_bases() -> Tested {
     for millis in [1, 2, 5, 10, 20, 50, 100] {
         let base = Duration::from_millis(millis);
         let policy = TRANSACTION.idempotent(true).base(base);
-        for client in [Client::Sqlx, Client::TokioPostgres] {
-            let mut crew = Crew::new(policy, true, 20);
-            crew.is_calm = true;
-            let ended = run(&server, client, crew).await?;
-            ended.print(&format!("base {millis} ms"), client);
-        }
+        let mut crew = Crew::new(policy, true, 20);
+        crew.is_calm = true;
+        let ended = run(&server, crew).await?;
+        ended.print(&format!("base {millis} ms"));
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ mod transaction;
 
 use std::time::Duration;
 
-use backoff_core::{Delivery, Fault as _, Policy};
+use backoff_core::Policy;
 use redis_1 as redis;
 
 use databases::{Tested, deaf};
@@ -89,51 +89,4 @@ async fn add_to(calls: &Retried, key: &str) -> redis::RedisResult<()> {
     let key = key.to_owned();
     let call = calls.clone().call(|made| increment(made, key.clone()));
     call.await
-}
-
-/// What the same events did to calls that may be made twice, and to calls that must not.
-struct Twice<T> {
-    repeating: Retried,
-    careful: Retried,
-    repeated: Load,
-    counted: Load,
-    happened: T,
-}
-
-/// Counts `repeated:0`, … by the first of these and `counted:0`, … by the other, while this happens.
-async fn count_twice<T>(
-    [repeating, careful]: [Retried; 2],
-    events: impl AsyncFnOnce([&Retried; 2], [&Course; 2]) -> redis::RedisResult<T>,
-) -> redis::RedisResult<Twice<T>> {
-    let courses = [&Course::default(), &Course::default()];
-    let (repeated, counted, happened) = tokio::join!(
-        counting(&repeating, "repeated", courses[0]),
-        counting(&careful, "counted", courses[1]),
-        Course::until_over(courses, events([&repeating, &careful], courses))
-    );
-    assert_eq!(repeated.errors().next(), None);
-    Ok(Twice {
-        repeating,
-        careful,
-        repeated,
-        counted,
-        happened: happened?,
-    })
-}
-
-impl<T> Twice<T> {
-    /// What was served was counted once, and of the others, which may have been applied, none twice.
-    async fn none_is_counted_twice(&self, server: &Server) -> redis::RedisResult<()> {
-        let counts = counts(server, "counted", self.counted.calls.len()).await?;
-        for (n, (call, count)) in self.counted.calls.iter().zip(counts).enumerate() {
-            let Err(error) = &call.outcome else {
-                assert_eq!(count, 1, "call {n}");
-                continue;
-            };
-            let delivery = error.delivery();
-            assert_eq!(delivery, Some(Delivery::MaybeSent), "call {n}: {error}");
-            assert!(count <= 1, "call {n}");
-        }
-        Ok(())
-    }
 }

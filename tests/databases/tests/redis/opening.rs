@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use backoff_core::{Delivery, Fault as _};
-use redis_1 as redis;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::address::Address;
-use crate::course::Course;
 use crate::load::increment;
 use crate::server::Server;
-use crate::{COUNTING, Tested, calls_to, counting, counts, until};
+use crate::{COUNTING, Tested, calls_to, counts, until};
 
 /// Clients that all want a connection while the server is down.
 const TASKS: usize = 200;
@@ -21,7 +18,6 @@ const OPENINGS: u32 = 12;
 
 databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     many_tasks_open_rarely_while_the_server_is_down,
-    calls_that_begin_while_the_server_is_down_are_served,
 ];
 
 /// As many openings as can fail in such a time: the pauses between them are at least 10, 15, 22.5, …
@@ -31,6 +27,7 @@ fn most_openings(down: Duration) -> u32 {
     11 + u32::try_from(later.as_millis() / 500).unwrap_or(u32::MAX)
 }
 
+/// Nothing was written for it: `Reconnect` says by itself that nothing was sent.
 async fn many_tasks_open_rarely_while_the_server_is_down() -> Tested {
     let mut server = Server::start(&[]).await?;
     let address = Address::before(server.port()).await?;
@@ -55,41 +52,5 @@ async fn many_tasks_open_rarely_while_the_server_is_down() -> Tested {
     assert!(tried <= most_openings(down), "{tried} in {down:?}");
     assert_eq!(calls.source.opened(), 1);
     assert_eq!(counts(&server, "key", TASKS).await?, [1; TASKS]);
-    Ok(())
-}
-
-/// Nothing was written for it: `Reconnect` says by itself that nothing was sent.
-async fn calls_that_begin_while_the_server_is_down_are_served() -> Tested {
-    let mut server = Server::start(&[]).await?;
-    let address = Address::before(server.port()).await?;
-    let calls = calls_to(address.port(), COUNTING)?;
-    let course = Course::default();
-    let events = async {
-        course.has_served(20).await?;
-        address.lead_nowhere();
-        server.kill();
-        // What was under way may have been applied, so it is not made again. Neither is the call that
-        // finds the connection broken.
-        until("dropped", || calls.seen.of("dropped") > 0).await?;
-        let later = course.begun();
-        course.goes_on(15).await?;
-        server.restart(&[]).await?;
-        address.lead_to(server.port());
-        course.serves_again().await?;
-        Ok::<_, redis::RedisError>(later)
-    };
-    let (load, later) = tokio::join!(
-        counting(&calls, "key", &course),
-        Course::until_over([&course], events)
-    );
-    let (later, all) = (later?, load.calls.len());
-    for error in load.errors() {
-        assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error}");
-    }
-    let failed = load.calls[later..].iter().find(|it| it.outcome.is_err());
-    assert!(failed.is_none(), "{failed:?}");
-    // The server kept nothing of the time before.
-    let kept = &counts(&server, "key", all).await?[later..];
-    assert!(kept.iter().all(|count| *count == 1), "{kept:?}");
     Ok(())
 }

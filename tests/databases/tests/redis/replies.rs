@@ -1,11 +1,10 @@
 //! Connections that fail, and replies that are not retryable.
 
-use backoff_cloud::{memorystore::DATA, retry};
 use backoff_core::{Delivery, Fault as _};
 use redis_1 as redis;
 
 use crate::address::Address;
-use crate::retried::{Retried, Source};
+use crate::retried::Retried;
 use crate::server::{Server, connect, patient};
 use crate::{COUNTING, REPEATING, Tested, add_to, calls_to, deaf, until};
 
@@ -13,7 +12,6 @@ databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     dropped_is_perhaps_applied_and_reopened,
     too_many_clients_pass,
     what_no_repetition_cures_is_not_repeated,
-    an_annotated_function_reconnects,
 ];
 
 #[tokio::test]
@@ -96,31 +94,5 @@ async fn what_no_repetition_cures_is_not_repeated() -> Tested {
         let error = add_to(&calls, key).await.expect_err(code);
         assert_eq!((error.code(), calls.seen.of(code)), (Some(code), 1));
     }
-    Ok(())
-}
-
-/// The attribute needs nothing for it: a function takes its connection from the source.
-#[retry(policy = DATA, deadline = "10m")]
-async fn answer(redis: &Source) -> redis::RedisResult<String> {
-    let ping =
-        |mut connection| async move { redis::cmd("PING").query_async(&mut connection).await };
-    redis.with(ping).await
-}
-
-async fn an_annotated_function_reconnects() -> Tested {
-    let mut server = Server::start(&[]).await?;
-    let address = Address::before(server.port()).await?;
-    let source = calls_to(address.port(), REPEATING)?.source;
-    assert_eq!(answer(&source).await?, "PONG");
-    address.lead_nowhere();
-    server.kill();
-    let (answered, restarted) = tokio::join!(answer(&source), async {
-        until("openings fail", || source.failed() > 0).await?;
-        server.restart(&[]).await?;
-        address.lead_to(server.port());
-        Ok::<_, redis::RedisError>(())
-    });
-    restarted?;
-    assert_eq!((answered?.as_str(), source.opened()), ("PONG", 2));
     Ok(())
 }

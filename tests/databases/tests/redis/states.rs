@@ -9,9 +9,7 @@ use crate::course::Course;
 use crate::load::{Load, increment};
 use crate::retried::Retried;
 use crate::server::{Server, connect, free_port};
-use crate::{
-    COUNTING, REPEATING, Tested, calls_to, count_twice, counts, deaf, hasty_calls_to, until,
-};
+use crate::{COUNTING, Tested, calls_to, counts, deaf, until};
 
 /// So many attempts fail before the state ends.
 const DURING: usize = 20;
@@ -27,8 +25,6 @@ databases::needs![has_redis, "needs redis-server: apt-get install redis-server":
     too_few_replicas,
     a_cluster_that_is_down,
     a_replica_without_its_primary,
-    keys_that_are_being_moved,
-    a_server_that_hangs_and_comes_back,
 ];
 
 /// Ends the state by this command when enough attempts were told `said`, and holds that each of these calls
@@ -136,59 +132,6 @@ async fn a_replica_without_its_primary() -> Tested {
     Ok(())
 }
 
-async fn keys_that_are_being_moved() -> Tested {
-    let (from, to) = (cluster_node().await?, cluster_node().await?);
-    from.say("CLUSTER ADDSLOTSRANGE 0 16383").await?;
-    let (port, bus) = (to.port(), bus_of(&to).await?);
-    from.say(&format!("CLUSTER MEET 127.0.0.1 {port} {bus}"))
-        .await?;
-    let id: String = redis::from_redis_value(to.say("CLUSTER MYID").await?)?;
-    from.says("CLUSTER NODES", &id).await?;
-    from.says("CLUSTER INFO", "cluster_state:ok").await?;
-    from.say("SET {a}1 here").await?;
-    let slot: u32 = redis::from_redis_value(from.say("CLUSTER KEYSLOT {a}1").await?)?;
-    from.say(&format!("CLUSTER SETSLOT {slot} MIGRATING {id}"))
-        .await?;
-
-    let calls = calls_to(from.port(), COUNTING)?;
-    let read = |_| {
-        calls.clone().call(|mut connection| async move {
-            let mut get = redis::cmd("MGET");
-            let get = get.arg(&["{a}1", "{a}2"]);
-            get.query_async(&mut connection).await
-        })
-    };
-    let healed = format!("CLUSTER SETSLOT {slot} STABLE");
-    all_served(&from, &calls, ("TRYAGAIN", &healed, false), read).await?;
-    Ok(())
-}
-
-/// Frozen for longer than the client waits for a reply, then as before.
-async fn a_server_that_hangs_and_comes_back() -> Tested {
-    let server = Server::start(&[]).await?;
-    let both = [
-        hasty_calls_to(server.port(), REPEATING)?,
-        hasty_calls_to(server.port(), COUNTING)?,
-    ];
-    let twice = count_twice(both, async |both, courses| {
-        for course in courses {
-            course.has_served(10).await?;
-        }
-        server.signal("STOP")?;
-        let told = || both.iter().all(|calls| calls.seen.of("timeout") > 0);
-        until("timeout", told).await?;
-        server.signal("CONT")?;
-        for course in courses {
-            course.serves_again().await?;
-            course.goes_on(AFTER).await?;
-        }
-        Ok(())
-    })
-    .await?;
-    twice.none_is_counted_twice(&server).await?;
-    Ok(())
-}
-
 async fn cluster_node() -> std::io::Result<Server> {
     // Another process may take the port of the bus before the server does.
     let again = Policy::constant(Duration::from_millis(10)).max_attempts(10);
@@ -197,10 +140,4 @@ async fn cluster_node() -> std::io::Result<Server> {
         Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]).await
     };
     again.when_any(|_: &std::io::Error| true).retry(start).await
-}
-
-async fn bus_of(server: &Server) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
-    let answer = server.say("CONFIG GET cluster-port").await?;
-    let answer: Vec<String> = redis::from_redis_value(answer)?;
-    Ok(answer.into_iter().nth(1).ok_or("no cluster-port")?)
 }
