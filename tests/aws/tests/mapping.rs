@@ -23,9 +23,10 @@ struct Aws;
 impl Column for Aws {
     type Error = PutError;
 
-    /// Of a chunk without a length hyper does not say whether the connection is of use. A body that stalls is cut by a
-    /// limit of the operation, of which nothing is known in a box.
-    const CANNOT: &[&str] = &["a chunk without a length", "no second half"];
+    /// Of a chunk without a length hyper does not say whether the connection is of use. That a reply is no HTTP only the
+    /// error of hyper says, whose feature users of this client need not have. A body that stalls is cut by a limit of
+    /// the operation, of which nothing is known in a box.
+    const CANNOT: &[&str] = &["a chunk without a length", "no HTTP", "no second half"];
 
     async fn read(target: Target) -> Result<(), PutError> {
         let limits = TimeoutConfig::builder().connect_timeout(target.connect);

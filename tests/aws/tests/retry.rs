@@ -78,21 +78,13 @@ fn tokens(server: &Server) -> Vec<String> {
 
 #[tokio::test]
 async fn attempts_around_a_client_have_a_token_each_and_those_inside_share_one() {
-    let time = VirtualTime::new();
     let write = Client::transact_write_items;
-
     let server = Server::start([busy()]);
     let client = outside(&server.url(""));
-    let around = POLICY.retry(|| write(&client).send()).runtime(time.clone());
-    around.await.unwrap();
+    let around = POLICY.retry(|| write(&client).send());
+    around.runtime(VirtualTime::new()).await.unwrap();
     let sent = tokens(&server);
     assert!(sent.len() == 2 && sent[0] != sent[1], "{sent:?}");
-
-    let server = Server::start([busy()]);
-    let client = outside(&server.url(""));
-    let once = || write(&client).client_request_token("mine").send();
-    POLICY.retry(once).runtime(time.clone()).await.unwrap();
-    assert_eq!(tokens(&server), ["mine", "mine"]);
 
     let (_, server, client) = served(vec![busy()], POLICY);
     write(&client).send().await.unwrap();
@@ -147,35 +139,13 @@ async fn a_stall_is_cut_by_the_clients_limit_and_repeated() {
         config.timeout_config(limit.clone().build())
     };
 
-    let server = Server::start([STALL, STALL]);
-    let client = once(config(&server));
-    let error = put(&client).await.unwrap_err();
+    let server = Server::start([STALL, STALL, STALL]);
+    let error = put(&once(config(&server))).await.unwrap_err();
     assert!(matches!(error, SdkError::TimeoutError(_)), "{error:?}");
     assert_eq!(error.delivery(), Some(Delivery::MaybeSent));
-    quick.retry(|| put(&client)).await.unwrap();
-    assert_eq!(server.requests(), 3);
-
-    let server = Server::start([STALL, STALL]);
     let client = with(config(&server), aws::inside(quick));
     put(&client).await.unwrap();
-    assert_eq!(server.requests(), 3);
-}
-
-#[tokio::test]
-async fn the_transports_own_timeouts_say_whether_it_was_sent() {
-    let (limits, second) = (TimeoutConfig::builder, Duration::from_secs(1));
-    for (timeouts, delivery) in [
-        (limits().connect_timeout(second), Delivery::NotSent),
-        (limits().read_timeout(second), Delivery::MaybeSent),
-    ] {
-        let server = Server::start([STALL]);
-        // In virtual time whatever is not ready at once is late.
-        let config = timed(&server.url(""), &VirtualTime::new());
-        let client = once(config.timeout_config(timeouts.build()));
-        let error = put(&client).await.unwrap_err();
-        assert!(matches!(error, SdkError::DispatchFailure(_)), "{error:?}");
-        assert_eq!(error.delivery(), Some(delivery), "{error:?}");
-    }
+    assert_eq!(server.requests(), 4);
 }
 
 #[tokio::test]
@@ -253,16 +223,6 @@ async fn a_classifier_of_the_users_may_forbid() {
     let config = config(&server.url("")).retry_classifier(Never);
     put(&with(config, aws::inside(POLICY))).await.unwrap_err();
     assert_eq!(server.requests(), 1);
-}
-
-#[tokio::test]
-async fn two_retries_multiply() {
-    // The client's own three attempts, and four around them.
-    let (time, server) = (VirtualTime::new(), Server::start(vec![busy(); 99]));
-    let client = Client::from_conf(timed(&server.url(""), &time).build());
-    let call = POLICY.retry(|| put(&client)).runtime(time);
-    call.await.unwrap_err();
-    assert_eq!(server.requests(), 12);
 }
 
 #[tokio::test]

@@ -67,15 +67,6 @@ fn the_same_is_told_as_of_a_loop_around_the_client() {
 }
 
 #[test]
-fn nobody_who_listens_is_told_of_too() {
-    let url = nobody();
-    let told = telemetry_of_form(Form::Inside, &url, POLICY);
-    assert_eq!(told, telemetry_of_form(Form::Around, &url, POLICY));
-    assert_eq!(told.levels().last(), Some(&Level::WARN));
-    assert_eq!(told.values("retry.call.retries"), ["[3.0]"]);
-}
-
-#[test]
 fn what_fails_before_anything_is_sent_is_told_too() {
     let url = nobody();
     let client = once(config_of_nobody(&url));

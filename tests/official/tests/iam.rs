@@ -3,7 +3,7 @@
 use backoff_cloud::{
     Fault, Policy, StopReason, Updated,
     http::ApiError,
-    iam::{self, Condition, Failure, Grant, PlainPolicy, PolicyStore, Rest},
+    iam::{self, Condition, Failure, Grant, PolicyStore, Rest},
 };
 use emulator::{Call, Emulator, Reply};
 use google_cloud_iam_admin_v1::client::Iam;

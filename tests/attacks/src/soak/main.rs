@@ -32,16 +32,6 @@ const WARM: u32 = 2;
 /// The soak makes at least this many calls.
 const CALLS: u32 = 100_000;
 
-/// What came of the calls of one form.
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    calls: u32,
-    succeeded: u32,
-    failed: u32,
-    dropped: u32,
-    panicked: u32,
-}
-
 struct Going {
     form: usize,
     call: Call,
@@ -55,13 +45,12 @@ enum Left {
     Panicked,
 }
 
-struct Round<'t> {
+struct Round {
     shared: Shared,
     going: Vec<Going>,
-    tallies: &'t mut [Tally],
 }
 
-impl Round<'_> {
+impl Round {
     /// Begins and steps calls until this many have left.
     fn run(&mut self, calls: u32) {
         let mut begun = 0;
@@ -86,7 +75,6 @@ impl Round<'_> {
         let form = self.shared.service.below(FORMS.len() as u64) as usize;
         let call = Call::new(id, FORMS[form].effect, &self.shared);
         let running = (FORMS[form].run)(call.clone());
-        self.tallies[form].calls += 1;
         self.going.push(Going {
             form,
             call,
@@ -115,24 +103,13 @@ impl Round<'_> {
                 },
             }
         };
-        let Going {
-            form: index,
-            call,
-            running,
-        } = self.going.swap_remove(chosen);
+        let Going { call, running, .. } = self.going.swap_remove(chosen);
         drop(running);
         if let Left::Ended(Ended::Succeeded) = left {
             call.account.succeeds();
         }
         call.account.closes();
         self.check(form, &call, &left);
-        let tally = &mut self.tallies[index];
-        match left {
-            Left::Ended(Ended::Succeeded) => tally.succeeded += 1,
-            Left::Ended(Ended::Failed(..)) => tally.failed += 1,
-            Left::Dropped => tally.dropped += 1,
-            Left::Panicked => tally.panicked += 1,
-        }
         form.name
     }
 
@@ -185,19 +162,12 @@ fn main() -> ExitCode {
             }
         }
     }
-    let mut tallies = vec![Tally::default(); FORMS.len()];
     let (start, mut rounds) = (Instant::now(), 0);
     while rounds * ROUND < CALLS || start.elapsed() < time {
         let measured = allocation_counter::measure(|| {
             let shared = Shared::new(Service::new(seed + u64::from(rounds)));
             let going = Vec::new();
-            let tallies = &mut tallies[..];
-            Round {
-                shared,
-                going,
-                tallies,
-            }
-            .run(ROUND);
+            Round { shared, going }.run(ROUND);
         });
         assert!(
             rounds < WARM || measured.bytes_current == 0,
@@ -205,16 +175,6 @@ fn main() -> ExitCode {
             measured.bytes_current
         );
         rounds += 1;
-    }
-    println!(
-        "{:44} {:>8} {:>9} {:>8} {:>8} {:>8}",
-        "form", "calls", "succeeded", "failed", "dropped", "panicked"
-    );
-    for (form, tally) in FORMS.iter().zip(&tallies) {
-        println!(
-            "{:44} {:8} {:9} {:8} {:8} {:8}",
-            form.name, tally.calls, tally.succeeded, tally.failed, tally.dropped, tally.panicked
-        );
     }
     println!(
         "{} calls in {rounds} rounds from seed {seed}: no byte stays, nothing is lost",

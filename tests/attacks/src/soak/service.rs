@@ -2,8 +2,7 @@
 //! moves by random steps, and sometimes jumps.
 
 use backoff_core::{
-    BlockingSleep, Clock, Conflict, Delivery, Fault, FaultKind, Random, Sleep, Spawn, Stopped,
-    TimedOut,
+    BlockingSleep, Clock, Conflict, Fault, Random, Sleep, Spawn, Stopped, TimedOut,
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
@@ -20,49 +19,28 @@ use std::{
 pub(crate) const RESOURCES: u32 = 64;
 
 /// An error of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Fault)]
 pub(crate) enum Failure {
     /// The server is busy: the request was perhaps applied.
+    #[fault(status = 503)]
     Busy,
     /// Throttled, perhaps with a hint: the request was not applied.
+    #[fault(status = 429, retry_after = self.0)]
     Throttled(Option<Duration>),
     /// No connection was opened.
+    #[fault(not_sent)]
     Refused,
     /// The connection was lost after the request was sent.
+    #[fault(maybe_sent)]
     Reset,
     /// Somebody else has written since the read.
+    #[fault(conflict)]
     Stale,
+    #[fault(status = 403)]
     Forbidden,
+    #[fault(forward)]
     TimedOut(TimedOut),
     Stopped,
-    Conflict,
-}
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        match self {
-            Failure::Busy => Some(503),
-            Failure::Throttled(_) => Some(429),
-            Failure::Forbidden => Some(403),
-            _ => None,
-        }
-    }
-    fn kind(&self) -> Option<FaultKind> {
-        matches!(self, Failure::Stale | Failure::Conflict).then_some(FaultKind::Conflict)
-    }
-    fn delivery(&self) -> Option<Delivery> {
-        match self {
-            Failure::Refused => Some(Delivery::NotSent),
-            Failure::Reset | Failure::TimedOut(_) => Some(Delivery::MaybeSent),
-            _ => None,
-        }
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Failure::Throttled(hint) => *hint,
-            _ => None,
-        }
-    }
 }
 
 impl From<TimedOut> for Failure {
@@ -79,7 +57,7 @@ impl From<Stopped> for Failure {
 
 impl From<Conflict> for Failure {
     fn from(_: Conflict) -> Self {
-        Failure::Conflict
+        Failure::Stale
     }
 }
 
