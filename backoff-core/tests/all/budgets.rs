@@ -1,7 +1,7 @@
 //! Retries take tokens of a budget in every form of a call. A budget for one call replaces its policy's.
 use crate::common::{
-    Scripted, at_once,
     forms::{BUSY, PLAIN, SECOND, call, check},
+    time::Time,
 };
 use backoff_core::{Budget, Policy, StopReason};
 use std::future::ready;
@@ -37,7 +37,10 @@ fn the_one_named_last_counts_with_waits_of_its_own_too() {
     let policy = POLICY.budget(&DRY);
     let retry = policy.retry(|| ready(Err::<(), _>(BUSY)));
     let retry = retry.budget(&first).budget(&last).delays([SECOND; 8]);
-    let gave_up = at_once(retry.runtime(Scripted::default()).reported()).unwrap_err();
+    let time = Time::default();
+    let gave_up = time
+        .run(retry.runtime(time.clone()).reported())
+        .unwrap_err();
     let ended = (gave_up.reason, gave_up.report.attempts);
     assert_eq!(ended, (StopReason::Budget, 3));
     let left = [&DRY, &first, &last].map(Budget::tokens);

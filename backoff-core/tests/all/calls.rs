@@ -1,7 +1,6 @@
 //! What single forms of a call can do. What all forms share stands in `limits`, `signals`, `responses` and
 //! `dropped`.
 use crate::common::{
-    Scripted,
     error::TestError,
     forms::{BUSY, PLAIN, SECOND},
     time::Time,
@@ -156,13 +155,13 @@ fn two_hooks_hear_of_everything() {
 
 #[tokio::test]
 async fn a_success_reads_no_clock_and_draws_no_number() {
-    let runtime = Scripted::default();
+    let runtime = Time::default();
     let retry = PLAIN.retry(|| ready(Outcome::Ok(1)));
     assert_eq!(retry.runtime(runtime.clone()).await, Ok(1));
     let blocking = PLAIN.blocking(|| Outcome::Ok(2));
     assert_eq!(blocking.runtime(runtime.clone()).call(), Ok(2));
     // With the feature `metrics` and no recorder, too.
-    assert_eq!(runtime.asked.get(), 0);
+    assert_eq!(runtime.asked(), 0);
 }
 
 #[test]

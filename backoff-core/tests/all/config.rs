@@ -46,6 +46,7 @@ fn over(text: &str, preset: Policy) -> Result<Policy, String> {
     settings.over(preset).map_err(|error| error.to_string())
 }
 
+/// Also as an environment has it: text and nothing else.
 #[test]
 fn every_rule_is_its_setter() {
     let by_hand = Policy::exponential()
@@ -65,24 +66,12 @@ fn every_rule_is_its_setter() {
         .retry_after_alone(true)
         .log_waits(LogLevel::Debug);
     assert_eq!(toml(RULES), Ok(by_hand));
-}
-
-/// As an environment has it: text and nothing else.
-#[test]
-fn every_value_may_be_text() {
-    let text = r#"{
-        "base": "250ms", "factor": "1.5", "max_attempts": "7", "idempotent": "false",
-        "retry_conflicts": "true", "on": "408, 500..=504, ABORTED", "jitter": "equal"
-    }"#;
-    let by_hand = Policy::exponential()
-        .base(Duration::from_millis(250))
-        .factor(1.5)
-        .max_attempts(7)
-        .idempotent(false)
-        .retry_conflicts(true)
-        .on(codes![408, 500..=504, Codes::ABORTED])
-        .jitter(Jitter::Equal);
-    assert_eq!(json(text), Ok(by_hand));
+    let as_text = RULES.lines().filter_map(|line| line.split_once(" = "));
+    let as_text = as_text.map(|(name, value)| {
+        let value = value.replace(['"', '[', ']'], "");
+        format!("{name} = \"{value}\"\n")
+    });
+    assert_eq!(toml(&as_text.collect::<String>()), Ok(by_hand));
 }
 
 #[test]
@@ -315,39 +304,23 @@ fn the_names_of_other_systems_are_answered() {
     assert!(error.contains("write `base`"), "{error}");
 }
 
-/// "For no limit": the deadline alone, in place of the default of five attempts.
-#[cfg(feature = "testing")]
+/// "For no limit": the deadline alone, in place of the default of five attempts. A preset keeps its own number, so a large
+/// number is written over it.
 #[test]
 fn the_advice_for_no_limit_is_followed() {
-    use crate::common::error::TestError;
-    use backoff_core::testing::VirtualTime;
-
     let advice = toml("max_attempts = 0").unwrap_err();
     let advised = "a `deadline` as \"5m\", which replaces the default of 5 attempts";
     assert!(advice.contains(advised), "{advice}");
-    let preset = Policy::exponential().max_attempts(3);
-    for (text, policy, attempts) in [
-        ("", Policy::exponential(), 5),
-        ("deadline = '5m'", Policy::exponential(), 301),
-        (
-            "deadline = '5m'\nmax_attempts = 5",
-            Policy::exponential(),
-            5,
-        ),
-        // A preset keeps its own number, so a large number is written over it.
-        ("deadline = '5m'", preset, 3),
-        ("deadline = '5m'\nmax_attempts = 1000000", preset, 301),
+    let timed = Policy::exponential().deadline(300 * SECOND);
+    assert_eq!(toml("deadline = '5m'"), Ok(timed));
+    assert_ne!(timed, timed.max_attempts(5));
+    for text in [
+        "deadline = '5m'\nmax_attempts = 5",
+        "deadline = '5m'\nmax_attempts = 1000000",
     ] {
-        let policy = over(text, policy).unwrap();
-        let policy = policy.jitter(Jitter::None).max_backoff(SECOND);
-        let mut calls = 0;
-        let fails = || {
-            calls += 1;
-            Err::<(), _>(TestError::status(503))
-        };
-        let ended = policy.blocking(fails).runtime(VirtualTime::new()).call();
-        assert!(ended.is_err());
-        assert_eq!(calls, attempts, "{text}");
+        let attempts = text.rsplit(' ').next().unwrap().parse().unwrap();
+        let preset = Policy::exponential().max_attempts(3);
+        assert_eq!(over(text, preset), Ok(timed.max_attempts(attempts)));
     }
 }
 

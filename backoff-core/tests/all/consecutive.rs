@@ -1,8 +1,8 @@
 //! The awaited value several times in a row: exact schedules, in every form.
 use crate::common::{
-    Scripted, at_once,
     error::TestError,
     forms::{BUSY, PLAIN, Reply, Step, call, check, fails, forms, gives},
+    time::Time,
 };
 use backoff_core::{Event, Jitter, NotYet, Policy, retry};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn a_hook_hears_how_many_there_are() {
     let mut values = [false, true, true, true].into_iter();
     let polling = POLL.blocking(|| Ok::<_, NotYet>(values.next().unwrap()));
     let polling = polling.until(|value| *value).consecutive(3);
-    let polling = polling.runtime(Scripted::default());
+    let polling = polling.runtime(Time::default());
     let polling = polling.notify(|event: &Event<'_, NotYet>| texts.push(event.to_string()));
     assert_eq!(polling.call(), Ok(true));
     assert_eq!(texts.len(), 4);
@@ -58,7 +58,7 @@ fn a_hook_hears_how_many_there_are() {
 
 /// The waits of a blocking call for a row of values, in which the first of two calls has the waits of its own.
 fn waits(policy: Policy, values: &[bool], row: u32, own: Option<&[Duration]>) -> Vec<Duration> {
-    let time = Scripted::drawing(u64::MAX);
+    let time = Time::default().drawing(u64::MAX);
     let mut left = values.iter().copied();
     let polling = policy.blocking(|| Ok::<_, TestError>(left.next().unwrap()));
     let polling = polling.until(|value| *value).consecutive(row);
@@ -68,7 +68,7 @@ fn waits(policy: Policy, values: &[bool], row: u32, own: Option<&[Duration]>) ->
         None => polling.call(),
     };
     assert_eq!((outcome, left.next()), (Ok(true), None));
-    time.waits.take()
+    time.waits()
 }
 
 #[test]
@@ -93,25 +93,22 @@ fn a_refused_response_does_not_count() {
         true
     }
     #[retry(policy = POLL, until = done, consecutive = 3, runtime = time.clone())]
-    fn annotated(
-        left: &mut impl Iterator<Item = Reply>,
-        time: &Scripted,
-    ) -> Result<Reply, TestError> {
+    fn annotated(left: &mut impl Iterator<Item = Reply>, time: &Time) -> Result<Reply, TestError> {
         Ok(left.next().unwrap())
     }
-    let time = Scripted::default();
     for is_annotated in [true, false] {
+        let time = Time::default();
         let mut left = [200, 503, 200, 503, 200, 200, 200].map(Reply).into_iter();
         let ended = if is_annotated {
             annotated(&mut left, &time)
         } else {
             let call = POLL.retry(|| ready(Ok(left.next().unwrap())));
             let call = call.until(done).consecutive(3).until(done);
-            at_once(call.responses().runtime(time.clone()))
+            time.run(call.responses().runtime(time.clone()))
         };
         assert_eq!((ended, left.next()), (Ok(Reply(200)), None));
         let waits = [1, 1, 1, 2, 1, 1].map(Duration::from_secs);
-        assert_eq!(time.waits.take(), waits);
+        assert_eq!(time.waits(), waits);
     }
 }
 
@@ -120,7 +117,7 @@ fn a_value_awaited_inside_begins_the_row_anew() {
     let mut values = [1, 2, 0, 1, 2, 3].into_iter();
     let call = POLL.blocking(|| Ok::<_, TestError>(values.next().unwrap()));
     let call = call.until(|value| *value > 0).until(|value| *value < 9);
-    let call = call.consecutive(3).runtime(Scripted::default());
+    let call = call.consecutive(3).runtime(Time::default());
     assert_eq!((call.call(), values.next()), (Ok(3), None));
 }
 

@@ -3,10 +3,7 @@
 //!
 //! Each test of a distribution also shows its power: the same statistic must reject samples whose range is
 //! 1 % off.
-use backoff_core::{
-    Decision, Jitter, Policy, Random, RetryState, Std,
-    delay::{Celery, Delay, Slots},
-};
+use backoff_core::{Jitter, Policy, Random, Std, delay::Delay as _};
 use std::{collections::HashSet, process::Command, time::Duration};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -66,39 +63,6 @@ fn assert_uniform(what: &str, sample: &[f64], least: f64, most: f64) {
     }
 }
 
-/// How far a chi-squared statistic lies above what is expected, in standard deviations (Wilson and
-/// Hilferty). Infinite where something was drawn that cannot be.
-fn excess(sample: &[f64], shares: &[f64]) -> f64 {
-    let mut counts = vec![0u32; shares.len()];
-    for x in sample {
-        match counts.get_mut(x.round() as usize) {
-            Some(count) if (x - x.round()).abs() < 1e-6 => *count += 1,
-            _ => return f64::INFINITY,
-        }
-    }
-    let squares = counts.iter().zip(shares).map(|(count, share)| {
-        let expected = share * sample.len() as f64;
-        (f64::from(*count) - expected).powi(2) / expected
-    });
-    let chi: f64 = squares.sum();
-    let freedom = (shares.len() - 1) as f64;
-    let spread = 2.0 / (9.0 * freedom);
-    ((chi / freedom).cbrt() - (1.0 - spread)) / spread.sqrt()
-}
-
-/// Each whole number below `cells` is drawn equally often; a range that is 1 % off, or one number,
-/// does not fit.
-fn assert_even(what: &str, sample: &[f64], cells: usize) {
-    let even = |cells| vec![1.0 / cells as f64; cells];
-    let found = excess(sample, &even(cells));
-    assert!(found < 3.0, "{what}: {found}");
-    let off = (cells / 100).max(1);
-    for wrong in [cells - off, cells + off] {
-        let found = excess(sample, &even(wrong));
-        assert!(found > 5.0, "{what}: {wrong} goes unnoticed: {found}");
-    }
-}
-
 /// The correlation of two series, times the root of their length: a standard normal number where
 /// they have nothing to do with each other.
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
@@ -118,156 +82,52 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
 /// passes them: beyond this one lies one number in 10²².
 const RELATED: f64 = 10.0;
 
-/// The jitter, and for a retry and the seconds of the wait before it the range in which all is equally likely.
-type Row<'a> = (Jitter, &'a [(u32, u64, f64, f64)]);
-
+// Decorrelated jitter draws up to three times the wait before. At the cap of 64 s, proportional jitter has a wait of
+// 51.2 s, so that a quarter more is the cap. What whole numbers are drawn, the unit tests of the algorithms show.
 #[test]
 fn each_jitter_is_uniform_over_its_range() {
-    let rows: [Row<'_>; 6] = [
-        (
-            Jitter::Full,
-            &[
-                (0, 0, 0.0, 1.0),
-                (3, 0, 0.0, 8.0),
-                (6, 0, 0.0, 64.0),
-                (60, 0, 0.0, 64.0),
-            ],
-        ),
-        (Jitter::Equal, &[(1, 0, 1.0, 2.0), (9, 0, 32.0, 64.0)]),
-        // Up to three times the wait before.
-        (
-            Jitter::Decorrelated,
-            &[
-                (7, 0, 1.0, 3.0),
-                (7, 1, 1.0, 3.0),
-                (7, 5, 1.0, 15.0),
-                (7, 21, 1.0, 63.0),
-            ],
-        ),
-        (
-            Jitter::Additive(SECOND * 3 / 2),
-            &[(0, 0, 1.0, 2.5), (4, 0, 16.0, 17.5)],
-        ),
-        // At the cap too.
-        (
-            Jitter::AdditiveWithin(3 * SECOND),
-            &[
-                (0, 0, 1.0, 4.0),
-                (4, 0, 16.0, 19.0),
-                (6, 0, 61.0, 64.0),
-                (40, 0, 61.0, 64.0),
-            ],
-        ),
-        // At the cap of 64 s the wait is 51.2 s, so that a quarter more is the cap.
-        (
-            Jitter::Proportional(0.25),
-            &[(0, 0, 0.75, 1.25), (3, 0, 6.0, 10.0), (30, 0, 38.4, 64.0)],
-        ),
-    ];
-    for (seed, (jitter, ranges)) in (11..).zip(rows) {
+    use Jitter::{Additive, AdditiveWithin, Decorrelated, Equal, Full, Proportional};
+    let [additive, within] = [Additive(SECOND * 3 / 2), AdditiveWithin(3 * SECOND)];
+    // The number of the retry and the seconds of the wait before it; the range in which all is equally likely.
+    for (seed, (jitter, retry, previous, least, most)) in (11..).zip([
+        (Full, 0, 0, 0.0, 1.0),
+        (Full, 3, 0, 0.0, 8.0),
+        (Full, 60, 0, 0.0, 64.0),
+        (Equal, 1, 0, 1.0, 2.0),
+        (Equal, 9, 0, 32.0, 64.0),
+        (Decorrelated, 7, 0, 1.0, 3.0),
+        (Decorrelated, 7, 5, 1.0, 15.0),
+        (Decorrelated, 7, 21, 1.0, 63.0),
+        (additive, 0, 0, 1.0, 2.5),
+        (additive, 4, 0, 16.0, 17.5),
+        (within, 0, 0, 1.0, 4.0),
+        (within, 6, 0, 61.0, 64.0),
+        (within, 40, 0, 61.0, 64.0),
+        (Proportional(0.25), 0, 0, 0.75, 1.25),
+        (Proportional(0.25), 30, 0, 38.4, 64.0),
+    ]) {
         let policy = Policy::exponential().jitter(jitter);
-        for (retry, previous, least, most) in ranges {
-            let previous = Duration::from_secs(*previous);
-            let sample = drawn(seed, |random| policy.backoff(*retry, previous, random));
-            let what = format!("{jitter:?}, retry {retry} after {previous:?}");
-            assert_uniform(&what, &sample, *least, *most);
-        }
-    }
-    // What leaves nothing to chance: at the cap there is nothing to add, as the documents of Google have it.
-    for (jitter, retry, wait) in [(Jitter::None, 3, 8.0), (Jitter::Additive(SECOND), 6, 64.0)] {
-        let policy = Policy::exponential().jitter(jitter);
-        let sample = drawn(25, |random| policy.backoff(retry, Duration::ZERO, random));
-        assert!(sample.iter().all(|drawn| *drawn == wait), "{jitter:?}");
+        let previous = Duration::from_secs(previous);
+        let sample = drawn(seed, |random| policy.backoff(retry, previous, random));
+        let what = format!("{jitter:?}, retry {retry} after {previous:?}");
+        assert_uniform(&what, &sample, least, most);
     }
 }
 
-/// The wait before as the state machine keeps it, not as a test hands it over.
-#[test]
-fn decorrelated_jitter_follows_what_the_retry_remembers() {
-    let policy = Policy::exponential()
-        .max_backoff(Duration::from_secs(1_000))
-        .jitter(Jitter::Decorrelated);
-    let mut random = Seeded(14);
-    let mut shares = [Vec::new(), Vec::new()];
-    for _ in 0..SAMPLES {
-        let mut retry = RetryState::start(&policy, || Duration::ZERO);
-        let mut wait = || next_wait(&mut retry, &policy, || random.next());
-        let mut previous = wait();
-        for shares in &mut shares {
-            let next = wait();
-            shares.push((next - 1.0) / (3.0 * previous - 1.0));
-            previous = next;
-        }
-    }
-    for mut shares in shares {
-        shares.sort_unstable_by(f64::total_cmp);
-        assert_uniform("decorrelated, remembered", &shares, 0.0, 1.0);
-    }
-}
-
-/// The seconds that a retry waits after one more failure.
-fn next_wait(retry: &mut RetryState, policy: &Policy, random: impl FnOnce() -> u64) -> f64 {
-    match retry.failed(policy, true, || SECOND, random) {
-        Decision::Wait(wait) => wait.delay.as_secs_f64(),
-        Decision::Stop(reason) => panic!("{reason}"),
-    }
-}
-
+/// A quarter of the whole range, and not of the part below the cap; and the cap for all that is beyond it.
 #[test]
 fn what_is_drawn_beyond_the_cap_waits_for_the_cap() {
     let decorrelated = Policy::exponential().jitter(Jitter::Decorrelated);
     let additive = Policy::exponential()
         .max_backoff(SECOND * 65 / 2)
         .jitter(Jitter::Additive(SECOND));
-    for (what, policy, least, cap, most) in [
-        ("decorrelated", decorrelated, 1.0, 64.0, 120.0),
-        ("additive", additive, 32.0, 32.5, 33.0),
-    ] {
-        let sample = drawn(15, |random| policy.backoff(5, 40 * SECOND, random));
-        let free: Vec<_> = sample.iter().copied().filter(|x| *x < cap).collect();
-        assert_uniform(what, &free, least, cap);
-        let capped = (sample.len() - free.len()) as f64;
-        let share = (most - cap) / (most - least);
-        let expected = share * SAMPLES as f64;
-        let deviation = (expected * (1.0 - share)).sqrt();
-        assert!((capped - expected).abs() < 2.0 * deviation, "{what}");
-        // Had the range been 1 % longer, it would show.
-        let longer = (most - least) * 1.01;
-        let off = (1.0 - (cap - least) / longer) * SAMPLES as f64;
-        assert!((capped - off).abs() > 2.5 * deviation, "{what}");
-    }
-}
-
-#[test]
-fn slots_are_drawn_equally_often() {
-    let slot = Duration::from_micros(512);
-    // 128 slots after the 7th collision: one more or less is 1 % of the range.
-    for (collision, cells) in [(3, 8), (7, 128), (10, 1_024), (15, 1_024)] {
-        for mut sample in of_both(19, Slots::new(slot), Policy::slots(slot), collision - 1) {
-            sample.iter_mut().for_each(|x| *x /= slot.as_secs_f64());
-            assert_even("slots", &sample, cells);
-        }
-    }
-}
-
-/// The waits before a retry, from an algorithm alone and from the policy that uses it.
-fn of_both(seed: u64, alone: impl Delay, policy: Policy, retry: u32) -> [Vec<f64>; 2] {
-    let by_policy = |random| policy.backoff(retry, Duration::ZERO, random);
-    let alone = |random| alone.delay(retry, Duration::ZERO, random);
-    [
-        drawn(seed, |random| alone(random).expect("it goes on")),
-        drawn(seed + 1, by_policy),
-    ]
-}
-
-#[test]
-fn celerys_whole_seconds_are_drawn_equally_often() {
-    let alone = || Celery::new(1, 600).full_jitter(true);
-    // 0..=64 and 0..=128.
-    for (retry, cells) in [(6, 65), (7, 129)] {
-        for sample in of_both(21, alone(), Policy::celery(1), retry) {
-            assert_even("Celery", &sample, cells);
-        }
+    for (policy, quarter, cap) in [(decorrelated, 30.75, 64.0), (additive, 32.25, 32.5)] {
+        let waits = [1 << 62, 3 << 62].map(|random| policy.backoff(5, 40 * SECOND, random));
+        assert_eq!(
+            waits.map(|wait| wait.as_secs_f64()),
+            [quarter, cap],
+            "{policy}"
+        );
     }
 }
 
@@ -308,21 +168,8 @@ fn the_librarys_own_numbers_are_uniform_and_independent() {
 
 const CONSTANT: Policy = Policy::constant(SECOND).max_attempts(1 << 20);
 
-/// Draws the waits of one retry by the library's own numbers.
-fn series() -> Vec<f64> {
-    let mut retry = RetryState::start(&CONSTANT, || SECOND);
-    let mut wait = || next_wait(&mut retry, &CONSTANT, || Std.random());
-    (0..SAMPLES).map(|_| wait()).collect()
-}
-
 #[test]
-fn the_waits_of_one_retry_and_of_two_and_of_clones_are_independent() {
-    let [a, b] = [series(), series()];
-    assert_unrelated("one retry", &a, &a[1..]);
-    assert_unrelated("two retries", &a, &b);
-    assert_unrelated("two retries, one late", &a, &b[1..]);
-    assert!(correlation(&pairs(&a, &a)) > RELATED);
-
+fn the_waits_of_one_policy_and_of_clones_are_independent() {
     let original = CONSTANT.waits();
     let [a, b] = [original.clone(), original.clone()].map(|waits| -> Vec<f64> {
         let waits = waits.take(SAMPLES);
@@ -330,7 +177,9 @@ fn the_waits_of_one_retry_and_of_two_and_of_clones_are_independent() {
     });
     assert_eq!((a.len(), b.len()), (SAMPLES, SAMPLES));
     assert_ne!(a[..8], b[..8]);
+    assert_unrelated("one", &a, &a[1..]);
     assert_unrelated("two clones", &a, &b);
+    assert_unrelated("two clones, one late", &a, &b[1..]);
 
     // The first wait of each clone of one and the same series, and the next clone's.
     let first = || original.clone().next().unwrap().as_secs_f64();

@@ -1,9 +1,9 @@
 //! The names of the operations in the events that a hook gets.
 
 use crate::common::{
-    Scripted, at_once,
     error::TestError,
     forms::{BUSY, PLAIN},
+    time::Time,
 };
 use backoff_core::{Budget, Event, Policy, retry};
 use std::{
@@ -35,9 +35,9 @@ fn busy() -> Result<(), TestError> {
 }
 
 async fn in_async(named: &Named) -> Result<(), TestError> {
-    let inner = || ONCE.retry(async || busy()).runtime(Scripted::default());
+    let inner = || ONCE.retry(async || busy()).runtime(Time::default());
     let call = ONCE.retry(|| async { inner().notify(note(named)).await });
-    call.runtime(Scripted::default()).notify(note(named)).await
+    call.runtime(Time::default()).notify(note(named)).await
 }
 
 #[test]
@@ -58,7 +58,9 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
     let rows: &[(&[&str], Call<'_>)] = &[
         (&["billing.get"], &annotated),
         (&["…unnamed"], &unnamed),
-        (&["…in_async"; 2], &|named| at_once(in_async(named))),
+        (&["…in_async"; 2], &|named| {
+            Time::default().run(in_async(named))
+        }),
         (&["…Client<alloc::string::String>::get"], &|named| {
             Client(String::new()).get(named)
         }),
@@ -79,15 +81,7 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
         (&["later"], &|named| {
             let call = ONCE.retry(ready_busy).operation("a.b").budget(&budget);
             let call = call.stop_on(shutdown()).owned().operation("later");
-            at_once(call.runtime(Scripted::default()).notify(note(named)))
-        }),
-        (&["a.b"], &|named| {
-            let call = ONCE
-                .retry(ready_busy)
-                .operation("a.b")
-                .budget(&budget)
-                .owned();
-            at_once(call.runtime(Scripted::default()).notify(note(named)))
+            Time::default().run(call.runtime(Time::default()).notify(note(named)))
         }),
     ];
     for (row, (expected, call)) in rows.iter().enumerate() {

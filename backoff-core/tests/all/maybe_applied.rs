@@ -169,34 +169,21 @@ fn a_signal_during_a_write_says_that_the_write_may_be_applied() {
     let minute = 60 * SECOND;
     let hour = PLAIN.base(60 * minute).max_backoff(60 * minute);
     let writes = |fate: Fate| Store::with(&[], &[fate]);
-    for cuts in [true, false] {
-        for (is_versioned, fate) in [(false, HangsApplied), (true, HangsApplied), (true, GONE)] {
-            let (store, time) = (writes(fate), Time::default());
-            let update = hour.update(|| store.get(), increase, |value| store.set(value));
-            let update = update.runtime(time.clone());
-            if fate == HangsApplied && !cuts {
-                continue;
-            }
-            let ended = match (is_versioned, cuts) {
-                (false, _) => time.run(update.cut_on(time.at(minute)).reported()),
-                (true, true) => {
-                    let update = update.version(|value| value.version);
-                    time.run(update.cut_on(time.at(minute)).reported())
-                }
-                (true, false) => {
-                    let update = update.version(|value| value.version);
-                    time.run(update.stop_on(time.at(minute)).reported())
-                }
-            };
-            let error = if fate == GONE {
-                LOST
-            } else {
-                TestError::STOPPED
-            };
-            assert_eq!(time.elapsed(), minute);
-            assert_eq!(ended.as_ref().unwrap_err().report.writes, 1);
-            assert_eq!(gave_up(ended), (error, StopReason::MaybeApplied));
-        }
+    for (is_versioned, fate) in [(false, HangsApplied), (true, HangsApplied), (true, GONE)] {
+        let (store, time) = (writes(fate), Time::default());
+        let update = hour.update(|| store.get(), increase, |value| store.set(value));
+        let update = update.version(|value| is_versioned.then(|| value.version.to_string()));
+        let (update, signal) = (update.runtime(time.clone()), time.at(minute));
+        let (ended, error) = match fate {
+            GONE => (time.run(update.stop_on(signal).reported()), LOST),
+            _ => (
+                time.run(update.cut_on(signal).reported()),
+                TestError::STOPPED,
+            ),
+        };
+        assert_eq!(time.elapsed(), minute);
+        assert_eq!(ended.as_ref().unwrap_err().report.writes, 1);
+        assert_eq!(gave_up(ended), (error, StopReason::MaybeApplied));
     }
     let (store, time) = (writes(GONE), Time::default());
     let stop: Stop = time.stops_at(minute);

@@ -1,11 +1,12 @@
 //! Calls that share a rate, against services that allow so many calls a second, in virtual time.
 
-use crate::common::time::Blocked;
-use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, TimedOut, Tokio};
+use crate::common::{error::TestError, time::Blocked};
+use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, Tokio};
 use rand::{SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
+    future::ready,
     pin::Pin,
     rc::Rc,
     task::{Context, Waker},
@@ -16,35 +17,12 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The error of a service.
-#[derive(Debug, PartialEq)]
-enum Refused {
-    Throttled(Option<Duration>),
-    Late(TimedOut),
-}
+type Reply = Result<u32, TestError>;
 
-impl Fault for Refused {
-    fn inner(&self) -> Option<&dyn Fault> {
-        match self {
-            Refused::Late(late) => Some(late),
-            Refused::Throttled(_) => None,
-        }
-    }
-    fn status(&self) -> Option<u16> {
-        matches!(self, Refused::Throttled(_)).then_some(429)
-    }
-    fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Refused::Throttled(hint) => *hint,
-            Refused::Late(_) => None,
-        }
-    }
-}
+const REFUSED: TestError = TestError::status(429);
 
-impl From<TimedOut> for Refused {
-    fn from(late: TimedOut) -> Self {
-        Refused::Late(late)
-    }
+fn new_rate() -> &'static Rate {
+    Box::leak(Box::default())
 }
 
 /// A bucket that holds one second's worth of calls.
@@ -65,7 +43,7 @@ impl Bucket {
         })
     }
 
-    async fn call(&self, caller: u32) -> Result<u32, Refused> {
+    async fn call(&self, caller: u32) -> Reply {
         sleep(Duration::from_millis(10)).await;
         self.calls.set(self.calls.get() + 1);
         let now = Instant::now();
@@ -75,7 +53,7 @@ impl Bucket {
         self.tokens
             .set(if admitted { tokens - 1.0 } else { tokens });
         sleep(Duration::from_millis(10)).await;
-        admitted.then_some(caller).ok_or(Refused::Throttled(None))
+        admitted.then_some(caller).ok_or(REFUSED)
     }
 }
 
@@ -88,7 +66,7 @@ const POLICY: Policy = Policy::exponential()
 async fn a_batch_goes_at_the_rate_that_the_service_allows() {
     // A short batch makes more calls for a job: half of the refused calls are those of the first burst.
     for (limit, jobs, most_calls) in [(50, 3_000, 1.06), (200, 1_000, 1.2), (200, 3_000, 1.08)] {
-        let rate: &'static Rate = Box::leak(Box::default());
+        let rate = new_rate();
         let (bucket, left) = (Bucket::new(f64::from(limit)), Rc::new(Cell::new(0..jobs)));
         let start = Instant::now();
         let workers = LocalSet::new();
@@ -120,8 +98,8 @@ async fn a_batch_goes_at_the_rate_that_the_service_allows() {
 
 #[tokio::test(start_paused = true)]
 async fn a_first_refusal_tells_of_no_rate() {
-    static RATE: Rate = Rate::new();
-    let policy = POLICY.rate(&RATE);
+    let rate = new_rate();
+    let policy = POLICY.rate(rate);
     let bucket = Bucket::new(10.0);
     // The first reply of all, and the first one after an hour in which only a few calls were made.
     for _ in 0..2 {
@@ -133,7 +111,7 @@ async fn a_first_refusal_tells_of_no_rate() {
         assert!(took < Duration::from_millis(2_100), "{took:?}");
         sleep(Duration::from_secs(120)).await;
         policy.retry(|| bucket.call(0)).await.unwrap();
-        assert_eq!(RATE.per_second(), None);
+        assert_eq!(rate.per_second(), None);
         policy.retry(|| bucket.call(0)).await.unwrap();
         sleep(Duration::from_secs(3_600)).await;
     }
@@ -141,23 +119,17 @@ async fn a_first_refusal_tells_of_no_rate() {
 
 #[cfg(feature = "macros")]
 #[tokio::test(start_paused = true)]
-async fn annotated_functions_share_the_queue() {
+async fn annotated_functions_wait_for_the_turn_at_their_rate() {
     static SHARED: Rate = Rate::new();
-    #[backoff_core::retry(deadline = "1h", jitter = none, rate = SHARED)]
-    async fn by_key(bucket: &Bucket, job: u32) -> Result<u32, Refused> {
-        bucket.call(job).await
+    #[backoff_core::retry(max_attempts = 1, rate = SHARED)]
+    async fn by_key(reply: Reply) -> Reply {
+        reply
     }
-    let bucket = Bucket::new(50.0);
+    by_key(Err(REFUSED)).await.unwrap_err();
     let start = Instant::now();
-    let workers = LocalSet::new();
-    for job in 0..400 {
-        let bucket = bucket.clone();
-        workers.spawn_local(async move { by_key(&bucket, job).await.unwrap() });
-    }
-    workers.await;
-    let (calls, time) = (bucket.calls.get(), start.elapsed().as_secs_f64() / 7.0);
-    assert!(calls <= 850 && time <= 1.2, "{calls} calls, {time}");
-    assert_eq!(SHARED.waiting(), 0);
+    by_key(Ok(1)).await.unwrap();
+    // The gap of 58.8 ms.
+    assert_eq!(start.elapsed(), Duration::from_millis(59));
 }
 
 /// Polls a call once and keeps it.
@@ -170,8 +142,8 @@ fn kept<F: Future>(call: F) -> Pin<Box<F>> {
 /// Another task's calls wait for no loop body that keeps calls in the queue.
 #[tokio::test(start_paused = true)]
 async fn a_loop_body_delays_no_other_task() {
-    static RATE: Rate = Rate::new();
-    let policy = POLICY.rate(&RATE);
+    let rate = new_rate();
+    let policy = POLICY.rate(rate);
     let bucket = Bucket::new(10.0);
     let get = || policy.retry(|| bucket.call(0)).into_future();
     let keeps = async {
@@ -206,11 +178,11 @@ async fn one_odd_hint_closes_the_queue_for_75_seconds_at_most() {
         (300, never, 76),
         (60, never, 61),
     ] {
-        let rate: &'static Rate = Box::leak(Box::default());
+        let rate = new_rate();
         let policy = Policy::exponential().max_attempts(1_000).rate(rate);
         let policy = policy.deadline(deadline);
         let hint = Duration::from_secs(hint);
-        let odd = || std::future::ready(Err::<u32, _>(Refused::Throttled(Some(hint))));
+        let odd = || ready(Reply::Err(REFUSED.after(hint)));
         // Also where the policy does not repeat the call.
         let once = policy.max_attempts(1);
         for _ in 0..6 {
@@ -232,30 +204,29 @@ async fn one_odd_hint_closes_the_queue_for_75_seconds_at_most() {
 async fn a_rate_hears_refusals_that_are_not_retried() {
     static RATE: Rate = Rate::new().pause_after_refusal(Duration::from_secs(9));
     let hint = Duration::from_secs(20);
-    let refused = || std::future::ready(Err::<u32, _>(Refused::Throttled(Some(hint))));
+    let refused = || ready(Reply::Err(REFUSED.after(hint)));
     let policy = Policy::exponential().on(Codes::NONE).rate(&RATE);
     policy.retry(refused).await.unwrap_err();
     let start = Instant::now();
-    policy.retry(async || Ok::<_, Refused>(1)).await.unwrap();
+    policy.retry(async || Reply::Ok(1)).await.unwrap();
     assert_eq!(start.elapsed(), hint);
 }
 
 /// A connection that was lost says nothing about the limit: the rate stays closed.
 #[tokio::test(start_paused = true)]
 async fn a_lost_connection_is_not_counted_as_admitted() {
-    static RATE: Rate = Rate::new();
-    let policy = POLICY.max_attempts(3).jitter(Jitter::None).rate(&RATE);
+    let rate = new_rate();
+    let policy = POLICY.max_attempts(3).jitter(Jitter::None).rate(rate);
     let attempts = Cell::new(0);
     let get = || {
         attempts.set(attempts.get() + 1);
-        let lost = Refused::Late(TimedOut::new(Duration::ZERO));
-        std::future::ready(Err::<u32, _>(match attempts.get() {
-            1 => Refused::Throttled(None),
-            _ => lost,
+        ready(Reply::Err(match attempts.get() {
+            1 => REFUSED,
+            _ => TestError::LOST,
         }))
     };
     let changes = RefCell::new(Vec::new());
-    let call = policy.retry(get).notify(|event: &Event<'_, Refused>| {
+    let call = policy.retry(get).notify(|event: &Event<'_, TestError>| {
         if let Event::RateChanged { change, .. } = event {
             changes.borrow_mut().push(*change);
         }
@@ -271,7 +242,7 @@ async fn a_lost_connection_is_not_counted_as_admitted() {
 #[tokio::test(start_paused = true)]
 async fn a_lone_call_outlasts_a_refusal_of_a_minute() {
     for refuses in [2, 10, 60] {
-        let rate: &'static Rate = Box::leak(Box::default());
+        let rate = new_rate();
         let policy = Policy::exponential()
             .max_attempts(8)
             .jitter(Jitter::None)
@@ -279,10 +250,7 @@ async fn a_lone_call_outlasts_a_refusal_of_a_minute() {
         let start = Instant::now();
         let get = || {
             let is_refused = start.elapsed() < Duration::from_secs(refuses);
-            std::future::ready(match is_refused {
-                true => Err(Refused::Throttled(None)),
-                false => Ok(0),
-            })
+            ready(if is_refused { Err(REFUSED) } else { Ok(0) })
         };
         assert_eq!(policy.retry(get).await, Ok(0), "{refuses}");
     }
@@ -291,8 +259,8 @@ async fn a_lone_call_outlasts_a_refusal_of_a_minute() {
 /// Sixteen calls that each make a call of the same rate, and blocking calls on a thread that drives async calls.
 #[tokio::test(start_paused = true)]
 async fn nested_and_blocking_calls_do_not_stall() {
-    static RATE: Rate = Rate::new();
-    let policy = POLICY.rate(&RATE);
+    let rate = new_rate();
+    let policy = POLICY.rate(rate);
     let bucket = Bucket::new(50.0);
     bucket.tokens.set(0.0);
     let start = Instant::now();
@@ -311,11 +279,11 @@ async fn nested_and_blocking_calls_do_not_stall() {
     let took = start.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
     // The kept call is the first in the queue, and this thread does not poll it.
-    let refused = || std::future::ready(Err::<u32, _>(Refused::Throttled(None)));
+    let refused = || ready(Reply::Err(REFUSED));
     policy.max_attempts(1).retry(refused).await.unwrap_err();
     let first = kept(policy.retry(|| bucket.call(0)).into_future());
     let start = Instant::now();
-    let blocking = policy.blocking(|| Ok::<_, Refused>(1));
+    let blocking = policy.blocking(|| Reply::Ok(1));
     assert_eq!(blocking.runtime(Blocked).call(), Ok(1));
     let took = start.elapsed();
     assert!(took.is_zero(), "{took:?}");
@@ -327,7 +295,7 @@ async fn nested_and_blocking_calls_do_not_stall() {
 async fn calls_without_an_error_begin_within_the_last_second() {
     static RATE: Rate = Rate::new();
     #[derive(Debug)]
-    struct NoError(Refused);
+    struct NoError(TestError);
     impl Fault for NoError {
         fn inner(&self) -> Option<&dyn Fault> {
             Some(&self.0)
@@ -351,19 +319,17 @@ async fn calls_without_an_error_begin_within_the_last_second() {
     }
     calls.await;
     let begun = begun.borrow();
-    let within = |from: u64, to: u64| {
-        let (from, to) = (Duration::from_millis(from), Duration::from_millis(to));
-        begun.iter().filter(|it| (from..to).contains(*it)).count()
+    let last = begun
+        .iter()
+        .filter(|at| **at >= deadline - Duration::from_secs(1));
+    let of_tenth = |tenth| {
+        begun
+            .iter()
+            .filter(move |at| at.as_millis().div_ceil(100) == tenth)
     };
-    let most = (0..10_000)
-        .step_by(100)
-        .map(|at| within(at + 1, at + 101))
-        .max();
+    let most = (1..=100).map(|tenth| of_tenth(tenth).count()).max();
     // As the page of `Rate` says.
-    assert_eq!(
-        (begun.len(), within(9_000, 10_001), most),
-        (1_950, 501, Some(54))
-    );
+    assert_eq!((begun.len(), last.count(), most), (1_950, 501, Some(54)));
 }
 
 /// A call that succeeds with its waits succeeds with the tool of tests too, and takes no real time.
@@ -375,23 +341,22 @@ async fn instant_retries_leave_out_the_queue() {
     let _instant = testing::instant();
     let start = std::time::Instant::now();
     for deadline in [60, 300] {
-        let rate: &'static Rate = Box::leak(Box::default());
+        let rate = new_rate();
         let policy = LIMITED.deadline(Duration::from_secs(deadline)).rate(rate);
         let refused = Cell::new(0);
         let get = || {
             refused.set(refused.get() + 1);
             match refused.get() {
-                ..8 => Err(Refused::Throttled(None)),
+                ..8 => Err(REFUSED),
                 _ => Ok(1),
             }
         };
         // The waits are 1, 2, 4 … 64 s, and the queue.
-        let (ended, blocking) = (policy.retry(async || get()).await, {
-            refused.set(0);
-            policy.retry_blocking(get)
-        });
+        let ended = policy.retry(async || get()).await;
+        refused.set(0);
+        let blocking = policy.retry_blocking(get);
         let succeeds = deadline == 300;
-        assert_eq!((ended.is_ok(), blocking.is_ok()), (succeeds, succeeds));
+        assert_eq!([ended.is_ok(), blocking.is_ok()], [succeeds; 2]);
     }
     assert!(start.elapsed() < Duration::from_secs(60));
 }

@@ -1,10 +1,9 @@
 //! Generators of `rand` as random sources, alone and together with a runtime.
-use crate::common::{Scripted, at_once};
+use crate::common::time::Time;
 use backoff_core::{Jitter, Policy, Random, TimedOut};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::RefCell,
-    convert::Infallible,
     future::{Future, pending, ready},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
@@ -27,14 +26,10 @@ fn drawn<const N: usize>() -> [u64; N] {
     [0; N].map(|_| generator.next_u64())
 }
 
-fn waits_by(policy: Policy, numbers: &[u64]) -> Vec<Duration> {
-    let backoff = |(retry, number): (u32, &u64)| policy.backoff(retry, Duration::ZERO, *number);
-    (0..).zip(numbers).map(backoff).collect()
-}
-
 /// The policy's waits with the first numbers.
 fn waits() -> Vec<Duration> {
-    waits_by(POLICY, &drawn::<5>())
+    let backoff = |(retry, number)| POLICY.backoff(retry, Duration::ZERO, number);
+    (0..).zip(drawn::<5>()).map(backoff).collect()
 }
 
 /// What a panic of this says.
@@ -53,7 +48,7 @@ fn poll_once<F: Future>(future: F) -> bool {
 #[test]
 fn a_call_without_a_runtime_says_what_to_write() {
     let fine = || POLICY.retry(|| ready(Ok::<_, TimedOut>(7)));
-    assert!(poll_once(fine().runtime(Scripted::default())));
+    assert!(poll_once(fine().runtime(Time::default())));
     let fails = || POLICY.retry(|| ready(Err::<(), _>(late())));
     let hangs = || POLICY.retry(pending::<Result<(), TimedOut>>);
     let said = [
@@ -117,37 +112,14 @@ fn a_generator_behind_a_lock_draws_its_numbers_for_all_threads() {
     assert_eq!(numbers, expected);
 }
 
-/// A generator whose first number is never drawn.
-struct Broken {
-    is_broken: bool,
-    generator: SmallRng,
-}
-
-impl rand::TryRng for Broken {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        self.generator.try_next_u32()
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        if std::mem::take(&mut self.is_broken) {
-            std::panic::resume_unwind(Box::new("broken"));
-        }
-        self.generator.try_next_u64()
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.generator.try_fill_bytes(bytes)
-    }
-}
-
 #[test]
-fn a_generator_that_panicked_behind_a_lock_still_draws() {
-    let shared = Mutex::new(Broken {
-        is_broken: true,
-        generator: generator(),
-    });
-    assert!(catch_unwind(AssertUnwindSafe(|| shared.random())).is_err());
-    assert!(shared.is_poisoned());
+fn a_generator_behind_a_lock_still_draws_after_a_panic() {
+    let shared = Mutex::new(generator());
+    let panics = catch_unwind(AssertUnwindSafe(|| {
+        let _guard = shared.lock();
+        std::panic::resume_unwind(Box::new("broken"));
+    }));
+    assert!(panics.is_err() && shared.is_poisoned());
     assert_eq!([(); 3].map(|()| shared.random()), drawn());
 }
 
@@ -158,19 +130,20 @@ fn a_pair_runs_both_loops() {
     let slept: Duration = expected.iter().sum();
     assert_eq!(expected.len(), 5);
 
-    let runtime = Scripted::drawing(u64::MAX);
+    let runtime = Time::default();
     let retry = POLICY.retry(|| ready(Err::<(), _>(late())));
     let retry = retry.runtime((runtime.clone(), RefCell::new(generator())));
-    let of_async = at_once(retry.reported()).unwrap_err().report;
+    let of_async = runtime.run(retry.reported()).unwrap_err().report;
     assert_eq!(
-        (runtime.waits.take(), runtime.now.take()),
+        (runtime.waits(), runtime.elapsed()),
         (expected.clone(), slept)
     );
 
+    let runtime = Time::default();
     let blocking = POLICY.blocking(|| Err::<(), _>(late()));
     let blocking = blocking.runtime((runtime.clone(), Mutex::new(generator())));
     let of_blocking = blocking.reported().call().unwrap_err().report;
-    assert_eq!(runtime.waits.take(), expected);
+    assert_eq!(runtime.waits(), expected);
     for report in [of_async, of_blocking] {
         assert_eq!((report.slept, report.elapsed), (slept, slept));
     }
@@ -179,40 +152,18 @@ fn a_pair_runs_both_loops() {
 /// The pair's timer cuts the attempts, by the pair's clock.
 #[test]
 fn a_pair_cuts_attempts() {
-    let runtime = Scripted::drawing(u64::MAX);
+    let runtime = Time::default();
     let retry = POLICY.retry(pending::<Result<(), TimedOut>>);
-    let gave_up = at_once(
-        retry
-            .attempt_timeout(3 * SECOND)
-            .runtime((runtime.clone(), Mutex::new(generator())))
-            .reported(),
-    )
-    .unwrap_err();
+    let retry = retry.attempt_timeout(3 * SECOND);
+    let retry = retry.runtime((runtime.clone(), Mutex::new(generator())));
+    let gave_up = runtime.run(retry.reported()).unwrap_err();
     assert_eq!(gave_up.error, TimedOut::new(3 * SECOND));
     let mut expected = vec![3 * SECOND];
     for wait in waits() {
         expected.extend([wait, 3 * SECOND]);
     }
-    assert_eq!(runtime.now.get(), expected.iter().sum::<Duration>());
-    assert_eq!(runtime.waits.take(), expected);
-}
-
-/// Tokio's clock and timer, with numbers that a test knows.
-#[tokio::test(start_paused = true)]
-async fn a_pair_with_tokio() {
-    let start = tokio::time::Instant::now();
-    let policy = POLICY.base(1_000 * SECOND).max_backoff(64_000 * SECOND);
-    let gave_up = policy
-        .retry(|| ready(Err::<(), _>(late())))
-        .runtime((backoff_core::Tokio, Mutex::new(generator())))
-        .reported()
-        .await
-        .unwrap_err();
-    let slept: Duration = waits_by(policy, &drawn::<5>()).iter().sum();
-    assert_eq!(gave_up.report.slept, start.elapsed());
-    // Tokio's timer rounds each wait up to a millisecond.
-    let late = gave_up.report.slept - slept;
-    assert!(late <= Duration::from_millis(10), "{late:?}");
+    assert_eq!(runtime.elapsed(), expected.iter().sum::<Duration>());
+    assert_eq!(runtime.waits(), expected);
 }
 
 /// Tokio's timer would round a wait of zero up to a millisecond.

@@ -4,7 +4,7 @@ use crate::common::{at_once, error::TestError};
 use backoff_core::{
     Budget, Event, Policy, StopReason, codes,
     testing::VirtualTime,
-    tower::{Copies, Idempotent, Outgoing, Retry, RetryLayer},
+    tower::{Copies, Idempotent, Outgoing, RetryLayer},
 };
 use bytes::Bytes;
 use http_1::{HeaderMap, Request, Response};
@@ -22,7 +22,6 @@ use std::{
 use tower::{Layer as _, Service, ServiceExt};
 
 const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
-const SECOND: Duration = Duration::from_secs(1);
 
 /// What the server answers: a status, with these seconds of `Retry-After` unless they are 0; or nothing.
 type Answer = Result<(u16, u64), TestError>;
@@ -46,8 +45,6 @@ struct Seen {
 struct Server {
     time: VirtualTime,
     seen: Arc<Mutex<Seen>>,
-    /// How long it takes to answer.
-    takes: Duration,
     is_ready: bool,
 }
 
@@ -56,7 +53,6 @@ impl Clone for Server {
         Server {
             time: self.time.clone(),
             seen: self.seen.clone(),
-            takes: self.takes,
             is_ready: false,
         }
     }
@@ -67,7 +63,6 @@ impl Server {
         let server = Server {
             time: VirtualTime::new(),
             seen: Arc::default(),
-            takes: Duration::ZERO,
             is_ready: false,
         };
         server.seen.lock().unwrap().answers = answers.into_iter().collect();
@@ -110,7 +105,6 @@ where
         let body = body.map_or(Bytes::from_static(b"failed"), |body| body.to_bytes());
         let mut seen = self.seen.lock().unwrap();
         seen.requests.push((self.time.elapsed(), body));
-        self.time.advance(self.takes);
         let answer = seen.answers.pop_front().unwrap_or(Ok((200, 0)));
         ready(answer.map(|(status, seconds)| {
             let reply = Response::builder().status(status);
@@ -123,18 +117,29 @@ where
     }
 }
 
-type Sent = Result<u16, TestError>;
-
-/// Sends a request through this layer, and says what came of it.
-fn send<C, K, R, B>(layer: RetryLayer<C, K, R>, server: &Server, request: Request<B>) -> Sent
+/// Sends a request through this layer: the status or the error, and why it was given up.
+fn send<C, B>(
+    layer: RetryLayer<C>,
+    server: &Server,
+    request: Request<B>,
+) -> (Result<u16, TestError>, Option<StopReason>)
 where
-    RetryLayer<C, K, R>: tower::Layer<Server, Service = Retry<Server, C, K, R>>,
-    Retry<Server, C, K, R>:
-        Service<Request<B>, Response = Response<&'static str>, Error = TestError>,
+    C: Copies<Request<B>> + Clone,
+    B: Body<Data = Bytes, Error: std::fmt::Debug>,
+    Request<B>: Outgoing,
 {
+    let reason = Arc::new(Mutex::new(None));
+    let told = reason.clone();
+    let layer = layer.runtime(server.time.clone());
+    let layer = layer.notify(move |event: &Event<'_, TestError>| {
+        if let Event::GaveUp { reason, .. } = event {
+            *told.lock().unwrap() = Some(*reason);
+        }
+    });
     let mut service = layer.layer(server.clone());
     let reply = at_once(async { service.ready().await?.call(request).await });
-    reply.map(|reply| reply.status().as_u16())
+    let reason = *reason.lock().unwrap();
+    (reply.map(|reply| reply.status().as_u16()), reason)
 }
 
 fn get() -> Request<Full<Bytes>> {
@@ -148,27 +153,12 @@ fn with(method: &str) -> Request<Full<Bytes>> {
 
 #[test]
 fn responses_and_errors_are_waited_after() {
-    let plain = RetryLayer::new(POLICY);
-    // After the second attempt 9 s are over; the next wait would end after 11 s.
-    let short = POLICY.deadline(10 * SECOND).layer();
-    let failing = &[BUSY, LOST, Ok((500, 0)), OK][..];
-    let hinting = &[Ok((429, 7)), Ok((503, 30))][..];
-    type Row<'a> = (&'a str, RetryLayer, &'a [Answer], u64, u16, &'a [u64]);
-    let rows: [Row<'_>; 3] = [
-        ("all failures", plain, failing, 0, 200, &[0, 1, 3, 7]),
-        ("Retry-After", plain, hinting, 0, 200, &[0, 7, 37]),
-        ("from the first attempt", short, &[BUSY; 9], 4, 503, &[0, 5]),
-    ];
-    for (what, layer, answers, takes, status, schedule) in rows {
-        let mut server = Server::answering(answers.iter().copied());
-        server.takes = Duration::from_secs(takes);
-        // What passes before is not counted.
-        server.time.advance(100 * SECOND);
-        let sent = send(layer.runtime(server.time.clone()), &server, get());
-        let expected: Vec<_> = schedule.iter().map(|at| at + 100).collect();
-        assert_eq!((sent, server.schedule()), (Ok(status), expected), "{what}");
-        assert!(server.bodies().iter().all(|body| body == "body"), "{what}");
-    }
+    let failing = [BUSY, LOST, Ok((500, 0)), Ok((429, 7)), Ok((503, 30))];
+    let server = Server::answering(failing);
+    let policy = POLICY.max_attempts(6);
+    assert_eq!(send(policy.layer(), &server, get()), (Ok(200), None));
+    assert_eq!(server.schedule(), [0, 1, 3, 7, 15, 45]);
+    assert_eq!(server.bodies(), ["body"; 6]);
 }
 
 #[test]
@@ -192,11 +182,8 @@ fn what_may_be_sent_twice_follows_from_the_request() {
     let by_method = POLICY.idempotent_by_method();
     let check = |what: &str, policy: Policy, said: Option<bool>, answer, request, expected| {
         let server = Server::answering([answer]);
-        let layer = policy.layer().runtime(server.time.clone());
-        let layer = match said {
-            Some(said) => layer.idempotent(said),
-            None => layer,
-        };
+        let layer = policy.layer();
+        let layer = said.map_or(layer.clone(), |said| layer.idempotent(said));
         let _ = send(layer, &server, request);
         assert_eq!(server.schedule().len(), expected, "{what}");
     };
@@ -245,41 +232,25 @@ fn what_may_be_sent_twice_follows_from_the_request() {
     }
 }
 
-/// The reason to give up, for a request that is copied so.
-fn reason<C, B>(
-    policy: Policy,
-    copied: impl Fn(RetryLayer) -> RetryLayer<C>,
-    request: Request<B>,
-) -> (Option<StopReason>, Server)
+/// What a service that is busy twice comes to see of a request: why it was given up, and the server.
+fn busy_twice<C, B>(layer: RetryLayer<C>, request: Request<B>) -> (Option<StopReason>, Server)
 where
     C: Copies<Request<B>> + Clone,
     B: Body<Data = Bytes, Error: std::fmt::Debug>,
     Request<B>: Outgoing,
 {
     let server = Server::answering([BUSY, BUSY]);
-    let reasons = Arc::new(Mutex::new(None));
-    let told = reasons.clone();
-    let layer = copied(policy.layer()).runtime(server.time.clone()).notify(
-        move |event: &Event<'_, TestError>| {
-            if let Event::GaveUp { reason, .. } = event {
-                *told.lock().unwrap() = Some(*reason);
-            }
-        },
-    );
-    let _ = send(layer, &server, request);
-    let reason = *reasons.lock().unwrap();
-    (reason, server)
+    (send(layer, &server, request).1, server)
 }
 
 #[test]
 fn what_cannot_be_copied_is_sent_once_and_the_reason_says_so() {
     static BUDGET: Budget = Budget::ratio(0.5, 10);
-    let policy = POLICY.budget(&BUDGET);
-    let (said, server) = reason(policy, |layer| layer.cloned_by(|_| None), get());
+    let uncopied = |policy: Policy| busy_twice(policy.layer().cloned_by(|_| None), get());
+    let (said, server) = uncopied(POLICY.budget(&BUDGET));
     assert_eq!(said, Some(StopReason::Unrepeatable));
     assert_eq!((server.schedule().len(), BUDGET.tokens()), (1, 10.0));
-    let once = POLICY.max_attempts(1);
-    let (said, _) = reason(once, |layer| layer.cloned_by(|_| None), get());
+    let (said, _) = uncopied(POLICY.max_attempts(1));
     assert_eq!(said, Some(StopReason::Attempts));
 }
 
@@ -289,7 +260,7 @@ fn a_function_copies_what_is_not_clone() {
         Some(Request::new(Full::from(request.uri().to_string()).boxed()))
     };
     let request = with("PUT").map(|body| body.boxed());
-    let (said, server) = reason(POLICY, |layer| layer.cloned_by(copy), request);
+    let (said, server) = busy_twice(POLICY.layer().cloned_by(copy), request);
     assert_eq!((said, server.schedule()), (None, vec![0, 1, 3]));
     assert_eq!(server.bodies(), ["body", "http://a.example/", "/"]);
 }
@@ -329,40 +300,29 @@ fn data(text: &'static str) -> Result<Frame<Bytes>, u32> {
 }
 
 #[test]
-fn a_hidden_body_is_replayed() {
-    let replaying = |layer: RetryLayer| layer.replaying(8, Hidden::new);
+fn a_hidden_body_is_replayed_and_one_that_is_too_long_or_fails_is_sent_once_and_whole() {
     let trailers = Ok(Frame::trailers(HeaderMap::new()));
-    for frames in [
-        vec![],
-        vec![data("whole")],
-        vec![data("in"), data(""), data("part"), trailers],
+    for (frames, expected, times) in [
+        (vec![], "", 3),
+        (vec![data("whole")], "whole", 3),
+        (
+            vec![data("in"), data(""), data("part"), trailers],
+            "inpart",
+            3,
+        ),
+        (
+            vec![data("too"), data(" long,"), data(" so")],
+            "too long, so",
+            1,
+        ),
+        (vec![data("a"), Err(0)], "failed", 1),
     ] {
-        let expected: Vec<u8> = frames
-            .iter()
-            .flatten()
-            .flat_map(|f| f.data_ref())
-            .flatten()
-            .copied()
-            .collect();
-        let (said, server) = reason(POLICY, replaying, hidden(frames));
-        assert_eq!((said, server.schedule()), (None, vec![0, 1, 3]));
-        assert_eq!(server.bodies(), [expected.as_slice(); 3]);
+        let (said, server) = busy_twice(POLICY.layer().replaying(8, Hidden::new), hidden(frames));
+        assert_eq!(server.bodies(), vec![expected; times]);
+        assert_eq!(server.schedule(), [0, 1, 3][..times], "{expected}");
+        let unrepeatable = (times == 1).then_some(StopReason::Unrepeatable);
+        assert_eq!(said, unrepeatable, "{expected}");
     }
-}
-
-#[test]
-fn a_body_that_is_not_there_at_once_is_sent_once_and_whole() {
-    let replaying = |layer: RetryLayer| layer.replaying(8, Hidden::new);
-    let (said, server) = reason(
-        POLICY,
-        replaying,
-        hidden([data("too"), data(" long,"), data(" so")]),
-    );
-    assert_eq!(said, Some(StopReason::Unrepeatable));
-    assert_eq!(server.bodies(), ["too long, so"]);
-    let (said, server) = reason(POLICY, replaying, hidden([data("a"), Err(0)]));
-    assert_eq!(said, Some(StopReason::Unrepeatable));
-    assert_eq!(server.bodies(), ["failed"]);
 }
 
 /// What was read comes first, and then what the body gives to whoever sends it.
@@ -397,8 +357,7 @@ fn each_attempt_readies_a_service_and_a_failure_of_that_is_judged() {
     let server = Server::answering([BUSY, BUSY]);
     // Ready for the caller; the retry finds it unready once.
     server.seen.lock().unwrap().unready = [false, true, false].into();
-    let layer = POLICY.layer().runtime(server.time.clone());
-    assert_eq!(send(layer, &server, get()), Ok(200));
+    assert_eq!(send(POLICY.layer(), &server, get()), (Ok(200), None));
     assert_eq!(server.schedule(), [0, 3, 7]);
     assert_eq!(server.seen.lock().unwrap().readied, 4);
 }

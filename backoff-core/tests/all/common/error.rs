@@ -55,18 +55,14 @@ impl TestError {
         not_applied: false,
     };
     /// The request may have arrived.
-    pub(crate) const LOST: Self = Self::delivery(Delivery::MaybeSent);
+    pub(crate) const LOST: Self = Self::UNKNOWN.and_delivery(Delivery::MaybeSent);
     /// The request was never sent.
-    pub(crate) const REFUSED: Self = Self::delivery(Delivery::NotSent);
+    pub(crate) const REFUSED: Self = Self::UNKNOWN.and_delivery(Delivery::NotSent);
     pub(crate) const CONFLICT: Self = Self::kind(FaultKind::Conflict);
     pub(crate) const STOPPED: Self = Self::UNKNOWN.made(Origin::Stopped);
 
     pub(crate) const fn status(status: u16) -> Self {
-        let status = Some(status);
-        Self {
-            status,
-            ..Self::UNKNOWN
-        }
+        Self::UNKNOWN.and_status(status)
     }
 
     pub(crate) const fn grpc(code: GrpcCode) -> Self {
@@ -77,77 +73,9 @@ impl TestError {
         Self::UNKNOWN.and_kind(kind)
     }
 
-    pub(crate) const fn delivery(delivery: Delivery) -> Self {
-        Self::UNKNOWN.and_delivery(delivery)
-    }
-
     /// What the library makes of an attempt that was cut after this time.
     pub(crate) const fn cut(after: Duration) -> Self {
         Self::LOST.made(Origin::TimedOut(after))
-    }
-
-    /// With the code besides.
-    pub(crate) const fn and_grpc(self, code: GrpcCode) -> Self {
-        Self {
-            grpc: Some(code),
-            ..self
-        }
-    }
-
-    /// With the kind besides.
-    pub(crate) const fn and_kind(self, kind: FaultKind) -> Self {
-        Self {
-            kind: Some(kind),
-            ..self
-        }
-    }
-
-    /// With the delivery besides.
-    pub(crate) const fn and_delivery(self, delivery: Delivery) -> Self {
-        Self {
-            delivery: Some(delivery),
-            ..self
-        }
-    }
-
-    /// With the server's hint when to come again.
-    pub(crate) const fn after(self, hint: Duration) -> Self {
-        Self {
-            hint: Some(hint),
-            ..self
-        }
-    }
-
-    /// With a hint of this origin.
-    pub(crate) const fn hinted_by(self, hint_source: HintSource) -> Self {
-        Self {
-            hint_source,
-            ..self
-        }
-    }
-
-    /// The server asks not to be called again.
-    pub(crate) const fn asking_to_stop(self) -> Self {
-        Self {
-            must_stop: true,
-            ..self
-        }
-    }
-
-    /// In a [`NotApplied`].
-    pub(crate) const fn not_applied(self) -> Self {
-        Self {
-            not_applied: true,
-            ..self
-        }
-    }
-
-    pub(crate) const fn number(self, number: u32) -> Self {
-        Self { number, ..self }
-    }
-
-    const fn made(self, origin: Origin) -> Self {
-        Self { origin, ..self }
     }
 
     fn wrapped(&self) -> Option<NotApplied<Self>> {
@@ -157,6 +85,23 @@ impl TestError {
         };
         self.not_applied.then_some(NotApplied(inside))
     }
+}
+
+setters! { TestError:
+    and_status(status: u16) { status: Some(status) }
+    and_grpc(code: GrpcCode) { grpc: Some(code) }
+    and_kind(kind: FaultKind) { kind: Some(kind) }
+    and_delivery(delivery: Delivery) { delivery: Some(delivery) }
+    /// With the server's hint when to come again.
+    after(hint: Duration) { hint: Some(hint) }
+    /// With a hint of this origin.
+    hinted_by(source: HintSource) { hint_source: source }
+    /// The server asks not to be called again.
+    asking_to_stop() { must_stop: true }
+    /// In a [`NotApplied`].
+    not_applied() { not_applied: true }
+    number(number: u32) { number: number }
+    made(origin: Origin) { origin: origin }
 }
 
 impl Fault for TestError {
@@ -197,28 +142,22 @@ impl Fault for TestError {
 
 impl fmt::Display for TestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.origin {
-            Origin::Operation => {}
-            Origin::TimedOut(after) => return write!(f, "cut after {after:?}"),
-            Origin::Stopped => return f.write_str("stopped"),
-            Origin::Conflict => return f.write_str("conflict in a reply"),
-            Origin::NotYet if self.number > 0 => {
-                return write!(f, "not yet, {} in a row", self.number);
-            }
-            Origin::NotYet => return f.write_str("not yet"),
+        match (self.origin, self.number) {
+            (Origin::Operation, _) => {}
+            (Origin::TimedOut(after), _) => return write!(f, "cut after {after:?}"),
+            (Origin::Stopped, _) => return f.write_str("stopped"),
+            (Origin::Conflict, _) => return f.write_str("conflict in a reply"),
+            (Origin::NotYet, 0) => return f.write_str("not yet"),
+            (Origin::NotYet, values) => return write!(f, "not yet, {values} in a row"),
         }
         match (self.status, self.grpc, self.kind, self.delivery) {
-            (Some(status), ..) => write!(f, "{status}")?,
-            (_, Some(code), ..) => write!(f, "{code:?}")?,
-            (_, _, Some(kind), _) => write!(f, "{kind:?}")?,
-            (_, _, _, Some(Delivery::MaybeSent)) => f.write_str("lost")?,
-            (_, _, _, Some(Delivery::NotSent)) => f.write_str("refused")?,
-            _ => f.write_str("unknown")?,
+            (Some(status), ..) => write!(f, "{status}"),
+            (_, Some(code), ..) => write!(f, "{code:?}"),
+            (_, _, Some(kind), _) => write!(f, "{kind:?}"),
+            (_, _, _, Some(Delivery::MaybeSent)) => f.write_str("lost"),
+            (_, _, _, Some(Delivery::NotSent)) => f.write_str("refused"),
+            _ => f.write_str("unknown"),
         }
-        if self.number > 0 {
-            write!(f, " #{}", self.number)?;
-        }
-        Ok(())
     }
 }
 

@@ -22,7 +22,12 @@ struct TimeState {
     wakes: Vec<Duration>,
     /// Every wait that was begun by the runtime's timers, as it was asked for.
     waits: Vec<Duration>,
+    /// The number that is drawn next.
     random: u64,
+    /// What is added to the number after each draw.
+    step: u64,
+    /// How often anything was asked for: the time, a wait, a number.
+    asked: u32,
     /// By how much the timers wake too late.
     late: Duration,
     stops: Option<(Duration, Stop)>,
@@ -47,6 +52,17 @@ impl Time {
     pub(crate) fn drawing(self, random: u64) -> Self {
         self.state().random = random;
         self
+    }
+
+    /// Adds this to the number after each draw.
+    pub(crate) fn stepping(self, step: u64) -> Self {
+        self.state().step = step;
+        self
+    }
+
+    /// How often anything was asked for: the time, a wait, a number.
+    pub(crate) fn asked(&self) -> u32 {
+        self.state().asked
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
@@ -121,11 +137,24 @@ impl Time {
     fn state(&self) -> MutexGuard<'_, TimeState> {
         self.0.lock().unwrap()
     }
+
+    fn ask(&self) -> MutexGuard<'_, TimeState> {
+        let mut state = self.state();
+        state.asked += 1;
+        state
+    }
+
+    /// Writes a wait down, and says how long it lasts.
+    fn begin(&self, wait: Duration) -> Duration {
+        let mut state = self.ask();
+        state.waits.push(wait);
+        wait.saturating_add(state.late)
+    }
 }
 
 impl Clock for Time {
     fn now(&self) -> Duration {
-        let state = self.state();
+        let state = self.ask();
         state.started.saturating_add(state.now)
     }
 }
@@ -134,21 +163,13 @@ impl Sleep for Time {
     type Sleep = Moment;
 
     fn sleep(&self, wait: Duration) -> Moment {
-        let mut state = self.state();
-        state.waits.push(wait);
-        let late = state.late;
-        drop(state);
-        self.after(wait.saturating_add(late))
+        self.after(self.begin(wait))
     }
 }
 
 impl BlockingSleep for Time {
     fn sleep_blocking(&self, wait: Duration) {
-        let mut state = self.state();
-        state.waits.push(wait);
-        let late = state.late;
-        drop(state);
-        self.pass(wait.saturating_add(late));
+        self.pass(self.begin(wait));
     }
 
     fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
@@ -172,7 +193,10 @@ impl BlockingSleep for Time {
 
 impl Random for Time {
     fn random(&self) -> u64 {
-        self.state().random
+        let mut state = self.ask();
+        let random = state.random;
+        state.random = random.wrapping_add(state.step);
+        random
     }
 }
 

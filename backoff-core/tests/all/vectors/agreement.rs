@@ -1,7 +1,7 @@
 //! The algorithms of `delay` and the policies that use them have the same waits.
 
 use super::{HALF, LEAST, MOST, SECOND, ms};
-use crate::common::Scripted;
+use crate::common::time::Time;
 use backoff_core::{
     Jitter, Policy,
     delay::{
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 fn first<D: Delay>(delay: D, random: u64) -> Vec<Duration> {
     delay
-        .waits_with(Scripted::drawing(random))
+        .waits_with(Time::default().drawing(random))
         .take(100)
         .collect()
 }

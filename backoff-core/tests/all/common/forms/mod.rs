@@ -223,19 +223,7 @@ pub(crate) const fn call(policy: Policy) -> Setting {
     }
 }
 
-macro_rules! setters {
-    ($($(#[$page:meta])* $setter:ident($($argument:ident: $type:ty),*) {
-        $($field:ident: $value:expr),*
-    })*) => {
-        impl Setting {
-            $($(#[$page])* pub(crate) const fn $setter(self $(, $argument: $type)*) -> Self {
-                Self { $($field: $value,)* ..self }
-            })*
-        }
-    };
-}
-
-setters! {
+setters! { Setting:
     when(judge: fn(&TestError) -> Verdict) { judge: Judge::When(judge) }
     when_any(judge: fn(&TestError) -> Verdict) { judge: Judge::WhenAny(judge) }
     timeout(limit: Duration) { timeout: Some(limit) }
