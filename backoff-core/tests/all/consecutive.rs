@@ -1,7 +1,7 @@
 //! The awaited value several times in a row: exact schedules, in every form.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, PLAIN, Reply, Step, call, check, fails, forms, gives},
+    forms::{PLAIN, Reply, call, check, forms, steps},
     time::Time,
 };
 use backoff_core::{Event, Jitter, NotYet, Policy, retry};
@@ -9,10 +9,6 @@ use proptest::prelude::*;
 use std::{future::ready, time::Duration};
 
 const POLL: Policy = PLAIN.max_attempts(100);
-/// The awaited value, another one, and an error.
-const YES: Step = gives(200);
-const NO: Step = gives(202);
-const FAILS: Step = fails(BUSY);
 
 #[test]
 fn rows_of_values() {
@@ -139,10 +135,10 @@ fn no_value_at_all_is_refused_at_run_time_in_the_attribute() {
 }
 
 /// The rules, said anew: whether the row is full in the end, and the waits.
-fn by_the_rules(values: &[Read], row: u32, attempts: usize) -> (bool, Vec<Duration>) {
+fn by_the_rules(values: &[&str], row: u32, attempts: usize) -> (bool, Vec<Duration>) {
     let (mut seen, mut others, mut waits) = (0, 0, Vec::new());
     for call in 0..attempts {
-        let yes = values.get(call) == Some(&Read::Yes);
+        let yes = values.get(call) == Some(&"200");
         seen = if yes { seen + 1 } else { 0 };
         if seen == row {
             return (true, waits);
@@ -155,30 +151,18 @@ fn by_the_rules(values: &[Read], row: u32, attempts: usize) -> (bool, Vec<Durati
     (false, waits)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Read {
-    Yes,
-    No,
-    Fails,
-}
-
 proptest! {
     #[test]
     fn a_call_ends_exactly_where_the_row_is_full_or_by_the_limit(
         reads in prop::collection::vec(
-            prop::sample::select(vec![Read::No, Read::Yes, Read::Yes, Read::Fails]), 0..40),
+            prop::sample::select(vec!["202", "200", "200", "error 503"]), 0..40),
         values in 1u32..6,
         attempts in 1u32..50,
     ) {
         let (is_full, waits) = by_the_rules(&reads, values, attempts as usize);
-        let mut script: Vec<_> = reads.iter().map(|read| match read {
-            Read::Yes => YES,
-            Read::No => NO,
-            Read::Fails => FAILS,
-        }).collect();
-        script.push(NO);
+        let script = steps(&[&reads[..], &["202"]].concat().join(", "));
         let setting = call(POLL.max_attempts(attempts)).consecutive(values);
-        for form in forms().filter(|form| form.cannot(&setting, &script).is_none()) {
+        for form in forms().filter(|form| form.can(&setting, &script)) {
             let came = form.run(&setting, &script);
             let ended = matches!(came.result, Some(Ok(_)));
             prop_assert_eq!((ended, came.waits), (is_full, waits.clone()), "{}", form.name);

@@ -2,11 +2,11 @@
 //! that loses requests, loses replies, and delivers some requests late.
 use crate::common::{
     error::TestError,
-    forms::{BUSY, PLAIN, SECOND},
+    forms::{PLAIN, SECOND},
     store::{
         Change::{Blind, Versioned},
-        Fate::{self, Fails, HangsApplied, Lost, Overtaken, Straggles, Well},
-        Store, Value, add, check, gave_up, increase, now, update,
+        Fate::{self, Fails, HangsApplied, Lost, Overtaken, Straggles},
+        Store, Value, add, check, fates, gave_up, increase, now, update,
     },
     time::Time,
 };
@@ -198,27 +198,8 @@ mod whatever_happens {
     use super::*;
     use proptest::prelude::*;
 
-    fn fate() -> impl Strategy<Value = Fate> {
-        prop_oneof![
-            Just(Well),
-            Just(GONE),
-            Just(Lost(LOST)),
-            Just(Straggles),
-            Just(Overtaken),
-            Just(HangsApplied),
-            Just(Fails(BUSY)),
-            Just(Fails(TestError::status(429))),
-            Just(Fails(TestError::status(403))),
-            Just(Fails(TestError::REFUSED)),
-        ]
-    }
-
-    fn read() -> impl Strategy<Value = Fate> {
-        prop_oneof![
-            4 => Just(Well),
-            1 => Just(Fails(TestError::status(503))),
-            1 => Just(Fails(TestError::status(403))),
-        ]
+    fn any(of: &str) -> impl Strategy<Value = Vec<Fate>> {
+        prop::collection::vec(prop::sample::select(fates(of)), 0..10)
     }
 
     proptest! {
@@ -226,12 +207,13 @@ mod whatever_happens {
 
         #[test]
         fn a_success_is_applied_once_and_what_is_applied_is_no_plain_failure(
-            reads in prop::collection::vec(read(), 0..10),
-            writes in prop::collection::vec(fate(), 0..10),
-            with in any::<bool>(),
+            reads in any("well x4, 503, 403, hangs"),
+            writes in any("well, gone, lost, straggles, overtaken, hangs applied, hangs, 503, 429, 403, refused"),
+            with: bool,
+            idempotent: bool,
         ) {
-            let store = Store::with(&reads, &writes);
-            let ended = update(&store, &POLICY, if with { Versioned } else { Blind }, false);
+            let (store, policy) = (Store::with(&reads, &writes), POLICY.idempotent(idempotent));
+            let ended = update(&store, &policy, if with { Versioned } else { Blind }, false);
             // A request may be on its way still.
             store.arrives();
             let applied = store.value.get().mine;

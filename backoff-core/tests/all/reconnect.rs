@@ -86,13 +86,10 @@ async fn update(source: &Source, hangs_in_write: bool) -> Result<u32, Failure> {
         false => Ok(number),
     };
     let update = POLICY.update(read, |_| true, write);
-    update
-        .attempt_timeout(SECOND)
-        .await
-        .map(|updated| match updated {
-            Updated::Written(number) => number,
-            Updated::Unchanged(_) => unreachable!("each change is one"),
-        })
+    match update.attempt_timeout(SECOND).await? {
+        Updated::Written(number) => Ok(number),
+        Updated::Unchanged(_) => unreachable!("each change is one"),
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,19 +3,7 @@
 // Without some features nothing uses a part of this.
 #![allow(dead_code)]
 
-/// Methods that give a copy with other fields.
-macro_rules! setters {
-    ($type:ty: $($(#[$page:meta])* $setter:ident($($argument:ident: $given:ty),*) {
-        $($field:ident: $value:expr),*
-    })*) => {
-        impl $type {
-            $($(#[$page])* pub(crate) const fn $setter(self $(, $argument: $given)*) -> Self {
-                Self { $($field: $value,)* ..self }
-            })*
-        }
-    };
-}
-
+#[macro_use]
 pub(crate) mod error;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 pub(crate) mod forms;

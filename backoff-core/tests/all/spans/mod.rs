@@ -128,25 +128,9 @@ const FLAKY: [&str; 20] = [
     ": ended",
 ];
 
+/// Without facts there is not much to say; and the text of an error is in no span.
 #[test]
-fn calls() {
-    let flaky = &Flaky(Cell::new(2));
-    let later = || flaky.pending_first();
-    let later = POLICY.retry(later).attempt_spans().runtime(Logged);
-    let blocking = POLICY.blocking(|| flaky.call()).runtime(Logged);
-    let at_once = POLICY.retry(|| ready(flaky.call())).runtime(Logged);
-    check(
-        &FLAKY,
-        [
-            ("retry", recorded(later)),
-            ("ready at once", recorded(at_once.attempt_spans())),
-            (
-                "blocking",
-                recorded(async { blocking.attempt_spans().call() }),
-            ),
-        ],
-    );
-    // Without facts there is not much to say; and the text of an error is in no span.
+fn the_type_of_an_error_is_its_code_and_not_its_text() {
     let judged = ONCE.when_any(|_: &TestError| true);
     let judged = judged.retry(|| ready(Err::<(), _>(TestError::status(503))));
     let lines = recorded(judged.attempt_spans());
@@ -164,7 +148,7 @@ const FAILED: [&str; 4] = [
 ];
 
 #[test]
-fn functions_and_blocks() {
+fn an_attempt_has_a_span_and_a_wait_has_none() {
     type Outcome = Result<u32, TestError>;
     #[retry(policy = POLICY, runtime = Logged, attempt_spans = true)]
     async fn call(flaky: &Flaky) -> Outcome {
@@ -199,6 +183,8 @@ fn functions_and_blocks() {
         flaky.pending_first().await
     }
     let flaky = &Flaky(Cell::new(2));
+    let future = POLICY.retry(|| flaky.pending_first()).attempt_spans();
+    let thread = POLICY.blocking(|| flaky.call()).attempt_spans();
     let block = retry_block!(policy = POLICY, runtime = Logged, attempt_spans, async {
         flaky.pending_first().await
     });
@@ -210,6 +196,11 @@ fn functions_and_blocks() {
     check(
         &FLAKY,
         [
+            ("a future", recorded(future.runtime(Logged))),
+            (
+                "a thread",
+                recorded(async { thread.runtime(Logged).call() }),
+            ),
             ("an async function", recorded(call(flaky))),
             ("a function", recorded(async { blocking(flaky) })),
             ("many keys", recorded(all(flaky, String::new()))),

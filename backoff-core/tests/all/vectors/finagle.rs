@@ -1,6 +1,6 @@
 //! Finagle: `RetryBudget`; tower: `TpsBudget`.
 
-use super::{LEAST, play::play_words as play};
+use super::{LEAST, play::play};
 use backoff_core::{Budget, Jitter, Policy};
 
 const POLICY: Policy = Policy::exponential().jitter(Jitter::None);

@@ -1,10 +1,7 @@
 //! gRPC: proposal A6 (client retries) and the connection backoff protocol.
 
-use super::{
-    EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, leak, ms,
-    play::{attempts, play, play_words},
-};
-use backoff_core::{Budget, Jitter, Policy, RetryState, StopReason::Attempts};
+use super::{EXPONENTIAL, HALF, LEAST, MOST, SECOND, Series, play::play};
+use backoff_core::{Budget, Jitter, Policy, StopReason::Attempts};
 use std::time::Duration;
 
 const GRPC_CONFIG: Policy = Policy::exponential()
@@ -38,18 +35,12 @@ pub(super) const SERIES: &[Series] = &[
 
 #[test]
 fn grpc_throttling_counts_every_failure_and_success() {
-    const SOURCE: &str = "gRPC A6, throttling; the table of the clients' throttle tests";
-    let budget = leak(Budget::grpc(4, 0.8));
-    let policy = Policy::exponential().max_attempts(1).budget(budget);
-    for tokens in [3.0, 2.0, 1.0, 0.0, 0.0] {
-        let mut retry = RetryState::start(&policy, || Duration::ZERO);
-        let _ = retry.failed(&policy, true, || Duration::ZERO, || MOST);
-        assert_eq!(budget.tokens(), tokens, "{SOURCE}");
-    }
-    for tokens in [0.8, 1.6, 2.4, 3.2, 4.0, 4.0] {
-        RetryState::start(&policy, || Duration::ZERO).succeeded(&policy);
-        assert_eq!(budget.tokens(), tokens, "{SOURCE}");
-    }
+    let source = "gRPC A6, throttling; the table of the clients' throttle tests";
+    let failures = [3, 2, 1, 0, 0].map(|tokens| format!("503 attempts {tokens}"));
+    let successes = [0.8, 1.6, 2.4, 3.2, 4.0, 4.0].map(|tokens| format!("ok {tokens}"));
+    let operations = [failures.join("; "), successes.join("; ")].join("; ");
+    let once = Policy::exponential().max_attempts(1);
+    play(source, once, Budget::grpc(4, 0.8), MOST, &operations);
 }
 
 /// The throttling that gRPC A6 shows as its example: 10 tokens, a tenth back for a success.
@@ -59,11 +50,11 @@ fn grpc_throttling_refuses_at_exactly_half() {
     let source = "gRPC A6, throttling with 10 tokens and a ratio of 0.1";
     // After a success there are 5.1, a failure makes it 4.1: still refused.
     let operations = "503 1 9, 503 2 8, 503 4 7, 503 8 6, 503 budget 5; ok 5.1; 503 budget 4.1";
-    play_words(source, POLICY, Budget::grpc(10, 0.1), LEAST, operations);
+    play(source, POLICY, Budget::grpc(10, 0.1), LEAST, operations);
     // What is not to be retried is not counted; a refusal is, and so is the last attempt.
     let operations = "400 permanent 10; no stopped_by_server 9; 503 1 8, 503 attempts 7";
     let policy = POLICY.max_attempts(2);
-    play_words(source, policy, Budget::grpc(10, 0.1), LEAST, operations);
+    play(source, policy, Budget::grpc(10, 0.1), LEAST, operations);
 }
 
 /// gRPC A6, "Pushback".
@@ -72,27 +63,12 @@ fn grpc_throttling_refuses_at_exactly_half() {
 /// the longer one of the pushback and the own backoff, and the backoff goes on.
 #[test]
 fn grpc_pushback() {
-    let pushed = |words: &str, hints: &[(usize, u64)]| {
-        let mut steps = attempts(words);
-        for (step, millis) in hints {
-            steps[*step].0.as_mut().unwrap().0.hint = Some(ms(*millis));
-        }
-        steps
-    };
-    // A pushback does not override the number of attempts.
-    let longer = "503 0.25 499, 503 0.2 498, 503 0.4 497, 503 attempts 497";
-    let longer = pushed(longer, &[(0, 250), (2, 0), (3, 1)]);
+    let longer = "503@250 0.25 499, 503 0.2 498, 503@0 0.4 497, 503@1 attempts 497";
     // Negative, unparsable or repeated: the server asks not to be called again.
-    let no = pushed("no stopped_by_server 500", &[(0, 1)]);
-    // A pushback does not make a permanent failure one to be retried.
-    let permanent = pushed("400 permanent 500", &[(0, 1)]);
-    for (what, steps) in [
-        ("one that is longer than the backoff", &longer[..]),
-        ("one that says no", &no),
-        ("one with a permanent code", &permanent),
-    ] {
-        let source = format!("gRPC A6, pushback: {what}");
-        let policy = GRPC_CONFIG.jitter(Jitter::None);
-        play(&source, policy, Budget::costs(500, 1, 1), MOST, &[steps]);
+    let no = "no@1 stopped_by_server 500";
+    let permanent = "400@1 permanent 500";
+    for operation in [longer, no, permanent] {
+        let (policy, budget) = (GRPC_CONFIG.jitter(Jitter::None), Budget::costs(500, 1, 1));
+        play("gRPC A6, pushback", policy, budget, MOST, operation);
     }
 }

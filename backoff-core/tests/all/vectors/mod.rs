@@ -1,7 +1,7 @@
 //! Published series and examples, as data. Each source has a module, and each row names its publication.
 
 use crate::common::error::TestError;
-use backoff_core::{Budget, Decision, Jitter, Policy, RetryState, StopReason, WaitSource};
+use backoff_core::{Decision, Jitter, Policy, RetryState, StopReason, WaitSource};
 use std::{cell::Cell, time::Duration};
 
 mod agreement;
@@ -27,10 +27,6 @@ const MOST: u64 = u64::MAX;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
-}
-
-fn leak(budget: Budget) -> &'static Budget {
-    Box::leak(Box::new(budget))
 }
 
 /// A series: the source, the policy, the number that is drawn each time, the waits in seconds of an

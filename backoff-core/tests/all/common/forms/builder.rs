@@ -172,7 +172,7 @@ forms! {
     not_reported = "retry, not reported", Async:
         values, Async, retry(|| trial.attempt()) [] into_future;
     own_budget(Budget) = "retry, budget of the call", Async:
-        values, Async, retry(|| trial.attempt()) [.budget(trial.call_budget())] reported;
+        values, Async, retry(|| trial.attempt()) [.budget(trial.budget.unwrap())] reported;
     blocking = "blocking", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] reported;
     blocking_with = "blocking_with, in spans", Blocking:
@@ -183,13 +183,13 @@ forms! {
     blocking_not_reported = "blocking, not reported", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] call;
     blocking_own_budget(Budget) = "blocking, budget of the call", Blocking:
-        values, Blocking, blocking(|| trial.attempt_blocking()) [.budget(trial.call_budget())] reported;
+        values, Blocking, blocking(|| trial.attempt_blocking()) [.budget(trial.budget.unwrap())] reported;
     #[cfg(feature = "rate")]
     own_rate(Rate) = "retry, rate of the call", Async:
-        values, Async, retry(|| trial.attempt()) [.rate(trial.call_rate())] reported;
+        values, Async, retry(|| trial.attempt()) [.rate(trial.rate.unwrap())] reported;
     #[cfg(feature = "rate")]
     blocking_own_rate(Rate) = "blocking, rate of the call", Blocking:
-        values, Blocking, blocking(|| trial.attempt_blocking()) [.rate(trial.call_rate())] reported;
+        values, Blocking, blocking(|| trial.attempt_blocking()) [.rate(trial.rate.unwrap())] reported;
     update_write = "update, in its write", UpdateWrite:
         written, Async, update(
             async || trial.other_step(Reply(0)),

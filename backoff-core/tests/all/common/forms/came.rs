@@ -92,7 +92,7 @@ impl<V> From<Updated<V, Reply>> for Reply {
 /// - `0; at 30 deadline: error cut after 30s, last 503`: with the last real error, which a report keeps.
 /// - `0; dropped at 5`: the caller drops it, or a hook panics.
 /// - `… [486 then 500]`: the tokens that were left after each event and at the end, if there is a budget.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Came {
     /// When each step of the script began.
     pub(crate) begun: Vec<Duration>,
@@ -221,21 +221,11 @@ impl Said {
 
 impl fmt::Display for Came {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds: Vec<_> = self
-            .begun
-            .iter()
-            .map(|at| at.as_secs_f64().to_string())
-            .collect();
+        let begun = self.begun.iter().map(|at| at.as_secs_f64().to_string());
+        let begun = begun.collect::<Vec<_>>().join(" ");
+        let begun = if begun.is_empty() { "never" } else { &begun };
         let end = self.end.as_secs_f64();
-        write!(
-            f,
-            "{}; ",
-            if seconds.is_empty() {
-                "never".into()
-            } else {
-                seconds.join(" ")
-            }
-        )?;
+        write!(f, "{begun}; ")?;
         let reason = self
             .reason
             .map_or(String::new(), |reason| format!(" {}", reason.name()));

@@ -38,18 +38,18 @@ fn is_done(reply: &Reply) -> bool {
 
 /// The forms with each list of keys. A list is chosen by [`Setting::keys`](super::Setting::keys).
 macro_rules! keys {
-    ($trial:ident, async: {$($(#[$on:meta])? $name:literal => [$($keys:tt)*])*}, both: {$($(#[$is:meta])? $either:literal => [$($common:tt)*])*}) => {
+    ($trial:ident, async: {$($alone:tt)*}, both: {$($common:tt)*}) => {
+        async_keys! { $trial: $($alone)* $($common)* }
+        blocking_keys! { $trial: $($common)* }
+    };
+}
+
+macro_rules! async_keys {
+    ($trial:ident: $($(#[$on:meta])? $name:literal => [$($keys:tt)*])*) => {
         fn annotated<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
                 $($(#[$on])? $name => {
                     #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*)]
-                    async fn call($trial: &Trial<'_>) -> Outcome {
-                        $trial.attempt().await
-                    }
-                    trial.wait(call(trial))
-                })*
-                $($(#[$is])? $either => {
-                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*)]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt().await
                     }
@@ -69,14 +69,6 @@ macro_rules! keys {
                     }
                     trial.wait(call(trial))
                 })*
-                $($(#[$is])? $either => {
-                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, $($common)*)]
-                    async fn call($trial: &Trial<'_>) -> Outcome {
-                        $trial.check_attempt(&n);
-                        $trial.attempt().await
-                    }
-                    trial.wait(call(trial))
-                })*
                 other => unreachable!("write a line for the keys `{other}`"),
             }
         }
@@ -87,18 +79,18 @@ macro_rules! keys {
                     policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*,
                     async { $trial.attempt().await }
                 )),)*
-                $($(#[$is])? $either => $trial.wait(retry_block!(
-                    policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*,
-                    async { $trial.attempt().await }
-                )),)*
                 other => unreachable!("write a line for the keys `{other}`"),
             }
         }
+    };
+}
 
+macro_rules! blocking_keys {
+    ($trial:ident: $($(#[$on:meta])? $name:literal => [$($keys:tt)*])*) => {
         fn annotated_blocking<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
-                $($(#[$is])? $either => {
-                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*)]
+                $($(#[$on])? $name => {
+                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*)]
                     fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt_blocking()
                     }
@@ -110,9 +102,9 @@ macro_rules! keys {
 
         fn blocking_block<'t>($trial: &'t Trial<'t>) -> Option<Ended> {
             match $trial.setting.keys().as_str() {
-                $($(#[$is])? $either => {
+                $($(#[$on])? $name => {
                     let result: Outcome = retry_block!(
-                        policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($common)*,
+                        policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*,
                         { $trial.attempt_blocking() }
                     );
                     Some(result.into())
@@ -126,38 +118,38 @@ macro_rules! keys {
 keys! {
     trial,
     async: {
-        "timeout" => [timeout = trial.timeout(), responses = false]
-        "attempt_timeout" => [attempt_timeout = trial.attempt_timeout(), responses = false]
+        "timeout" => [timeout = trial.setting.timeout.unwrap(), responses = false]
+        "attempt_timeout" => [attempt_timeout = trial.setting.attempt_timeout.unwrap(), responses = false]
         "timeout attempt_timeout" => [
-            timeout = trial.timeout(), attempt_timeout = trial.attempt_timeout(), responses = false
+            timeout = trial.setting.timeout.unwrap(), attempt_timeout = trial.setting.attempt_timeout.unwrap(), responses = false
         ]
         "stop_on" => [stop_on = trial.signal(), responses = false]
         "cut_on" => [cut_on = trial.signal(), responses = false]
         "attempt_timeout stop_on" => [
-            attempt_timeout = trial.attempt_timeout(), stop_on = trial.signal(), responses = false
+            attempt_timeout = trial.setting.attempt_timeout.unwrap(), stop_on = trial.signal(), responses = false
         ]
         "attempt_timeout cut_on" => [
-            attempt_timeout = trial.attempt_timeout(), cut_on = trial.signal(), responses = false
+            attempt_timeout = trial.setting.attempt_timeout.unwrap(), cut_on = trial.signal(), responses = false
         ]
-        "timeout stop_on" => [timeout = trial.timeout(), stop_on = trial.signal(), responses = false]
-        "timeout cut_on" => [timeout = trial.timeout(), cut_on = trial.signal(), responses = false]
+        "timeout stop_on" => [timeout = trial.setting.timeout.unwrap(), stop_on = trial.signal(), responses = false]
+        "timeout cut_on" => [timeout = trial.setting.timeout.unwrap(), cut_on = trial.signal(), responses = false]
         "stop_on responses" => [stop_on = trial.signal(), responses = true]
-        "timeout responses" => [timeout = trial.timeout(), responses = true]
+        "timeout responses" => [timeout = trial.setting.timeout.unwrap(), responses = true]
         "when attempt_timeout" => [
-            when = judge(trial), attempt_timeout = trial.attempt_timeout()
+            when = judge(trial), attempt_timeout = trial.setting.attempt_timeout.unwrap()
         ]
         "when stop_on" => [when = judge(trial), stop_on = trial.signal()]
         "when cut_on" => [when = judge(trial), cut_on = trial.signal()]
         #[cfg(feature = "rate")]
-        "max_queue_time stop_on" => [max_queue_time = trial.max_queue_time(), stop_on = trial.signal(), responses = false]
+        "max_queue_time stop_on" => [max_queue_time = trial.setting.max_queue_time.unwrap(), stop_on = trial.signal(), responses = false]
         #[cfg(feature = "rate")]
-        "timeout max_queue_time" => [max_queue_time = trial.max_queue_time(), timeout = trial.timeout(), responses = false]
+        "timeout max_queue_time" => [max_queue_time = trial.setting.max_queue_time.unwrap(), timeout = trial.setting.timeout.unwrap(), responses = false]
         "cut_on until" => [until = is_done, cut_on = trial.signal(), responses = false]
         "attempt_timeout until" => [
-            until = is_done, attempt_timeout = trial.attempt_timeout(), responses = false
+            until = is_done, attempt_timeout = trial.setting.attempt_timeout.unwrap(), responses = false
         ]
         "attempt_timeout until consecutive" => [
-            until = is_done, consecutive = values(trial), attempt_timeout = trial.attempt_timeout(), responses = false
+            until = is_done, consecutive = values(trial), attempt_timeout = trial.setting.attempt_timeout.unwrap(), responses = false
         ]
     },
     both: {
@@ -167,6 +159,6 @@ keys! {
         "until consecutive" => [until = is_done, consecutive = values(trial), responses = false]
         "responses" => [responses = true]
         #[cfg(feature = "rate")]
-        "max_queue_time" => [max_queue_time = trial.max_queue_time(), responses = false]
+        "max_queue_time" => [max_queue_time = trial.setting.max_queue_time.unwrap(), responses = false]
     }
 }

@@ -1,7 +1,7 @@
 //! The forms of a call. Each runs a script of outcomes under the same settings, and must come to the same end.
 //!
 //! A rule is a [`Row`]: a name, settings, a script, and a sentence that tells what comes of it. [`Row::check`]
-//! runs it through all forms. A form that cannot have the settings says why, in [`Form::cannot`].
+//! runs it through all forms. Why a form cannot have some settings, [`Form::can`] says.
 
 mod builder;
 mod came;
@@ -306,37 +306,22 @@ impl Setting {
 
     /// The settings that change the type of a call, by the names of their keys.
     pub(crate) fn keys(&self) -> String {
-        let judge = match self.judge {
-            Judge::Codes => None,
-            Judge::When(_) => Some("when"),
-            Judge::WhenAny(_) => Some("when_any"),
-        };
-        let signal = self.signal.map(|signal| match signal {
-            Signal::StopOn(_) => "stop_on",
-            Signal::CutOn(_) => "cut_on",
-        });
-        let rule = match self.rule {
-            Rule::AnyValue => None,
-            Rule::Until(1) => Some("until"),
-            Rule::Until(_) => Some("until consecutive"),
-            Rule::Responses => Some("responses"),
-            Rule::ConflictIf => Some("conflict_if"),
-        };
-        let timeout = self.timeout.map(|_| "timeout");
-        let attempt_timeout = self.attempt_timeout.map(|_| "attempt_timeout");
-        #[cfg(feature = "rate")]
-        let max_queue_time = self.max_queue_time.map(|_| "max_queue_time");
-        #[cfg(not(feature = "rate"))]
-        let max_queue_time = None;
         let keys = [
-            judge,
-            timeout,
-            attempt_timeout,
-            max_queue_time,
-            signal,
-            rule,
+            (matches!(self.judge, Judge::When(_)), "when"),
+            (matches!(self.judge, Judge::WhenAny(_)), "when_any"),
+            (self.timeout.is_some(), "timeout"),
+            (self.attempt_timeout.is_some(), "attempt_timeout"),
+            #[cfg(feature = "rate")]
+            (self.max_queue_time.is_some(), "max_queue_time"),
+            (matches!(self.signal, Some(Signal::StopOn(_))), "stop_on"),
+            (matches!(self.signal, Some(Signal::CutOn(_))), "cut_on"),
+            (matches!(self.rule, Rule::Until(_)), "until"),
+            (matches!(self.rule, Rule::Until(2..)), "consecutive"),
+            (self.rule == Rule::Responses, "responses"),
+            (self.rule == Rule::ConflictIf, "conflict_if"),
         ];
-        keys.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let keys = keys.into_iter().filter(|(is_set, _)| *is_set);
+        keys.map(|(_, key)| key).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -415,8 +400,8 @@ impl Form {
         )
     }
 
-    /// Why this form cannot have these settings or this script.
-    pub(crate) fn cannot(&self, setting: &Setting, script: &[Step]) -> Option<&'static str> {
+    /// Whether this form can have these settings and this script.
+    pub(crate) fn can(&self, setting: &Setting, script: &[Step]) -> bool {
         use Kind::{
             BlockingKeys, BlockingResuming, BlockingUpdateRead, Keys, Layer, Resuming, UpdateRead,
         };
@@ -428,83 +413,50 @@ impl Form {
         let judges_values = script
             .iter()
             .any(|step| matches!(step.ends, Ends::Well(Reply(400..))));
-        let reasons = [
-            (
-                self.is_blocking() && (is_limited || hangs || setting.dropped.is_some()),
-                "nobody can cut an attempt that blocks its thread",
-            ),
-            (
-                self.is_blocking() && matches!(setting.signal, Some(Signal::CutOn(_))),
-                "a blocking call has only `stop_on`",
-            ),
-            (
-                self.kind == BlockingKeys && setting.signal.is_some(),
-                "the keys of signals are those of async functions",
-            ),
-            (
-                self.is_update() && setting.rule == Rule::Responses,
-                "an update judges no responses",
-            ),
-            (
-                !self.is_update() && setting.rule == Rule::ConflictIf,
-                "only a write has replies that are conflicts",
-            ),
-            (
-                matches!(self.kind, UpdateRead | BlockingUpdateRead)
-                    && (setting.is_careful || setting.rule != Rule::AnyValue),
-                "a read leaves no doubt, and its value is judged by nobody",
-            ),
-            (
-                matches!(self.kind, Resuming | BlockingResuming)
-                    && (is_limited || matches!(setting.signal, Some(Signal::CutOn(_)))),
-                "the caller's own loop makes the attempts, and nobody cuts them",
-            ),
-            (
-                matches!(self.kind, Resuming | BlockingResuming) && setting.rule != Rule::AnyValue,
-                "the caller's own loop looks at the values",
-            ),
-            (
-                matches!(self.kind, Resuming | BlockingResuming)
-                    && setting.deadline.is_some()
-                    && takes_time,
-                "its deadline counts from the first failure",
-            ),
-            (
-                self.kind == Layer
-                    && (setting.timeout.is_some() || matches!(setting.rule, Rule::Until(_))),
-                "a layer has neither `timeout` nor `until`",
-            ),
-            (
-                self.kind == Layer && setting.rule == Rule::AnyValue && judges_values,
-                "a layer always judges the responses",
-            ),
-            (
-                matches!(self.kind, Keys | BlockingKeys)
-                    && matches!(setting.judge, Judge::WhenAny(_)),
-                "`when` is the only key for a function that judges",
-            ),
-            (
-                self.own == Some(Own::Budget) && setting.budget.is_none(),
-                "it differs only in where its budget is",
-            ),
-            #[cfg(feature = "rate")]
-            (
-                self.own == Some(Own::Rate) && setting.rate.is_none(),
-                "it differs only in where its rate is",
-            ),
-            #[cfg(feature = "rate")]
-            (
-                matches!(self.kind, Resuming | BlockingResuming) && setting.rate.is_some(),
-                "the caller's own loop makes the attempts, and waits for no turn",
-            ),
-            #[cfg(feature = "rate")]
-            (
-                self.kind == Layer && setting.max_queue_time.is_some(),
-                "a layer has no `max_queue_time`",
-            ),
+        #[cfg(feature = "rate")]
+        let (rate, max_queue_time) = (setting.rate, setting.max_queue_time);
+        #[cfg(not(feature = "rate"))]
+        let (rate, max_queue_time) = (None::<Duration>, None::<Duration>);
+        let cannot = [
+            // Nobody can cut an attempt that blocks its thread.
+            self.is_blocking() && (is_limited || hangs || setting.dropped.is_some()),
+            // A blocking call has only `stop_on`.
+            self.is_blocking() && matches!(setting.signal, Some(Signal::CutOn(_))),
+            // The keys of signals are those of async functions.
+            self.kind == BlockingKeys && setting.signal.is_some(),
+            // An update judges no responses.
+            self.is_update() && setting.rule == Rule::Responses,
+            // Only a write has replies that are conflicts.
+            !self.is_update() && setting.rule == Rule::ConflictIf,
+            // A read leaves no doubt, and its value is judged by nobody.
+            matches!(self.kind, UpdateRead | BlockingUpdateRead)
+                && (setting.is_careful || setting.rule != Rule::AnyValue),
+            // The caller's own loop makes the attempts, and nobody cuts them.
+            matches!(self.kind, Resuming | BlockingResuming)
+                && (is_limited || matches!(setting.signal, Some(Signal::CutOn(_)))),
+            // The caller's own loop looks at the values.
+            matches!(self.kind, Resuming | BlockingResuming) && setting.rule != Rule::AnyValue,
+            // Its deadline counts from the first failure.
+            matches!(self.kind, Resuming | BlockingResuming)
+                && setting.deadline.is_some()
+                && takes_time,
+            // A layer has neither `timeout` nor `until`.
+            self.kind == Layer
+                && (setting.timeout.is_some() || matches!(setting.rule, Rule::Until(_))),
+            // A layer always judges the responses.
+            self.kind == Layer && setting.rule == Rule::AnyValue && judges_values,
+            // `when` is the only key for a function that judges.
+            matches!(self.kind, Keys | BlockingKeys) && matches!(setting.judge, Judge::WhenAny(_)),
+            // It differs only in where its budget is.
+            self.own == Some(Own::Budget) && setting.budget.is_none(),
+            // It differs only in where its rate is.
+            self.own == Some(Own::Rate) && rate.is_none(),
+            // The caller's own loop makes the attempts, and waits for no turn.
+            matches!(self.kind, Resuming | BlockingResuming) && rate.is_some(),
+            // A layer has no `max_queue_time`.
+            self.kind == Layer && max_queue_time.is_some(),
         ];
-        let reason = reasons.into_iter().find(|(cannot, _)| *cannot);
-        reason.map(|(_, reason)| reason)
+        !cannot.contains(&true)
     }
 
     /// Runs the script. Its last step is repeated for ever.
@@ -531,7 +483,7 @@ pub(crate) fn runs(
     setting: &Setting,
     script: &[Step],
 ) -> impl Iterator<Item = (&'static Form, Came)> {
-    let can = |form: &&Form| form.cannot(setting, script).is_none();
+    let can = |form: &&Form| form.can(setting, script);
     forms()
         .filter(can)
         .map(|form| (form, form.run(setting, script)))
@@ -557,7 +509,7 @@ pub(crate) fn each_row(
             .map(|line| line["but ".len()..].split_once(" | ").unwrap())
             .collect();
         let (setting, script) = (base.with(settings), steps(script));
-        let can = |form: &&Form| form.cannot(&setting, &script).is_none();
+        let can = |form: &&Form| form.can(&setting, &script);
         let mut forms = forms().filter(can).peekable();
         assert!(forms.peek().is_some(), "{line}: no form can have it");
         for form in forms {

@@ -51,14 +51,13 @@ pub(crate) struct Trial<'t> {
     pub(crate) policy: Policy,
     pub(crate) budget: Option<&'static Budget>,
     #[cfg(feature = "rate")]
-    rate: Option<&'static Rate>,
+    pub(super) rate: Option<&'static Rate>,
     pub(crate) time: Time,
     script: &'t [Step],
-    log: RefCell<Log>,
+    /// What is known so far.
+    log: RefCell<Came>,
     /// How many attempts are running.
     running: Cell<u32>,
-    /// How long attempts ran.
-    ran: Cell<Duration>,
     signals: Cell<u32>,
 }
 
@@ -77,21 +76,8 @@ impl Drop for Running<'_> {
         let Running(trial, since) = self;
         trial.running.set(0);
         let ran = trial.time.elapsed() - *since;
-        trial.ran.set(trial.ran.get() + ran);
+        trial.log.borrow_mut().ran += ran;
     }
-}
-
-#[derive(Default)]
-struct Log {
-    begun: Vec<Duration>,
-    events: Vec<Said>,
-    changes: Vec<String>,
-    elapsed: Vec<Option<Duration>>,
-    tokens: Vec<f64>,
-    /// How often an update made the step that is not in the script.
-    other_steps: u32,
-    /// What each attempt was told: whether an earlier one may have been applied.
-    doubts: Vec<bool>,
 }
 
 /// The policy's own where the call has another one: a call that asked it would begin at once.
@@ -149,7 +135,6 @@ impl<'t> Trial<'t> {
             script,
             log: RefCell::default(),
             running: Cell::new(0),
-            ran: Cell::default(),
             signals: Cell::new(0),
         }
     }
@@ -173,33 +158,22 @@ impl<'t> Trial<'t> {
         let waiting = self.rate.map_or(0, Rate::waiting);
         #[cfg(feature = "rate")]
         assert_eq!(waiting, 0, "{}: it stands in the queue", form.name);
-        let mut log = self.log.take();
-        log.tokens.extend(self.budget.map(Budget::tokens));
-        let reason = log.events.iter().find_map(|said| match said {
+        let mut came = self.log.take();
+        came.tokens.extend(self.budget.map(Budget::tokens));
+        came.reason = came.events.iter().find_map(|said| match said {
             Said::GaveUp { reason, .. } => Some(*reason),
             _ => None,
         });
-        let attempts = match form.kind {
+        came.attempts = match form.kind {
             // An attempt begins with the read.
-            Kind::UpdateWrite | Kind::BlockingUpdateWrite => log.other_steps,
-            _ => u32::try_from(log.begun.len()).unwrap(),
+            Kind::UpdateWrite | Kind::BlockingUpdateWrite => came.other_steps,
+            _ => u32::try_from(came.begun.len()).unwrap(),
         };
-        Came {
-            begun: log.begun,
-            attempts,
-            result: ended.as_ref().map(|ended| ended.result),
-            reason,
-            told: ended.and_then(|ended| ended.told),
-            ran: self.ran.get(),
-            end: self.time.elapsed(),
-            waits: self.time.waits(),
-            events: log.events,
-            changes: log.changes,
-            elapsed: log.elapsed,
-            tokens: log.tokens,
-            other_steps: log.other_steps,
-            doubts: log.doubts,
-        }
+        came.result = ended.as_ref().map(|ended| ended.result);
+        came.told = ended.and_then(|ended| ended.told);
+        came.end = self.time.elapsed();
+        came.waits = self.time.waits();
+        came
     }
 
     /// Runs a call to its end, or until its caller drops it.
@@ -271,33 +245,35 @@ impl<'t> Trial<'t> {
 
     pub(super) fn hook(&self) -> impl FnMut(&Event<'_, TestError>) + Clone {
         move |event| {
-            let said = match event {
-                Event::Waiting { attempt, wait, .. } => Said::Waiting {
-                    attempt: *attempt,
-                    wait: wait.delay,
-                    source: wait.source,
-                },
+            let (said, elapsed) = match *event {
+                Event::Waiting {
+                    attempt,
+                    wait,
+                    elapsed,
+                    ..
+                } => (
+                    Said::Waiting {
+                        attempt,
+                        wait: wait.delay,
+                        source: wait.source,
+                    },
+                    elapsed,
+                ),
                 Event::GaveUp {
-                    attempts, reason, ..
-                } => Said::GaveUp {
-                    attempts: *attempts,
-                    reason: *reason,
-                },
-                Event::Succeeded { attempts, .. } => Said::Succeeded {
-                    attempts: *attempts,
-                },
+                    attempts,
+                    reason,
+                    elapsed,
+                    ..
+                } => (Said::GaveUp { attempts, reason }, elapsed),
+                Event::Succeeded {
+                    attempts, elapsed, ..
+                } => (Said::Succeeded { attempts }, elapsed),
                 #[cfg(feature = "rate")]
                 Event::RateChanged { .. } => {
                     assert_is_name(event.operation());
                     self.log.borrow_mut().changes.push(event.to_string());
                     return;
                 }
-                _ => unreachable!("no other event"),
-            };
-            let elapsed = match event {
-                Event::Waiting { elapsed, .. }
-                | Event::GaveUp { elapsed, .. }
-                | Event::Succeeded { elapsed, .. } => *elapsed,
                 _ => unreachable!("no other event"),
             };
             assert_eq!(self.running.get(), 0, "an attempt ends before its event");
@@ -327,29 +303,5 @@ impl<'t> Trial<'t> {
             Some(Signal::StopOn(at)) => self.time.stops_at(at),
             _ => unreachable!("it has no stop"),
         }
-    }
-
-    pub(super) fn timeout(&self) -> Duration {
-        self.setting.timeout.expect("it has a timeout")
-    }
-
-    pub(super) fn attempt_timeout(&self) -> Duration {
-        self.setting.attempt_timeout.expect("it has a timeout")
-    }
-
-    #[cfg(feature = "rate")]
-    pub(super) fn call_rate(&self) -> &'static Rate {
-        self.rate.expect("it has a rate")
-    }
-
-    #[cfg(feature = "rate")]
-    pub(super) fn max_queue_time(&self) -> Duration {
-        self.setting
-            .max_queue_time
-            .expect("it has a longest time in the queue")
-    }
-
-    pub(super) fn call_budget(&self) -> &'static Budget {
-        self.budget.expect("it has a budget")
     }
 }
