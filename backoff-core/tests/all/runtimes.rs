@@ -127,11 +127,12 @@ fn a_generator_behind_a_lock_still_draws_after_a_panic() {
 #[test]
 fn a_pair_runs_a_blocking_loop() {
     let (expected, runtime) = (waits(), Time::default());
+    let slept: Duration = expected.iter().sum();
     let blocking = POLICY.blocking(|| Err::<(), _>(late()));
     let blocking = blocking.runtime((runtime.clone(), Mutex::new(generator())));
     let report = blocking.reported().call().unwrap_err().report;
     assert_eq!(runtime.waits(), expected);
-    assert_eq!([report.slept, report.elapsed], [expected.iter().sum(); 2]);
+    assert_eq!([report.slept, report.elapsed], [slept; 2]);
 }
 
 /// The pair's timer cuts the attempts, by the pair's clock.

@@ -3,7 +3,6 @@ use crate::common::{
     error::TestError,
     forms::{BUSY, SECOND, call, check},
     time::Time,
-    tokens::in_a_minute,
 };
 use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, retry};
 use std::{
@@ -23,6 +22,17 @@ const LONG: Policy = Policy::constant(HOUR)
     .jitter(Jitter::None)
     .max_attempts(9);
 const SHORT: Policy = LONG.base(Duration::from_secs(25));
+
+/// A token that is cancelled after a minute.
+fn in_a_minute() -> CancellationToken {
+    let token = CancellationToken::new();
+    let later = token.clone();
+    tokio::spawn(async move {
+        sleep(MINUTE).await;
+        later.cancel();
+    });
+    token
+}
 
 #[test]
 fn a_wait_ends_when_the_signal_comes() {

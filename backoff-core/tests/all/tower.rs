@@ -183,7 +183,7 @@ fn what_may_be_sent_twice_follows_from_the_request() {
     let check = |what: &str, policy: Policy, said: Option<bool>, answer, request, expected| {
         let server = Server::answering([answer]);
         let layer = policy.layer();
-        let layer = said.map_or(layer.clone(), |said| layer.idempotent(said));
+        let layer = said.map_or(layer, |said| layer.idempotent(said));
         let _ = send(layer, &server, request);
         assert_eq!(server.schedule().len(), expected, "{what}");
     };

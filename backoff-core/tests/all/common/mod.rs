@@ -10,7 +10,6 @@ pub(crate) mod forms;
 #[cfg(feature = "tokio")]
 pub(crate) mod store;
 pub(crate) mod time;
-pub(crate) mod tokens;
 
 use std::{
     pin::pin,
