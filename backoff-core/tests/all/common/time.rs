@@ -1,6 +1,8 @@
 //! Simulated time: it passes only when everything waits, to the moment for which somebody waits.
 
-use backoff_core::{BlockingSleep, Clock, Random, Sleep, Stop};
+#[cfg(feature = "std")]
+use backoff_core::Stop;
+use backoff_core::{BlockingSleep, Clock, Random, Sleep};
 use std::{
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard},
@@ -30,6 +32,7 @@ struct TimeState {
     asked: u32,
     /// By how much the timers wake too late.
     late: Duration,
+    #[cfg(feature = "std")]
     stops: Option<(Duration, Stop)>,
 }
 
@@ -74,6 +77,7 @@ impl Time {
     }
 
     /// A stop that is given at this time.
+    #[cfg(feature = "std")]
     pub(crate) fn stops_at(&self, at: Duration) -> Stop {
         let stop = Stop::new();
         self.state().stops = Some((at, stop.clone()));
@@ -85,6 +89,7 @@ impl Time {
     pub(crate) fn pass(&self, time: Duration) {
         let mut state = self.state();
         state.now = state.now.saturating_add(time);
+        #[cfg(feature = "std")]
         if let Some((at, stop)) = &state.stops
             && *at <= state.now
         {
@@ -172,6 +177,7 @@ impl BlockingSleep for Time {
         self.pass(self.begin(wait));
     }
 
+    #[cfg(feature = "std")]
     fn sleep_or_stop(&self, wait: Duration, stop: &Stop) -> bool {
         let (now, at) = {
             let state = self.state();
