@@ -198,7 +198,7 @@ impl<V, W, E> Caller<V, W, E> {
     }
 
     /// Whether the change is applied now. A caller whose deadline is over at `now` gets this outcome.
-    pub(super) fn takes_part(&self, policy: &Policy, now: Option<Duration>) -> bool {
+    pub(super) fn take(&self, policy: &Policy, now: Option<Duration>) -> bool {
         let remaining = now.map(|now| self.limits.remaining(policy, || now));
         if remaining == Some(Duration::ZERO) {
             let may_be_applied = self.maybe_applied();
@@ -212,7 +212,7 @@ impl<V, W, E> Caller<V, W, E> {
     }
 
     /// No write contains the change any more. A caller whose signal has come gets this outcome.
-    pub(super) fn is_given_back(&mut self) {
+    pub(super) fn give_back(&mut self) {
         self.effect = Effect::Waits;
         let (is_stopped, may_be_applied) = self.receiver.with(|state| {
             state.is_taken = false;
@@ -224,7 +224,7 @@ impl<V, W, E> Caller<V, W, E> {
     }
 
     /// An attempt that concerns the caller has failed.
-    pub(super) fn has_failed(&self, maybe_applied: bool) {
+    pub(super) fn fail(&self, maybe_applied: bool) {
         self.receiver.with(|state| {
             state.maybe_applied |= maybe_applied;
             // The attempt of a taken change is already counted.

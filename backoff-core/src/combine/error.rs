@@ -57,8 +57,8 @@ pub enum CombineError<E> {
     /// The maximum number of callers ([`Combining::at_most`](super::Combining::at_most)) already waits for
     /// the resource. The change was not applied.
     Full,
-    /// The read or the write panicked. Or the runtime of the task that made them has ended, and the change is not
-    /// applied again, because it may have been applied and does not recognise its own effect.
+    /// The read or the write panicked, or the runtime of the task that made them has ended. The caller may ask again,
+    /// unless the change may have been applied and does not recognise its own effect.
     Interrupted {
         /// Whether a write may have applied the change.
         may_be_applied: bool,

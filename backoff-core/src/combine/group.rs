@@ -8,7 +8,7 @@ use crate::report::Updated;
 use core::{future::poll_fn, panic::AssertUnwindSafe, task::Poll};
 use std::{panic::catch_unwind, sync::Arc};
 
-/// How many changes run in one poll of a caller. Longer polls would keep a runtime's thread from its other
+/// How many changes run in one poll of the task. Longer polls would keep a runtime's thread from its other
 /// tasks.
 const CHANGES_PER_POLL: usize = 128;
 

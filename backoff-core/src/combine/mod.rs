@@ -162,15 +162,15 @@ use std::sync::Arc;
 /// The task runs on the runtime of the caller that came first, by the runtime's [`Spawn`](crate::Spawn). A
 /// runtime of your own needs this one method. One `Combining`, also in a `static`, serves one runtime after
 /// the other. Callers of two runtimes that run at the same time should not share a `Combining`: the task
-/// stands still while its runtime does. If its runtime ends, callers whose change was taken get
+/// stands still while its runtime does. If its runtime ends, callers who were there at the last read or write get
 /// [`Interrupted`](CombineError::Interrupted), and the others begin a task of their own.
 ///
 /// # Panics
 ///
 /// A panic of a change is passed on to its caller, and concerns nobody else. A panic of `read`, of `write`
 /// or of other code in the task (a reply's `Clone`, the function of [`conflict_if`](Self::conflict_if), a
-/// method of [`Fault`], the destructor of a change) ends the task: callers who took part get
-/// [`Interrupted`](CombineError::Interrupted), and the others begin the next task.
+/// method of [`Fault`], the destructor of a change) ends the task: callers who were there at the last read or
+/// write get [`Interrupted`](CombineError::Interrupted), and the others begin the next task.
 pub struct Combining<K, V, W, E, R = AsyncRuntime> {
     shared: Arc<Shared<K, V, W, E, R>>,
 }
@@ -328,8 +328,8 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
     }
 
     /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
-    /// conflict with another process, the wait then follows from how long an attempt takes. Call this before the first change: the returned `Combining`
-    /// does not combine its changes with those of the old one.
+    /// conflict with another process, the wait then follows from how long an attempt takes. Call this before
+    /// the first change: the returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn version<F, T>(self, version: F) -> Self
     where
@@ -339,7 +339,7 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
         self.with(|settings| settings.versions = Some(settings::versions(version)))
     }
 
-    /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Call this before the first
+    /// Uses the clock, timer, random numbers and tasks of `runtime` instead of tokio's. Call this before the first
     /// change: the returned `Combining` does not combine its changes with those of the old one.
     #[must_use]
     pub fn runtime<Q>(self, runtime: Q) -> Combining<K, V, W, E, Q> {

@@ -89,7 +89,7 @@ impl<K, V, W, E, R> Settings<K, V, W, E, R> {
 
 /// A resource that has a task or waiting callers.
 pub(super) struct Resource<V, W, E> {
-    /// Callers that no read has met, in the order in which they came.
+    /// Callers that wait for the next read, in the order in which they came.
     pub(super) waiting: Vec<Caller<V, W, E>>,
     pub(super) present: Weak<Waiting>,
     pub(super) task: TaskWaker,

@@ -78,6 +78,8 @@ where
     R: Clock + Sleep + Random + Spawn + Send + Sync + 'static,
     R::Sleep: Send + 'static,
 {
+    // The copy of a key may panic: nothing says yet that there is a task.
+    let own_key = key.clone();
     let waker = match shared.resources().get_mut(key) {
         Some(resource) if !resource.has_task => {
             resource.has_task = true;
@@ -87,7 +89,7 @@ where
     };
     let mut running = Running {
         shared: Arc::clone(shared),
-        key: key.clone(),
+        key: own_key,
         has_begun: false,
     };
     shared.settings.runtime.spawn(Box::pin(async move {
@@ -106,7 +108,7 @@ where
     }));
 }
 
-/// The halves of a group whose write was refused for its value.
+/// A half of a group whose write was refused for its value.
 struct Piece<V, W, E> {
     callers: Vec<Caller<V, W, E>>,
     /// The piece below this one on the stack is the other half.
@@ -182,7 +184,7 @@ where
     /// The callers of the next attempt: those who go on, or those of the next piece, and those who came. A piece that
     /// surely has a refused change is halved at once and not written whole.
     fn has_group(&mut self) -> bool {
-        self.group.iter_mut().for_each(Caller::is_given_back);
+        self.group.iter_mut().for_each(Caller::give_back);
         self.group.retain(Caller::is_waiting);
         while self.group.is_empty() {
             let Some(piece) = self.pieces.pop() else {
@@ -258,8 +260,8 @@ where
         }
         self.join();
         let now = self.now();
-        let takes_part = |caller: &Caller<V, W, E>| caller.takes_part(&settings.policy, now);
-        self.group.retain(takes_part);
+        let take = |caller: &Caller<V, W, E>| caller.take(&settings.policy, now);
+        self.group.retain(take);
         let Some((value, copy)) = group::apply(value, &mut self.group).await else {
             self.succeeded();
             return Ok(());
@@ -295,7 +297,7 @@ where
                 let others = self.group.extract_if(.., |caller| !is_changed(caller));
                 let mut others: Vec<_> = others.collect();
                 let all = self.group.iter_mut().chain(&mut others);
-                all.for_each(Caller::is_given_back);
+                all.for_each(Caller::give_back);
                 self.shared.give_back(key, others);
                 self.halve();
                 return Ok(());
@@ -400,7 +402,7 @@ where
         let (mut ruling, mut patience) = (None, None);
         for caller in self.concerned(failed) {
             caller.limits.failed(is_paced);
-            caller.has_failed(failed.maybe_applied);
+            caller.fail(failed.maybe_applied);
             let own = failed.ruling_for(caller);
             if own != Ruling::MAYBE_APPLIED {
                 ruling = Some(own);
@@ -424,7 +426,7 @@ where
                 .limits
                 .decide(policy, failed.ruling_for(caller), next, now);
             let Some(reason) = decided.reason() else {
-                caller.is_given_back();
+                caller.give_back();
                 continues |= caller.is_waiting();
                 continue;
             };
