@@ -437,7 +437,7 @@ where
                 reason,
                 may_be_applied,
             };
-            let is_logged = !next.is_wait();
+            let is_logged = next.reason() == Some(reason);
             caller.answer(Outcome::Failed { error, is_logged });
         }
         // All callers who would have continued have left meanwhile.
