@@ -164,7 +164,7 @@ pub trait Operation: Memory<Self::Error> {
     /// Polls an attempt.
     fn poll(
         &mut self,
-        _running: Pin<&mut Self::Running>,
+        running: Pin<&mut Self::Running>,
         run: &Run<'_>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Self::Value, Failed<Self::Error>>>;

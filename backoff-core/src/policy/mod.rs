@@ -276,10 +276,11 @@ impl Default for Policy {
     }
 }
 
-/// The rules in words, as in [`Policy::explain`].
+/// The rules in words, as in [`Policy::explain`], and what only logs and metrics read.
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Policy({self})")
+        let (level, name) = (self.log_waits, self.name);
+        write!(f, "Policy({self}; log_waits {level:?}, name {name:?})")
     }
 }
 
