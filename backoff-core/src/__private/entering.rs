@@ -2,7 +2,12 @@
 
 use super::context::Context;
 use crate::{
-    call::{call_state::CallState, parts::End, signal::unless_stopped},
+    call::{
+        call_state::CallState,
+        parts::End,
+        plan::{CallPlan, Guard},
+        signal::unless_stopped,
+    },
     facts::fault::TimedOut,
     rate::{Left, Queued},
     runtime::{BlockingSleep, Clock, Sleep},
@@ -14,7 +19,6 @@ use core::{
     task::{Poll, ready},
     time::Duration,
 };
-#[cfg(feature = "rate")]
 use pin_project_lite::pin_project;
 
 /// The pause of a function, without rates.
@@ -201,5 +205,35 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     match state.enters_blocking(rate, &rules, &|| false, runtime) {
         Err(Left::Over(late)) => Some(late),
         _ => None,
+    }
+}
+
+pin_project! {
+    /// An attempt of a call with the key `rate`. While its thread runs the attempt, replies that the attempt sees find
+    /// the rate.
+    pub struct Inside<'g, P: CallPlan, A> {
+        guard: &'g Guard<P>,
+        #[pin]
+        attempt: A,
+    }
+}
+
+/// An attempt whose replies find the rate of the call.
+#[inline]
+pub const fn inside<P: CallPlan, A: Future>(guard: &Guard<P>, attempt: A) -> Inside<'_, P, A> {
+    Inside { guard, attempt }
+}
+
+impl<P: CallPlan, A: Future> Future for Inside<'_, P, A> {
+    type Output = A::Output;
+
+    // If the attempt panics, the drop of the guard says that the attempt runs no more.
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
+        let this = self.project();
+        this.guard.resumes();
+        let polled = this.attempt.poll(cx);
+        this.guard.pauses();
+        polled
     }
 }

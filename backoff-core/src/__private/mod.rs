@@ -27,6 +27,8 @@ pub use backoff_macros::__retry_block;
 
 #[cfg(feature = "aws-smithy-1")]
 pub use crate::clients::aws_smithy::GivenUp;
+#[cfg(all(feature = "http-1", feature = "rate"))]
+pub use crate::rate::observe_reply;
 #[cfg(feature = "std")]
 pub use crate::{clients::boxed::know, facts::google::Reasons};
 pub use awaited::*;

@@ -81,7 +81,7 @@ where
     if let Some(value) = value.filter(|value| !is_success(*value)) {
         return Parts::new(context, &mut Function, state, settings, runtime).answered(value);
     }
-    Parts::new(context, &mut Function, state, settings, runtime).succeeded(None);
+    Parts::new(context, &mut Function, state, settings, runtime).succeeded(value);
     None
 }
 

@@ -159,10 +159,15 @@ where
             return Ok(());
         };
         let mut rules = Self::rules_of(&guard.plan, &self.settings);
+        rules.tokens = guard.plan.tokens();
         if is_retry {
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
-        guard.state.enters_blocking(rate, &rules, &stopped, runtime)
+        guard
+            .state
+            .enters_blocking(rate, &rules, &stopped, runtime)?;
+        guard.runs();
+        Ok(())
     }
 }

@@ -395,6 +395,35 @@ where
         })
     }
 
+    /// Says how many tokens each attempt uses, at most: for a service whose replies state quotas of tokens, such as an
+    /// LLM's. The [`Rate`](crate::Rate#quotas) of the call lets an attempt begin when so many tokens remain. The default is
+    /// 0: then only the quotas of requests delay the call. Without a rate, this setting does nothing.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, Rate, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// static RATE: Rate = Rate::new();
+    /// let (prompt, most) = ("How are you?", 200);
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// let tokens = prompt.len() as u32 / 3 + most;
+    /// assert_eq!(Policy::exponential().retry(get).rate(&RATE).tokens(tokens).await, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "rate")]
+    pub fn tokens(self, tokens: u32) -> Retrying<With<'static, P>, O, S, R, W>
+    where
+        W: MakesAttempts,
+    {
+        self.planned(|plan| With {
+            tokens,
+            ..With::nothing(plan)
+        })
+    }
+
     /// Ends the call when it has waited so long for its turn in the queue of its [`Rate`](crate::Rate): for a
     /// server that would rather refuse a request than let it wait. The limit holds for each attempt's wait. The
     /// error is made from [`TimedOut`], and the reason is [`StopReason::Rate`](crate::StopReason::Rate). After a

@@ -170,6 +170,9 @@ where
                 None => After::Done(Ok(value)),
             };
         }
+        if S::ANSWERS && self.guard.state.retry.is_in_flight() {
+            S::observe(&value);
+        }
         self.parts().succeeded(None);
         After::Done(Ok(value))
     }

@@ -218,7 +218,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         };
         if rate.is_some() {
             let reply = Reply::of(ruling, failure.fault);
-            self.replied(reply.filter(|_| !failure.stage.is_cut()));
+            self.replied(reply.filter(|_| !failure.stage.is_cut()), failure.fault);
         }
         let write = self.remembered(policy, &failure, ruling);
         let ruling = write.corrected(failure.stage, ruling);
@@ -227,7 +227,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         self.settings.rules(&mut rules);
         self.memory.rules(&mut rules);
         if let Some(rate) = rate {
-            rules.enter(rate);
+            rules.enter(rate, self.plan.tokens());
         }
         let (retry, runtime) = (&mut self.state.retry, self.runtime);
         let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
@@ -285,7 +285,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
         let failure = self.failure(error, stage, stage.ruling(self.plan.policy()));
         if !stage.is_cut() {
-            self.replied(Reply::to(failure.fault));
+            self.replied(Reply::to(failure.fault), failure.fault);
         }
         let _stop = self.cut(failure);
     }
@@ -323,7 +323,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
         if self.plan.counts(&self.state.retry) {
-            self.replied(Reply::to(value));
+            self.replied(Reply::to(value), value);
         }
         self.state.return_tokens(self.plan.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
@@ -355,11 +355,21 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// The attempt that the rate counts has ended with this reply; with none if the server did not reply.
     #[cold]
     #[inline(never)]
-    pub(crate) fn replied(&mut self, reply: Option<Reply>) {
+    pub(crate) fn replied(&mut self, reply: Option<Reply>, fault: Option<&dyn Fault>) {
         let epoch = self.state.retry.take_epoch();
-        let (Some(rate), Some(epoch), Some(reply)) = (self.plan.rate(), epoch, reply) else {
+        let (Some(rate), Some(epoch)) = (self.plan.rate(), epoch) else {
             return;
         };
+        let (id, attempt) = (self.state.id(), (epoch, self.plan.tokens()));
+        if let Some(fault) = fault {
+            rate.runs(id, attempt);
+            fault.observe_quotas();
+        }
+        rate.pauses(id);
+        let Some(reply) = reply else {
+            return rate.gives_back(attempt);
+        };
+        let runtime = self.runtime;
         // A pause for which this call would not wait holds up nobody else.
         let policy = self.plan.policy();
         let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
@@ -367,8 +377,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
             reply => reply,
         };
-        let runtime = self.runtime;
-        if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
+        if let Some(change) = rate.replied(reply, attempt, || shared_now(runtime)) {
             let step = Step::Rate(change, rate.label());
             let event = attempt_event(self.plan, &*self.memory, self.state, None, step);
             log::log(&event);
@@ -406,7 +415,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         // The call is not in the queue yet.
         let next = match (rate, now) {
             (Some(rate), Some(now)) if next.is_wait() => {
-                next.lasting(rate.turn_after(next.wait(), now))
+                next.lasting(rate.turn_after(next.wait(), self.plan.tokens(), now))
             }
             _ => next,
         };

@@ -6,7 +6,7 @@ use crate::state::Together;
 use crate::{
     budget::Budget,
     policy::Policy,
-    rate::Rate,
+    rate::{NO_TOKENS, Rate, Tokens},
     state::{RetryState, Rules},
 };
 use core::ops::Deref;
@@ -33,6 +33,12 @@ pub trait CallPlan {
     #[inline]
     fn rate(&self) -> Option<&Rate> {
         self.policy().shared_rate()
+    }
+
+    /// How many tokens of a quota an attempt uses.
+    #[inline]
+    fn tokens(&self) -> Tokens {
+        self.policy().tokens
     }
 
     /// The name of the operation, if the call gives one.
@@ -109,14 +115,15 @@ impl<P: Deref<Target = Policy> + Clone> Plan for P {
     }
 }
 
-/// A plan with a budget, a rate or a name of the call's own. Made by
-/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate) and
+/// A plan with a budget, a rate, a number of tokens or a name of the call's own. Made by
+/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate), `Retrying::tokens` and
 /// [`Retrying::operation`](super::Retrying::operation).
 #[derive(Clone, Copy, Debug)]
 pub struct With<'b, P> {
     pub(crate) plan: P,
     pub(crate) budget: Option<&'b Budget>,
     pub(crate) rate: Option<&'b Rate>,
+    pub(crate) tokens: Tokens,
     pub(crate) operation: Option<&'static str>,
 }
 
@@ -127,6 +134,7 @@ impl<P> With<'_, P> {
             plan,
             budget: None,
             rate: None,
+            tokens: NO_TOKENS,
             operation: None,
         }
     }
@@ -154,6 +162,11 @@ impl<P: CallPlan> CallPlan for With<'_, P> {
     }
 
     #[inline]
+    fn tokens(&self) -> Tokens {
+        self.tokens.max(self.plan.tokens())
+    }
+
+    #[inline]
     fn operation(&self) -> Option<&'static str> {
         self.operation.or_else(|| self.plan.operation())
     }
@@ -167,6 +180,7 @@ impl<'b, P: Plan> Plan for With<'b, P> {
             plan: self.plan.owned(),
             budget: self.budget,
             rate: self.rate,
+            tokens: self.tokens,
             operation: self.operation,
         }
     }
@@ -196,10 +210,60 @@ impl<P: CallPlan> Guard<P> {
 impl<P: CallPlan> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.state.retry.is_held()
-            && let Some(budget) = self.plan.budget()
+        // A plan without a size is a constant, of which the compiler knows whether it shares anything.
+        let may_share =
+            size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.rate().is_some();
+        if may_share && self.state.retry.holds() {
+            self.give_back();
+        }
+    }
+}
+
+impl<P: CallPlan> Guard<P> {
+    /// This thread runs the attempt from now on, if a rate counts it: until [`pauses`](Self::pauses), until the attempt
+    /// has ended, or until the guard is dropped.
+    #[inline(always)]
+    pub(crate) fn resumes(&self) {
+        if self.state.retry.is_in_flight() {
+            self.runs();
+        }
+    }
+
+    /// As [`resumes`](Self::resumes), of an attempt that has just begun.
+    #[cold]
+    #[inline(never)]
+    pub fn runs(&self) {
+        if let (Some(rate), Some(epoch)) = (self.plan.rate(), self.state.retry.epoch()) {
+            rate.runs(self.state.id(), (epoch, self.plan.tokens()));
+        }
+    }
+
+    /// This thread does not run the attempt for now.
+    #[inline(always)]
+    pub(crate) fn pauses(&self) {
+        if self.state.retry.is_in_flight()
+            && let Some(rate) = self.plan.rate()
         {
-            self.state.cancelled(budget);
+            rate.pauses(self.state.id());
+        }
+    }
+}
+
+impl<P: CallPlan> Guard<P> {
+    /// The budget gets back the tokens of a wait that no attempt follows, and the rate gets back the share of an attempt
+    /// that is dropped.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self) {
+        let Guard { plan, state } = self;
+        if let Some(budget) = plan.budget() {
+            state.cancelled(budget);
+        }
+        if let Some(rate) = plan.rate() {
+            rate.pauses(state.id());
+            if let Some(epoch) = state.retry.take_epoch() {
+                rate.gives_back((epoch, plan.tokens()));
+            }
         }
     }
 }

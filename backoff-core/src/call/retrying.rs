@@ -194,9 +194,15 @@ where
                         phase.set(Phase::Running { attempt, timer });
                     }
                 }
+            } else {
+                call.guard.resumes();
             }
             if let PhaseProjection::Running { attempt, timer } = phase.as_mut().project() {
-                let outcome = ready!(call.poll_attempt(attempt, timer, signal.as_mut(), cx));
+                let polled = call.poll_attempt(attempt, timer, signal.as_mut(), cx);
+                let Poll::Ready(outcome) = polled else {
+                    call.guard.pauses();
+                    return Poll::Pending;
+                };
                 if let Err(failed) = &outcome
                     && (G::IS_ONE || <S::Timer<R::Sleep> as Timer<R::Sleep>>::CUTS)
                     && failed.stage.is_cut()

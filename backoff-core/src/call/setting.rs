@@ -93,6 +93,10 @@ pub trait Setting<T, E>: Surrounds {
         None
     }
 
+    /// A value is a reply: a rate learns from its headers.
+    #[inline]
+    fn observe(_value: &T) {}
+
     /// An attempt failed at this stage. Called before [`rules`](Self::rules).
     #[inline]
     fn failed(&mut self, _stage: Stage) {}
@@ -226,6 +230,12 @@ impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     #[inline]
     fn answer(value: &T) -> Option<&dyn Fault> {
         A::answer(value).or_else(|| B::answer(value))
+    }
+
+    #[inline]
+    fn observe(value: &T) {
+        A::observe(value);
+        B::observe(value);
     }
 
     #[inline]

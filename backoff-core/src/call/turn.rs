@@ -63,12 +63,8 @@ impl CallState {
         }
         let limit = self.remaining(rules, runtime);
         let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
-        let entered = Queued::enter(
-            rate,
-            shared_now(runtime),
-            limit,
-            rules.max_queue_time.is_some(),
-        );
+        let limit = (limit, rules.max_queue_time.is_some());
+        let entered = Queued::enter(rate, shared_now(runtime), limit, rules.tokens);
         entered
             .map(|epoch| self.begins_with_epoch(Some(epoch), runtime))
             .err()
@@ -108,14 +104,9 @@ impl CallState {
         }
         let limit = self.remaining(rules, runtime);
         let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
+        let limit = (limit, rules.max_queue_time.is_some());
         let before = left_out();
-        let turn = wait_blocking(
-            rate,
-            runtime,
-            limit,
-            rules.max_queue_time.is_some(),
-            stopped,
-        );
+        let turn = wait_blocking(rate, runtime, limit, rules.tokens, stopped);
         self.retry.skip(left_out() - before);
         turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
     }
@@ -129,7 +120,7 @@ impl CallState {
         epoch.is_some()
     }
 
-    /// The attempt begins. The rate counts the attempt if there is a number of the last refusal.
+    /// The attempt begins. The rate counts the attempt if there is a number.
     pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
         self.begins(clock);
         self.retry.set_epoch(epoch);
@@ -190,8 +181,11 @@ where
         R: Sleep,
     {
         let rate = self.guard.plan.rate()?;
-        let rules = Self::rules_of(&self.guard.plan, &self.settings);
-        self.guard.state.enters(rate, &rules, &self.runtime)
+        let mut rules = Self::rules_of(&self.guard.plan, &self.settings);
+        rules.tokens = self.guard.plan.tokens();
+        let queued = self.guard.state.enters(rate, &rules, &self.runtime);
+        self.guard.runs();
+        queued
     }
 
     /// Waits in the queue, until the signal comes.
@@ -214,6 +208,7 @@ where
             return Poll::Ready(None);
         }
         let late = ready!(self.guard.state.turn(queued, &self.runtime, cx));
+        self.guard.runs();
         Poll::Ready(late.and_then(S::expired).map(|error| {
             self.recalls(signal);
             Err(self.gives_up(error, End::Queued))

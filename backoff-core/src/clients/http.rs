@@ -53,6 +53,11 @@ impl Fault for http::StatusCode {
 /// assert!(matches!(Policy::exponential().judge(&error), Verdict::Retry { .. }));
 /// ```
 impl<B> Fault for http::Response<B> {
+    #[cfg(feature = "rate")]
+    fn observe_quotas(&self) {
+        crate::rate::observe_reply(self.headers());
+    }
+
     fn status(&self) -> Option<u16> {
         Some(self.status().as_u16())
     }

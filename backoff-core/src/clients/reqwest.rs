@@ -68,6 +68,11 @@ macro_rules! faults {
         /// ([`Retrying::responses`](crate::Retrying::responses); the attribute does this without a
         /// key). The body is not read.
         impl Fault for $reqwest::Response {
+            #[cfg(feature = "rate")]
+            fn observe_quotas(&self) {
+                crate::rate::observe_reply(self.headers());
+            }
+
             fn status(&self) -> Option<u16> {
                 Some($reqwest::Response::status(self).as_u16())
             }

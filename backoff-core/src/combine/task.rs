@@ -330,7 +330,7 @@ where
             return;
         };
         // A write that was refused for its value, and whose parts are written next, was a reply.
-        self.parts(policy).replied(Some(Reply::Admitted));
+        self.parts(policy).replied(Some(Reply::Admitted), None);
         let queued = self
             .guard
             .state

@@ -142,6 +142,14 @@ pub trait Fault {
     fn message(&self) -> Option<&dyn fmt::Display> {
         self.inner()?.message()
     }
+
+    /// A reply with headers gives them to the rate of the attempt that runs on this thread.
+    #[doc(hidden)]
+    fn observe_quotas(&self) {
+        if let Some(inner) = self.inner() {
+            inner.observe_quotas();
+        }
+    }
 }
 
 /// Whether the error states any fact that a policy can judge.
@@ -170,6 +178,7 @@ macro_rules! forward {
             service_message() -> Option<&str>,
             header(name) -> Option<&str>,
             message() -> Option<&dyn fmt::Display>,
+            observe_quotas() -> (),
         })+
     };
     (@ $pointer:ty: $($answer:ident($($name:ident)?) -> $fact:ty,)+) => {

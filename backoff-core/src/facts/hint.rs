@@ -1,8 +1,8 @@
 //! Hints: `Retry-After` and its relatives. A hint that cannot be read is no error: the log names the hint.
 
 #[cfg(any(feature = "http-1", feature = "aws-smithy-1"))]
-mod headers;
-mod time;
+pub(super) mod headers;
+pub(super) mod time;
 
 #[cfg(any(feature = "aws-smithy-1", feature = "azure-core-1"))]
 pub(crate) use headers::{Found, found};

@@ -11,3 +11,5 @@ pub mod hint;
 pub(crate) mod idempotence;
 pub(crate) mod not_applied;
 pub(crate) mod not_opened;
+#[cfg(feature = "rate")]
+pub(crate) mod quota;

@@ -266,6 +266,14 @@ impl Policy {
         self.settled()
     }
 
+    /// The key `tokens` of an annotated function. A call of the builder has [`Retrying::tokens`](crate::Retrying::tokens).
+    #[doc(hidden)]
+    #[cfg(feature = "rate")]
+    pub const fn tokens(mut self, tokens: u32) -> Self {
+        self.tokens = tokens;
+        self
+    }
+
     /// The rate, if there is one.
     #[inline]
     pub(crate) const fn shared_rate(&self) -> Option<&'static Rate> {

@@ -311,7 +311,7 @@ fn position(name: &str) -> Option<usize> {
 
 /// Settings that only the code can have.
 const IN_CODE: &str = "attempt_timeout budget consecutive cut_on max_queue_time notify operation rate responses \
-                       runtime stop_on timeout until when";
+                       runtime stop_on timeout tokens until when";
 
 /// What to write instead of a name that is not a rule.
 fn instead(word: &str, value: &Value) -> Option<String> {

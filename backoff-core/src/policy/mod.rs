@@ -25,6 +25,7 @@ use crate::{
         codes::Codes,
         fault::{Fault, FaultKind},
     },
+    rate::{NO_TOKENS, Tokens},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
@@ -95,6 +96,8 @@ macro_rules! policy {
             pub(crate) codes: Codes,
             #[cfg(feature = "rate")]
             pub(super) rate: Option<&'static Rate>,
+            /// How many tokens of a quota an attempt uses: by the key `tokens`.
+            pub(crate) tokens: Tokens,
             /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
             attempts: u32,
             /// Computed from `growth`, `jitter` and `throttled_base`.
@@ -116,6 +119,7 @@ macro_rules! policy {
             codes: codes![429, 500, 502..=504],
             #[cfg(feature = "rate")]
             rate: None,
+            tokens: NO_TOKENS,
             attempts: DEFAULT_ATTEMPTS,
             fast_path: FastPath::Full,
             waits: true,

@@ -6,8 +6,11 @@
 #[cfg(all(test, not(loom)))]
 mod schedules;
 
-use super::change::RateChange;
-use crate::runtime::nanos;
+use super::{
+    change::RateChange,
+    quotas::{Quotas, Share, UNCONFIRMED, is_older},
+};
+use crate::{facts::quota::Quota, runtime::nanos};
 use core::time::Duration;
 
 /// The factor of the rate at a refusal.
@@ -44,10 +47,15 @@ const LEAST: f64 = 0.05;
 const LEAST_SHARE: f64 = 0.1;
 
 /// The warnings: the first two are given once a closing, the last one once.
-const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls";
+const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls \
+     or has no quota left";
 pub(super) const UNQUEUED: &str = "attempts begin at their deadline without a turn, because no error can be made when \
      the time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
      key `rate`";
+#[cfg(feature = "http-1")]
+pub(super) const UNREAD: &str = "a header of a quota makes no sense, and changes nothing";
+const TOO_LARGE: &str = "a call uses more than a whole quota of the service: it goes alone, when the quota is full, and the \
+     service may refuse it";
 const CROWDED: &str = "the service admits less than a tenth of the calls that it admitted before its first 429: if \
      other processes use this quota, give each of them a `Rate`";
 
@@ -87,8 +95,11 @@ pub(super) struct RateControl {
     next: u64,
     /// The last refusal that counted, or the opening after it.
     cut: u64,
-    /// Counts the cuts. A call remembers the number from its beginning.
+    /// The number of the attempts that begin now. An attempt remembers its number. The last cut gave the number `first`.
     pub(super) epoch: u8,
+    first: u8,
+    /// The quotas that the service states, while its replies state some.
+    quotas: Option<Quotas>,
     /// The rate that was admitted last.
     admitted: f64,
     /// The admitted calls, and since when they are counted.
@@ -138,6 +149,25 @@ impl RateControl {
     }
 
     pub(super) fn is_on(&self) -> bool {
+        self.now < self.ends()
+    }
+
+    /// Until when calls may be delayed.
+    fn ends(&self) -> u64 {
+        let stated = self.quotas.as_ref().map_or(0, Quotas::until);
+        match self.is_limited() {
+            true => self.until.max(stated),
+            false => stated,
+        }
+    }
+
+    /// The quotas that say when calls go.
+    fn stated(&self) -> Option<&Quotas> {
+        self.quotas.as_ref().filter(|it| self.now < it.until())
+    }
+
+    /// Whether refusals limit the rate.
+    fn is_limited(&self) -> bool {
         self.mode != Mode::Off && self.now < self.until
     }
 
@@ -152,7 +182,7 @@ impl RateControl {
             Mode::Closed => 1.0 / self.gap,
             _ => self.open_rate(),
         };
-        self.is_on().then_some(rate)
+        self.is_limited().then_some(rate)
     }
 
     /// The rate while open.
@@ -167,10 +197,12 @@ impl RateControl {
         (self.calls + more) / seconds(self.now.saturating_sub(self.since)).max(least)
     }
 
-    /// How long from now a call waits for its turn that comes after this time behind this number of others.
-    pub(super) fn turn_behind(&self, waiting: usize, after: Duration) -> Duration {
-        if !self.is_on() {
-            return after;
+    /// How long from now a call with this share waits for its turn that comes after this time behind this number of others.
+    pub(super) fn turn_behind(&self, waiting: usize, after: Duration, share: Share) -> Duration {
+        let stated = self.stated().map_or(0, |it| it.turn_behind(waiting, share));
+        let stated = Duration::from_nanos(stated.saturating_sub(self.now)).max(after);
+        if !self.is_limited() {
+            return stated;
         }
         let rate = match self.mode {
             Mode::Closed if self.admitted > 0.0 => self.rate.min(self.admitted),
@@ -179,29 +211,42 @@ impl RateControl {
         };
         let first = Duration::from_nanos(self.next.saturating_sub(self.now)).max(after);
         let others = Duration::try_from_secs_f64(waiting as f64 / rate);
-        first.saturating_add(others.unwrap_or(Duration::MAX))
+        first
+            .saturating_add(others.unwrap_or(Duration::MAX))
+            .max(stated)
     }
 
-    /// The time at which the first in the queue may go.
-    pub(super) fn turn(&self) -> u64 {
-        if self.is_on() { self.next } else { 0 }
+    /// The time at which the first in the queue, with this share, may go.
+    pub(super) fn turn(&self, share: Share) -> u64 {
+        let stated = self.stated().map_or(0, |it| it.turn(share));
+        match self.is_limited() {
+            true => self.next.max(stated),
+            false => stated,
+        }
     }
 
-    /// When a call asks by itself that stands behind this number of others: nobody later than the end of the rate.
-    pub(super) fn asks_at(&self, before: usize) -> u64 {
+    /// When a call with this share asks by itself that stands behind this number of others: nobody later than the end of
+    /// the rate.
+    pub(super) fn asks_at(&self, before: usize, share: Share) -> u64 {
         let turn = match before {
-            0 => self.turn(),
+            0 => self.turn(share),
             _ => {
-                let wait = nanos(self.turn_behind(before, Duration::ZERO));
+                let wait = nanos(self.turn_behind(before, Duration::ZERO, share));
                 self.now.saturating_add(wait).saturating_add(LATENESS)
             }
         };
-        turn.min(self.until)
+        turn.min(self.ends())
     }
 
-    /// A call takes the slot.
-    pub(super) fn takes_slot(&mut self, is_queued: bool) {
-        if !self.is_on() {
+    /// An attempt of a call with this share begins: the call takes the slot.
+    pub(super) fn takes_slot(&mut self, is_queued: bool, share: Share) {
+        let now = self.now;
+        self.quotas = self.quotas.take().filter(|it| now < it.until());
+        let quotas = self.quotas.as_mut();
+        if quotas.is_some_and(|quotas| quotas.takes(share, now)) {
+            self.warns(TOO_LARGE);
+        }
+        if !self.is_limited() {
             return;
         }
         // Time in which nobody wanted a slot does not count.
@@ -226,26 +271,62 @@ impl RateControl {
 
     /// Warns, unless this warning was given before.
     pub(super) fn warns(&mut self, warning: &'static str) {
-        if !self.warned.contains(&warning) {
-            self.warned.push(warning);
+        if self.is_first_warning(warning) {
             self.warning = Some(warning);
         }
     }
 
+    /// Whether this warning was not given before. Now it counts as given.
+    pub(super) fn is_first_warning(&mut self, warning: &'static str) -> bool {
+        let is_first = !self.warned.contains(&warning);
+        if is_first {
+            self.warned.push(warning);
+        }
+        is_first
+    }
+
     /// A call joins the queue behind this number of others, for at most this time.
-    pub(super) fn joins(&mut self, waiting: usize, limit: Duration) {
-        let turn = nanos(self.turn_behind(waiting, Duration::ZERO));
+    pub(super) fn joins(&mut self, waiting: usize, limit: Duration, share: Share) {
+        let turn = nanos(self.turn_behind(waiting, Duration::ZERO, share));
         if turn > nanos(limit).min(LONG) {
             self.warns(BLOCKED);
         }
     }
 
-    /// An attempt that began after the cut `epoch` has ended.
-    pub(super) fn replied(&mut self, reply: Reply, epoch: u8) -> Option<RateChange> {
-        let ends = self.mode != Mode::Off && !self.is_on();
+    /// The reply to an attempt with this number and this share states quotas. `None` stands for an attempt that began just
+    /// now and has no share. The reply is so many nanoseconds old.
+    pub(super) fn hears(&mut self, stated: Vec<Quota>, attempt: Option<(u8, Share)>, age: u64) {
+        let (epoch, share) = attempt.unwrap_or((self.epoch, Share::default()));
+        let now = self.now.saturating_sub(age);
+        let quotas = self.quotas.get_or_insert_with(|| Quotas::new(epoch, now));
+        if quotas.replied(stated, (epoch, self.epoch), share, now) {
+            self.counts_on();
+        }
+    }
+
+    /// An attempt with this number was dropped or cut, or has no reply.
+    pub(super) fn gives_back(&mut self, epoch: u8, share: Share) {
+        if let Some(quotas) = &mut self.quotas {
+            quotas.gives_back(epoch, self.epoch, share);
+        }
+    }
+
+    /// The attempts that begin from now on have a new number.
+    fn counts_on(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        if let Some(quotas) = &mut self.quotas {
+            quotas.begins(self.epoch, self.now);
+        }
+    }
+
+    /// An attempt with this number and this share has ended.
+    pub(super) fn replied(&mut self, reply: Reply, epoch: u8, share: Share) -> Option<RateChange> {
+        let ends = self.mode != Mode::Off && !self.is_limited();
         if ends {
             *self = RateControl {
                 epoch: self.epoch,
+                first: self.first,
+                quotas: self.quotas.take(),
                 now: self.now,
                 behind: self.behind,
                 ..RateControl::new(self.settle, self.pause)
@@ -257,16 +338,29 @@ impl RateControl {
         let change = match reply {
             Reply::Admitted => self.admits(epoch),
             // The call began at an older rate.
-            Reply::Refused { .. } if epoch != self.epoch => None,
+            Reply::Refused { .. } if is_older(epoch, self.first) => None,
+            Reply::Refused { hint } if self.is_stated(hint, share) => None,
             Reply::Refused { hint } => self.refuses(hint),
         };
         change.or(ends.then_some(RateChange::Off))
     }
 
+    /// Whether the stated quotas explain the refusal of a call with this share. Then they delay the next calls.
+    fn is_stated(&mut self, hint: u64, share: Share) -> bool {
+        let pause = match (self.pause, hint) {
+            (0, hint) => hint.min(UNCONFIRMED),
+            (pause, 0) => pause,
+            (_, hint) => hint,
+        };
+        let (quotas, now) = (self.quotas.as_mut(), self.now);
+        quotas.is_some_and(|quotas| quotas.explain(share, pause, now))
+    }
+
     fn cuts(&mut self, mode: Mode) {
         self.mode = mode;
         self.cut = self.now;
-        self.epoch = self.epoch.wrapping_add(1);
+        self.counts_on();
+        self.first = self.epoch;
     }
 
     fn refuses(&mut self, hint: u64) -> Option<RateChange> {
@@ -283,7 +377,7 @@ impl RateControl {
             }
             (self.closed, self.refusals, self.named) = (now, 0, u64::MAX);
             self.gap = (1.0 / (BETA * self.rate)).min(LONGEST_GAP);
-            self.warned.retain(|it| *it == CROWDED);
+            self.warned.retain(|it| *it != BLOCKED && *it != UNQUEUED);
         } else {
             let gap = PROBE * seconds(now - self.closed);
             self.gap = gap.max(self.gap).min(LONGEST_GAP);
@@ -320,7 +414,7 @@ impl RateControl {
             return None;
         }
         self.flat_after = (self.flat_after / SLOWER.powf(UNDONE)).max(self.settle);
-        if self.mode == Mode::Open || epoch != self.epoch {
+        if self.mode == Mode::Open || is_older(epoch, self.first) {
             self.looks_for_others();
             return None;
         }

@@ -3,6 +3,8 @@
 mod change;
 mod control;
 mod line;
+mod observed;
+mod quotas;
 #[cfg(feature = "metrics")]
 mod shown;
 mod waiter;
@@ -14,13 +16,16 @@ mod tests;
 
 pub use change::RateChange;
 pub(crate) use control::Reply;
+#[cfg(feature = "http-1")]
+pub use observed::observe_reply;
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
+use crate::facts::quota::Quota;
 use crate::runtime::{left_out, nanos};
 use crate::sync::{Mutex, MutexGuard};
 use control::{RateControl, SETTLE};
 use core::{
-    fmt,
+    fmt, mem,
     sync::atomic::{
         AtomicU32,
         Ordering::{Acquire, Relaxed, Release},
@@ -28,7 +33,12 @@ use core::{
     time::Duration,
 };
 use line::Line;
-use std::sync::{Arc, OnceLock, PoisonError};
+use quotas::Share;
+pub(crate) use quotas::{NO_TOKENS, Tokens};
+use std::{
+    sync::{Arc, OnceLock, PoisonError},
+    time::Instant,
+};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
 /// and name it in a policy with [`Policy::rate`](crate::Policy::rate).
@@ -73,6 +83,29 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   of them in a tenth of a second. The log has a `WARN` that says what to write.
 /// - A ready `stop_on` ends the waiting, and the first attempt is made at once. A ready `cut_on` ends the call.
 ///
+/// # Quotas
+/// Many services state in each reply what remains of a quota: OpenAI, Groq, Anthropic, GitHub, Cloudflare, and who follows
+/// the IETF's draft. While such replies come, the quotas decide when a call goes, before the first 429. A call counts one
+/// request, and the tokens that [`.tokens(n)`](crate::Retrying::tokens) or the key `tokens` names. (The names of the headers are those of
+/// `hint::in_headers`.)
+/// - A quota whose name says `requests` or `tokens` is refilled steadily: a call goes when enough has come back. Any other
+///   quota has a window: calls go until nothing remains, and then wait for the reset.
+/// - What has begun since the call that got the last reply is subtracted. Each reply corrects the numbers, so what other
+///   processes use is seen, and each process takes the part that it has used lately. A reply to a call that began before
+///   the call of the last used reply changes nothing. A call that is dropped or cut gives its share back.
+/// - A quota that only one reply has stated closes the queue for at most 75 s; then a single call asks. No call is sent
+///   into a window that two replies have named. A call that needs more than a whole quota goes when the quota is full, with
+///   a `WARN`.
+/// - After a 429 that a used-up quota explains, the quotas go on to decide; after any other 429, the rules for 429s hold
+///   too. After a minute without such headers, only the rules for 429s hold.
+/// - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or
+///   more than an hour ahead change nothing. The first one is named in a `WARN`.
+///
+/// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
+/// layer of tower, and where a value or an error is a response (`.responses()`). In an annotated function or a block, these
+/// functions find the rate of the key `rate`, and not that of the policy: name the rate by the key. Elsewhere, call
+/// `observe` with the headers (feature `http-1`).
+///
 /// # Every process needs it
 /// A process with a `Rate` slows down at each 429, and a process without one does not. Beside 50 workers with jitter
 /// alone, a process with a `Rate` gets 3 % of the calls that a service admits. So give every process that uses a quota a
@@ -90,6 +123,9 @@ pub struct Rate {
     /// Made at the first reply.
     shared: OnceLock<Arc<Shared>>,
 }
+
+/// An attempt that begins: its number and its tokens.
+pub(crate) type Attempt = (u8, Tokens);
 
 /// Calls wait for their turn.
 const ON: u32 = 1 << 8;
@@ -113,7 +149,13 @@ struct Shared {
 struct State {
     control: RateControl,
     line: Line,
+    /// What replies have stated since the last look at the clock.
+    stated: Vec<Stated>,
 }
+
+/// The quotas that a reply states, the number and the share of the attempt that has the reply, and when the reply was
+/// observed.
+type Stated = (Vec<Quota>, Option<(u8, Share)>, Instant);
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -127,11 +169,15 @@ impl Shared {
         state.control.calls += f64::from(self.admitted.swap(0, Relaxed));
         if let Some(clock) = clock {
             state.control.at(clock);
+            for (stated, attempt, observed) in mem::take(&mut state.stated) {
+                let age = nanos(observed.elapsed());
+                state.control.hears(stated, attempt, age);
+            }
         }
         let value = change(&mut state);
-        let State { control, line } = &mut *state;
+        let State { control, line, .. } = &mut *state;
         control.waits(line.len() > 0);
-        let woken = line.first(control.turn());
+        let woken = line.first(control.turn(line.share()));
         let on = if control.is_on() { ON } else { 0 };
         let counts = if control.only_counts() { COUNTS } else { 0 };
         self.flag
@@ -261,6 +307,7 @@ impl Rate {
                 state: Mutex::new(State {
                     control: RateControl::new(self.settle, self.pause),
                     line: Line::default(),
+                    stated: Vec::new(),
                 }),
                 #[cfg(any(feature = "metrics", feature = "tracing"))]
                 name: self.name,
@@ -269,36 +316,49 @@ impl Rate {
     }
 
     /// How long from now a call would wait for its turn that joins the queue after this wait.
-    pub(crate) fn turn_after(&self, wait: Duration, clock: Duration) -> Duration {
+    pub(crate) fn turn_after(&self, wait: Duration, tokens: Tokens, clock: Duration) -> Duration {
         match self.begins_if_off() {
             Some(_) => wait,
             None => self.shared().change(
                 Some(clock.saturating_add(left_out())),
-                |State { control, line }| control.turn_behind(line.len(), wait),
+                |State { control, line, .. }| {
+                    control.turn_behind(line.len(), wait, Share::of(tokens))
+                },
             ),
         }
     }
 
-    /// An attempt has ended with this reply. `epoch` is the number that it got at its beginning.
+    /// An attempt with this number and so many tokens has ended with this reply.
     pub(crate) fn replied(
         &self,
         reply: Reply,
-        epoch: u8,
+        (epoch, tokens): Attempt,
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
-        let is_counted = reply == Reply::Admitted && shared.flag.load(Relaxed) & COUNTS != 0;
+        let is_counted =
+            reply == Reply::Admitted && shared.flag.load(Relaxed) & (COUNTS | ON) == COUNTS;
         if is_counted && shared.admitted.fetch_add(1, Relaxed) % LOCKS_EACH != LOCKS_EACH - 1 {
             return None;
         }
         let change = shared.change(Some(clock()), |state| {
             // Whoever has taken the lock last has counted this call already.
             state.control.calls -= f64::from(u8::from(is_counted));
-            state.control.replied(reply, epoch)
+            state.control.replied(reply, epoch, Share::of(tokens))
         });
         #[cfg(feature = "metrics")]
         shared.show_reply(reply, change.is_some());
         change
+    }
+}
+
+impl Rate {
+    /// An attempt with this number and so many tokens was dropped or cut, or has no reply.
+    #[cold]
+    pub(crate) fn gives_back(&self, (epoch, tokens): Attempt) {
+        self.shared().change(None, |state| {
+            state.control.gives_back(epoch, Share::of(tokens))
+        });
     }
 }
 

@@ -14,6 +14,13 @@ pub enum Rate {}
 
 pub(crate) type RateChange = Infallible;
 
+/// A number that nobody asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tokens;
+
+pub(crate) const NO_TOKENS: Tokens = Tokens;
+type Attempt = (u8, Tokens);
+
 #[allow(dead_code, reason = "only a rate asks for the fields")]
 pub(crate) enum Reply {
     Admitted,
@@ -33,11 +40,28 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn turn_after(&self, _wait: Duration, _clock: Duration) -> Duration {
+    pub(crate) fn turn_after(
+        &self,
+        _wait: Duration,
+        _tokens: Tokens,
+        _clock: Duration,
+    ) -> Duration {
         match *self {}
     }
 
-    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u8, _clock: C) -> Option<RateChange> {
+    pub(crate) fn replied<C>(&self, _: Reply, _: Attempt, _clock: C) -> Option<RateChange> {
+        match *self {}
+    }
+
+    pub(crate) fn runs(&self, _call: usize, _attempt: Attempt) {
+        match *self {}
+    }
+
+    pub(crate) fn pauses(&self, _call: usize) {
+        match *self {}
+    }
+
+    pub(crate) fn gives_back(&self, _attempt: Attempt) {
         match *self {}
     }
 }
@@ -46,7 +70,12 @@ impl Rate {
 pub(crate) struct Queued<S>(Rate, PhantomData<fn() -> S>);
 
 impl<S> Queued<S> {
-    pub(crate) fn enter(rate: &Rate, _: Duration, _: Duration, _: bool) -> Result<u8, Self> {
+    pub(crate) fn enter(
+        rate: &Rate,
+        _: Duration,
+        _: (Duration, bool),
+        _tokens: Tokens,
+    ) -> Result<u8, Self> {
         match *rate {}
     }
 
@@ -68,8 +97,8 @@ pub(crate) enum Left {
 pub(crate) fn wait_blocking<R>(
     rate: &Rate,
     _: &R,
-    _: Duration,
-    _: bool,
+    _: (Duration, bool),
+    _tokens: Tokens,
     _: &dyn Fn() -> bool,
 ) -> Result<Option<u8>, Left> {
     match *rate {}

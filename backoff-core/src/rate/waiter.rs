@@ -1,9 +1,10 @@
 //! A call that waits in the queue, async and blocking.
 
 use super::{
-    Rate, Shared, State,
+    Rate, Shared, State, Tokens,
     control::{LATENESS, UNQUEUED},
     line::Ticket,
+    quotas::Share,
 };
 use crate::{
     delay::draw::uniform,
@@ -29,6 +30,8 @@ struct Waiter {
     limit: Duration,
     /// Whether an error can be made when the time is over. Otherwise the attempt begins then.
     expires: bool,
+    /// What the attempt uses.
+    share: Share,
     /// The earliest time of the clock: a clock that stands still must not stop the queue.
     least: Duration,
 }
@@ -43,16 +46,21 @@ impl Drop for Waiter {
 
 impl Waiter {
     /// Begins an attempt if nobody waits and the turn has come; otherwise the call joins the queue, for at most
-    /// this time. Returns the number of the last refusal.
-    fn enter(rate: &Rate, clock: Duration, limit: Duration, expires: bool) -> Result<u8, Self> {
+    /// this time. Returns the number of the attempt.
+    fn enter(
+        rate: &Rate,
+        clock: Duration,
+        (limit, expires): (Duration, bool),
+        share: Share,
+    ) -> Result<u8, Self> {
         let shared = rate.shared();
-        let joined = shared.change(Some(clock), |State { control, line }| {
-            if line.len() == 0 && control.turn() <= control.now {
-                control.takes_slot(false);
+        let joined = shared.change(Some(clock), |State { control, line, .. }| {
+            if line.len() == 0 && control.turn(share) <= control.now {
+                control.takes_slot(false, share);
                 return Ok(control.epoch);
             }
-            control.joins(line.len(), limit);
-            Err(line.join())
+            control.joins(line.len(), limit, share);
+            Err(line.join(share))
         });
         let ticket = match joined {
             Ok(epoch) => return Ok(epoch),
@@ -74,12 +82,13 @@ impl Waiter {
             since: clock,
             limit: limit.saturating_sub(Duration::from_nanos(early)),
             expires,
+            share,
             least: clock,
         })
     }
 
     /// Asks whether the attempt may begin. The first in the queue goes at its turn; a slot that nobody has taken for a
-    /// while is taken by the next call that asks. The answer is the number of the last refusal; nothing for an attempt
+    /// while is taken by the next call that asks. The answer is the number of the attempt; nothing for an attempt
     /// that begins out of turn; or that the time is over. Otherwise returns how long the call waits.
     fn ask(
         &self,
@@ -97,19 +106,25 @@ impl Waiter {
             return Break(Ok(None));
         }
         let waker = waker.clone();
-        let (asked, _dropped) = self.shared.change(Some(now), |State { control, line }| {
-            let (before, turn, now) = (line.before(self.ticket), control.turn(), control.now);
-            let is_missed = !control.is_on() || turn.saturating_add(LATENESS) <= now;
-            if turn <= now && (before == 0 || is_missed) {
-                let passed = (before > 0 && control.is_on()).then(|| line.passes());
-                control.takes_slot(true);
-                let left = line.leave(self.ticket);
-                return (Break(Ok(Some(control.epoch))), [passed.flatten(), left]);
-            }
-            let at = control.asks_at(before);
-            let wait = Duration::from_nanos(at.saturating_sub(now)).min(rest);
-            (Continue(wait), [line.listens(self.ticket, waker, at), None])
-        });
+        let (asked, _dropped) = self
+            .shared
+            .change(Some(now), |State { control, line, .. }| {
+                let (before, share, now) = (line.before(self.ticket), self.share, control.now);
+                let turn = control.turn(share).max(control.turn(line.share()));
+                let is_missed = !control.is_on() || turn.saturating_add(LATENESS) <= now;
+                if turn <= now && (before == 0 || is_missed) {
+                    let passed = (before > 0 && control.is_on()).then(|| line.passes());
+                    control.takes_slot(true, share);
+                    let left = line.leave(self.ticket);
+                    return (Break(Ok(Some(control.epoch))), [passed.flatten(), left]);
+                }
+                let at = control.asks_at(before, share);
+                let wait = Duration::from_nanos(at.saturating_sub(now)).min(rest);
+                (
+                    Continue(wait),
+                    [line.listens(self.ticket, (waker, at), share), None],
+                )
+            });
         #[cfg(feature = "metrics")]
         if asked.is_break() {
             self.shared.show_wait(stood);
@@ -143,10 +158,10 @@ impl<S> Queued<S> {
     pub(crate) fn enter(
         rate: &Rate,
         clock: Duration,
-        limit: Duration,
-        expires: bool,
+        (limit, expires): (Duration, bool),
+        tokens: Tokens,
     ) -> Result<u8, Self> {
-        Waiter::enter(rate, clock, limit, expires).map_err(|waiter| {
+        Waiter::enter(rate, clock, (limit, expires), Share::of(tokens)).map_err(|waiter| {
             Queued(Box::pin(Waiting {
                 waiter,
                 ends: clock,
@@ -203,12 +218,12 @@ const LOOKS: Duration = Duration::from_millis(50);
 pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
     rate: &Rate,
     runtime: &R,
-    limit: Duration,
-    expires: bool,
+    limit: (Duration, bool),
+    tokens: Tokens,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Option<u8>, Left> {
     let mut now = shared_now(runtime);
-    let waiter = match Waiter::enter(rate, now, limit, expires) {
+    let waiter = match Waiter::enter(rate, now, limit, Share::of(tokens)) {
         Ok(epoch) => return Ok(Some(epoch)),
         Err(waiter) => waiter,
     };

@@ -103,7 +103,7 @@ impl RetryState {
                 return Decision::Stop(reason);
             }
             if let Some(rate) = rules.rate
-                && let turn = rate.turn_after(decision.wait(), now)
+                && let turn = rate.turn_after(decision.wait(), rules.tokens, now)
                 && self.passes(rules, decision.lasting(turn), 0, now).is_some()
             {
                 return Decision::Stop(StopReason::Rate);

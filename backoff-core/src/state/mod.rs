@@ -69,7 +69,7 @@ pub struct RetryState {
     /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
     /// exact for waits of so many milliseconds.
     last: [u8; 4],
-    /// The number of the rate's last refusal before the running attempt.
+    /// The number that the rate gave the running attempt.
     epoch: u8,
 }
 
@@ -410,10 +410,21 @@ impl RetryState {
         self.has(flag::HELD)
     }
 
+    /// Whether a wait holds tokens of a budget, or a running attempt a share of a rate.
+    #[inline]
+    pub(crate) fn holds(&self) -> bool {
+        self.has(flag::HELD | flag::IN_FLIGHT)
+    }
+
     /// Whether a rate counts an attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
         cfg!(feature = "rate") && self.has(flag::IN_FLIGHT)
+    }
+
+    /// The number of the running attempt, if a rate counts it.
+    pub(crate) fn epoch(&self) -> Option<u8> {
+        self.is_in_flight().then_some(self.epoch)
     }
 
     /// An attempt begins. A rate counts the attempt if there is a number.
@@ -429,9 +440,9 @@ impl RetryState {
     /// The attempt has ended. Returns its number, if a rate counts it.
     #[inline]
     pub(crate) fn take_epoch(&mut self) -> Option<u8> {
-        let is_in_flight = self.is_in_flight();
+        let epoch = self.epoch();
         self.failures[2] &= !flag::IN_FLIGHT;
-        is_in_flight.then_some(self.epoch)
+        epoch
     }
 
     /// Call this when the attempt after the wait begins: the tokens that the wait has taken are used.

@@ -4,7 +4,7 @@ use crate::{
     budget::Budget,
     delay::{Delay, Pace},
     policy::{MOST_DEADLINE, NEVER, Policy},
-    rate::Rate,
+    rate::{Rate, Tokens},
     runtime::nanos,
 };
 use core::time::Duration;
@@ -27,6 +27,8 @@ pub struct Rules<'a> {
     pub(crate) attempt_timeout: u64,
     /// The longest wait in the queue of the rate; nothing if no error can be made when this time is over.
     pub(crate) max_queue_time: Option<Duration>,
+    /// How many tokens of a quota an attempt uses.
+    pub(crate) tokens: Tokens,
     /// The highest number of attempts; 0: the number of the policy.
     attempts: u32,
     /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the first.
@@ -55,6 +57,7 @@ impl<'a> Rules<'a> {
             timeout: NEVER,
             attempt_timeout: NEVER,
             max_queue_time: None,
+            tokens: policy.tokens,
             attempts: 0,
             uncounted: 0,
             cuts: false,
@@ -79,10 +82,11 @@ impl<'a> Rules<'a> {
         !self.is_changed
     }
 
-    /// The queue of this rate comes before the next attempt.
+    /// The queue of this rate comes before the next attempt, which uses so many tokens.
     #[inline]
-    pub(crate) const fn enter(&mut self, rate: &'a Rate) {
+    pub(crate) const fn enter(&mut self, rate: &'a Rate, tokens: Tokens) {
         self.rate = Some(rate);
+        self.tokens = tokens;
         self.is_changed = true;
     }
 

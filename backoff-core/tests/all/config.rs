@@ -286,6 +286,7 @@ const OTHERS: &[(&str, &str)] = &[
          write `.max_queue_time(..)`",
     ),
     ("max_queue_time = '5s'", "write `.max_queue_time(..)` on the call"),
+    ("tokens = 500", "write `.tokens(..)` on the call"),
     ("when = 'is_busy'", "write `.when(..)` on the call"),
     ("strategy = 'linear'", "remove it, because waits grow exponentially"),
     ("fixed = '1s'", "write `growth` as \"constant\""),

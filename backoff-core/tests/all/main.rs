@@ -37,6 +37,13 @@ mod pace;
 mod peers;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod polling;
+#[cfg(all(
+    feature = "http-1",
+    feature = "macros",
+    feature = "rate",
+    feature = "tokio"
+))]
+mod quotas;
 #[cfg(all(feature = "tokio", feature = "rate"))]
 mod rate;
 #[cfg(all(feature = "macros", feature = "reconnect"))]

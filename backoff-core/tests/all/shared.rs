@@ -95,6 +95,43 @@ fn a_rate() {
     }
 }
 
+/// The replies state a quota, which is sometimes used up.
+#[cfg(all(feature = "http-1", feature = "rate"))]
+#[test]
+fn a_rate_that_hears_of_quotas() {
+    for seed in 0..SEEDS {
+        others_end(
+            seed,
+            |misbehaved| SECOND * (600 + 20 * misbehaved),
+            &*Box::leak(Box::<backoff_core::Rate>::default()),
+            |rate| async move {
+                let ask = || async {
+                    let (left, reset) = (draw(3) * 2_000, 1 + draw(5));
+                    let mut headers = http_1::HeaderMap::new();
+                    for (name, value) in [
+                        ("x-ratelimit-limit-tokens", "4000".to_owned()),
+                        ("x-ratelimit-remaining-tokens", left.to_string()),
+                        ("x-ratelimit-reset-tokens", format!("{reset}s")),
+                        ("x-ratelimit-limit", "4".to_owned()),
+                        ("x-ratelimit-remaining", draw(5).to_string()),
+                        ("x-ratelimit-reset", reset.to_string()),
+                    ] {
+                        headers.insert(name, value.parse().expect("visible ASCII"));
+                    }
+                    rate.observe(&headers);
+                    refuses().await
+                };
+                let policy = POLICY.rate(rate);
+                match draw(4) {
+                    0 => policy.retry(|| policy.retry(ask)).await,
+                    1 => policy.blocking(|| Ok(())).runtime(Blocked).call(),
+                    _ => policy.retry(ask).tokens(draw(5_000) as u32).await,
+                }
+            },
+        );
+    }
+}
+
 /// Those who are dropped give their tokens back, so that the others have enough.
 #[test]
 fn a_budget() {

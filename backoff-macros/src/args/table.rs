@@ -264,6 +264,13 @@ keys! {
                     allows (feature `rate`)",
             without: "the policy's rate",
         }
+        tokens: Expr = Expr(Ok), Expr {
+            usage: "tokens = 500",
+            takes: "a number (`u32`), beside a rate: how many tokens of the service's quota each attempt uses at most \
+                    (feature `rate`)",
+            without: "0: only quotas of requests delay the call",
+            example: "tokens = prompt.len() as u32 / 3 + 500",
+        }
         max_queue_time: Time = Expr(time) {
             usage: r#"max_queue_time = "5s""#,
             takes: "a duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`",

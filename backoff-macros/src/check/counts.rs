@@ -1,4 +1,4 @@
-//! Counts: of attempts, and of values in a row.
+//! Counts: of attempts, of tokens, and of values in a row.
 
 use syn::{Expr, Lit};
 
@@ -11,17 +11,24 @@ use crate::errors::Errors;
 /// How many attempts `Policy::exponential()` makes.
 const DEFAULT_MAX_ATTEMPTS: u32 = 5;
 
-/// The numbers of attempts and of values in a row, and whether there can be as many values.
+/// The numbers of attempts, of tokens and of values in a row, and whether there can be as many values.
 pub(super) fn check(args: &Args, errors: &mut Errors) {
-    if let Some(Given { key, .. }) = &args.max_queue_time
-        && args.rate.is_none()
-        && args.policy.is_none()
-    {
-        let message = "`max_queue_time` limits the wait in the queue of a rate: write `rate = RATE` too, or \
-                       remove `max_queue_time`";
-        errors.at(key, message);
+    let queue = args
+        .max_queue_time
+        .as_ref()
+        .map(|it| (&it.key, "limits the wait in the queue of a rate"));
+    let tokens = args
+        .tokens
+        .as_ref()
+        .map(|it| (&it.key, "counts for the quotas of a rate"));
+    for (key, does) in queue.into_iter().chain(tokens) {
+        if !args.may_have_rate() {
+            let message = format!("`{key}` {does}: write `rate = RATE` too, or remove `{key}`");
+            errors.at(key, message);
+        }
     }
     let mut counted = |given: &Option<Given<Expr>>| given.as_ref().and_then(|it| count(it, errors));
+    counted(&args.tokens);
     let (attempts, wanted) = (counted(&args.max_attempts), counted(&args.consecutive));
     let Some(Given { key, .. }) = &args.consecutive else {
         return;

@@ -405,7 +405,7 @@ impl Loop<'_> {
     }
 
     fn outcome(&self) -> TokenStream {
-        let attempt = self.in_span();
+        let attempt = self.in_span(self.inside());
         if !self.written.is_async {
             return attempt;
         }
@@ -442,11 +442,21 @@ impl Loop<'_> {
         Some((at(key.span()), mixed!(__span)))
     }
 
+    /// The attempt. With the key `rate`, replies that the attempt sees find the rate.
+    fn inside(&self) -> TokenStream {
+        let attempt = &self.attempt;
+        match (&self.args.rate, self.written.is_async) {
+            (None, _) => attempt.clone(),
+            (Some(_), true) => mixed!(__backoff::inside(&__guard, #attempt)),
+            (Some(_), false) => mixed!({ __backoff::Guard::runs(&__guard); #attempt }),
+        }
+    }
+
     /// The attempt, in its span.
-    fn in_span(&self) -> TokenStream {
-        let (attempt, context) = (&self.attempt, &self.bound.context);
+    fn in_span(&self, attempt: TokenStream) -> TokenStream {
+        let context = &self.bound.context;
         let Some((_, span)) = self.span() else {
-            return attempt.clone();
+            return attempt;
         };
         let begins = mixed!(&mut #span, #context, &__guard.state);
         if self.written.is_async {

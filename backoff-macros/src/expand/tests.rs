@@ -239,6 +239,138 @@ fn the_written_code_of_both_forms() {
                 }
             "#]],
         ),
+        (
+            attribute(
+                "rate = RATE, tokens = 500",
+                "async fn ask() -> Result<(), E> { get().await }",
+            ),
+            expect![[r#"
+                async fn ask() -> Result<(), E> {
+                    use ::backoff_core::__private as __backoff;
+                    const __BACKOFF: &p::Context<'static> = &p::Context {
+                        policy: &p::Policy::tokens(p::Policy::rate(p::Policy::exponential(), &RATE), 500),
+                        limits: p::Option::None,
+                        operation: ::core::concat!(::core::module_path!(), "::ask"),
+                    };
+                    let mut __guard = p::begin_known(|| __BACKOFF, &p::ASYNC, false);
+                    loop {
+                        let __wait = {
+                            let __late = if p::has_rate(p::known(&__guard)) {
+                                let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                                p::turn(__entering).await
+                            } else {
+                                p::Option::None
+                            };
+                            let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
+                                (p::Result::Err(__late), p::Stage::Queued)
+                            } else if false {
+                                (p::expired(), p::Stage::Late)
+                            } else {
+                                p::begins(&mut __guard);
+                                (
+                                    p::Result::Ok(
+                                        p::inside(
+                                                &__guard,
+                                                async {
+                                                    if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
+                                                        return __returns;
+                                                    }
+                                                    get().await
+                                                },
+                                            ).await,
+                                    ),
+                                    p::Stage::Cut,
+                                )
+                            };
+                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
+                            let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
+                            match p::step(p::known(&__guard), &p::ASYNC, &mut __guard.state, __stage, &__outcome, p::Option::None, &mut __judge) {
+                                p::Option::None => break __outcome,
+                                p::Option::Some(__wait) => __wait,
+                            }
+                        };
+                        p::wait(&p::ASYNC, __wait).await;
+                    }
+                }
+            "#]],
+        ),
+        (
+            block("rate = RATE, tokens = tokens", "{ get() }"),
+            expect![[r#"
+                fn f() {
+                    {
+                        use ::backoff_core::__private as __backoff;
+                        let __policy: p::Policy = p::Policy::tokens(p::Policy::rate(p::Policy::exponential(), &RATE), tokens);
+                        let mut __guard = p::Guard::new(__policy);
+                        p::start(
+                            &p::Context {
+                                policy: &__guard.plan,
+                                limits: p::Option::None,
+                                operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                            },
+                            &p::BLOCKING,
+                            &mut __guard.state,
+                            false,
+                        );
+                        loop {
+                            let __late = p::enters_blocking(
+                                &p::Context {
+                                    policy: &__guard.plan,
+                                    limits: p::Option::None,
+                                    operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                                },
+                                &p::BLOCKING,
+                                &mut __guard.state,
+                                p::Option::Some(p::Duration::MAX),
+                            );
+                            let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
+                                (p::Result::Err(__late), p::Stage::Queued)
+                            } else if false {
+                                (p::expired(), p::Stage::Late)
+                            } else {
+                                p::begins(&mut __guard);
+                                (p::Result::Ok({ p::Guard::runs(&__guard); (|| { get() })() }), p::Stage::Cut)
+                            };
+                            let (__outcome, __stage): (_, _) = p::settle(__done, __unless_done);
+                            let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
+                            match p::step(
+                                &p::Context {
+                                    policy: &__guard.plan,
+                                    limits: p::Option::None,
+                                    operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                                },
+                                &p::BLOCKING,
+                                &mut __guard.state,
+                                __stage,
+                                &__outcome,
+                                p::Option::None,
+                                &mut __judge,
+                            ) {
+                                p::Option::None => break __outcome,
+                                p::Option::Some(__wait) => {
+                                    if p::pause(
+                                        &p::Context {
+                                            policy: &__guard.plan,
+                                            limits: p::Option::None,
+                                            operation: ::core::concat!(::core::module_path!(), ":", ::core::line!()),
+                                        },
+                                        &p::BLOCKING,
+                                        &mut __guard.state,
+                                        __wait,
+                                        p::Option::Some(p::Duration::MAX),
+                                        &__outcome,
+                                        p::Option::None,
+                                        &mut __judge,
+                                    ) {
+                                        break __outcome;
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            "#]],
+        ),
     ];
     for (written, expected) in rows {
         expected.assert_eq(&shown(&written));

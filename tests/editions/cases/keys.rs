@@ -190,6 +190,8 @@ fn policies_and_budgets() {
         [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", rate = OFF] => 3;
         [policy = POOR, rate = OFF, budget = PLENTY, max_queue_time = "1m"] => 3;
+        [policy = POOR, rate = OFF, budget = PLENTY, tokens = 500] => 3;
+        [base = "1ms", rate = OFF, tokens = text.len() as u32] text: &'static str = "text" => 3;
         [base = "1ms", operation = "a.name", on = [503], idempotent] => 3;
         [policy = backoff_cloud::iam::REQUEST, base = "1ms", jitter = full, on = [503]] => 3;
     }

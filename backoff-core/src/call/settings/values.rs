@@ -51,6 +51,10 @@ impl<T: Fault, E> Setting<T, E> for Responses {
     fn answer(value: &T) -> Option<&dyn Fault> {
         (!is_success(value)).then_some(value)
     }
+
+    fn observe(value: &T) {
+        value.observe_quotas();
+    }
 }
 
 /// Another writer was faster in every attempt: the error of an update whose conflicts are replies and

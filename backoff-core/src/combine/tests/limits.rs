@@ -135,6 +135,6 @@ async fn a_change_takes_one_turn_at_its_rate() {
     assert_eq!(server.calls(), (2, 1));
     assert!(RATE.per_second().is_some());
     // The turn of the change was a second ago, and nobody has taken the next one.
-    assert_eq!(RATE.turn_after(Duration::ZERO, now()), Duration::ZERO);
+    assert_eq!(RATE.turn_after(Duration::ZERO, 0, now()), Duration::ZERO);
     assert_eq!(RATE.waiting(), 0);
 }

@@ -82,13 +82,13 @@ pub fn unread_in_headers(
 }
 
 #[cfg(feature = "http-1")]
-fn pairs(headers: &http_1::HeaderMap) -> impl Iterator<Item = Header<'_>> {
+pub(crate) fn pairs(headers: &http_1::HeaderMap) -> impl Iterator<Item = Header<'_>> {
     let headers = headers.iter();
     headers.map(|(name, value)| (name.as_str(), value.as_bytes()))
 }
 
 /// The name and the value of a header.
-type Header<'h> = (&'h str, &'h [u8]);
+pub(in crate::facts) type Header<'h> = (&'h str, &'h [u8]);
 
 /// The hint in the headers, and the first header whose hint could not be read.
 pub(crate) type Found<'h> = (Option<Duration>, Option<Header<'h>>);
@@ -99,14 +99,8 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
     headers: impl Fn() -> H,
     client: SystemTime,
 ) -> Found<'h> {
-    const DAY: Duration = Duration::from_secs(86_400);
-    let sent = LazyCell::new(|| {
-        let (_, value) = headers().find(|it| it.0 == "date")?;
-        let date = time::date(text(value).rsplit(',').next()?.trim_ascii())?;
-        let ahead = date.duration_since(client);
-        (ahead.unwrap_or_else(|behind| behind.duration()) <= DAY).then_some(date)
-    });
-    let read = |value: &str, unit| time::longest(value, unit, sent.unwrap_or(client));
+    let sent = LazyCell::new(|| sent(&headers, client));
+    let read = |value: &str, unit| time::longest(value, unit, *sent);
 
     let asked = headers().filter_map(|header| {
         let unit = match header.0 {
@@ -117,70 +111,146 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
         Some((header, read(text(header.1), unit)))
     });
     let asked: Vec<_> = asked.collect();
-    let mut refilled = Vec::new();
-    let mut quota = |left: Header<'h>, remainder: &str, reset: Header<'h>, refill: &str| {
-        let remainder = time::billionths(remainder.trim_ascii());
-        match remainder {
-            Some(0) => refilled.push((reset, read(refill, "s"))),
-            Some(_) => {}
-            None => refilled.push((left, None)),
-        }
+    let is_limit = |name: &str| match status {
+        429 | 503 => is_quota(name),
+        403 => name == "x-ratelimit-remaining",
+        _ => false,
     };
-    for (index, header) in headers().enumerate() {
-        let (name, value) = (header.0, text(header.1));
-        let is_limit = match status {
-            429 | 503 => name.contains("limit") || name.contains("priority"),
-            403 => name == "x-ratelimit-remaining",
-            _ => false,
-        };
-        if is_limit && name == "ratelimit" {
-            if !value.contains('=') {
-                quota(header, "", header, "");
-            }
-            for (remainder, refill) in rate_limit(value) {
-                quota(header, remainder, header, refill);
-            }
-        } else if is_limit && name.contains("remaining") {
-            let before = headers().take(index).filter(|it| it.0 == name).count();
-            let reset = name.replace("remaining", "reset");
-            for reset in [format!("{reset}-after"), reset] {
-                let mut same = headers().filter(|it| it.0 == reset);
-                if let Some(reset) = same.nth(before) {
-                    let count = value.split(',').count();
-                    let refills = text(reset.1).splitn(count, ',');
-                    for (remainder, refill) in value.split(',').zip(refills) {
-                        quota(header, remainder, reset, refill);
-                    }
-                }
-            }
+    let refilled = remainders(&headers, is_limit).filter_map(|quota| {
+        match time::billionths(quota.left.trim_ascii()) {
+            Some(0) => Some((quota.refill, read(quota.reset, "s"))),
+            Some(_) => None,
+            None => Some((quota.header, None)),
         }
-    }
+    });
+    let refilled: Vec<_> = refilled.collect();
     let longest = |hints: &[(_, Option<Duration>)]| hints.iter().filter_map(|it| it.1).max();
     let mut hints = asked.iter().chain(&refilled);
     let unread = hints.find(|it| it.1.is_none()).map(|it| it.0);
     (longest(&asked).or_else(|| longest(&refilled)), unread)
 }
 
+/// When the reply was sent: its `Date`, if there is one within a day from the client's clock; else this clock.
+pub(in crate::facts) fn sent<'h, H: Iterator<Item = Header<'h>>>(
+    headers: &impl Fn() -> H,
+    client: SystemTime,
+) -> SystemTime {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let date = headers().find(|it| it.0 == "date");
+    let date = date.and_then(|it| time::date(text(it.1).rsplit(',').next()?.trim_ascii()));
+    let is_near = |date: &SystemTime| {
+        let ahead = date.duration_since(client);
+        ahead.unwrap_or_else(|behind| behind.duration()) <= DAY
+    };
+    date.filter(is_near).unwrap_or(client)
+}
+
 /// The value of a header; a text that cannot be read, if the value is no text.
-fn text(value: &[u8]) -> &str {
+pub(in crate::facts) fn text(value: &[u8]) -> &str {
     str::from_utf8(value).unwrap_or("?")
 }
 
-/// The quotas of the field `RateLimit`: what remains, and when the quota is refilled.
-fn rate_limit(value: &str) -> impl Iterator<Item = (&str, &str)> {
+/// Whether a header with this name, which has `remaining` in it or is `ratelimit`, is about a quota.
+pub(in crate::facts) fn is_quota(name: &str) -> bool {
+    name.contains("limit") || name.contains("priority")
+}
+
+/// What a reply says of one quota.
+#[cfg_attr(
+    not(all(feature = "rate", feature = "http-1")),
+    allow(dead_code, reason = "only a rate asks for all fields")
+)]
+pub(in crate::facts) struct Remainder<'h> {
+    /// The header that says what remains.
+    pub(in crate::facts) header: Header<'h>,
+    /// The name of the quota, if the field `RateLimit` has it.
+    pub(in crate::facts) name: &'h str,
+    /// What remains.
+    pub(in crate::facts) left: &'h str,
+    /// The header that says when the quota is refilled.
+    pub(in crate::facts) refill: Header<'h>,
+    /// When the quota is refilled.
+    pub(in crate::facts) reset: &'h str,
+    /// How much the full quota holds; empty if no header says so.
+    pub(in crate::facts) limit: &'h str,
+}
+
+/// The quotas in the headers with these names.
+pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
+    headers: &impl Fn() -> H,
+    is_quota: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = Remainder<'h>> {
+    let mut found = Vec::new();
+    for (index, header) in headers()
+        .enumerate()
+        .filter(|(_, header)| is_quota(header.0))
+    {
+        let (name, value) = (header.0, text(header.1));
+        if name == "ratelimit" {
+            let policies = headers().find(|it| it.0 == "ratelimit-policy");
+            found.extend(rate_limit(header, policies.map_or("", |it| text(it.1))));
+        } else if name.contains("remaining") {
+            let before = headers().take(index).filter(|it| it.0 == name).count();
+            let nth = |name: String| headers().filter(|it| it.0 == name).nth(before);
+            let limit = nth(name.replace("remaining", "limit")).map_or("", |it| text(it.1));
+            let reset = name.replace("remaining", "reset");
+            for refill in [format!("{reset}-after"), reset]
+                .into_iter()
+                .filter_map(nth)
+            {
+                let mut limits = limit.split(',');
+                let count = value.split(',').count();
+                let resets = text(refill.1).splitn(count, ',');
+                found.extend(value.split(',').zip(resets).map(|(left, reset)| Remainder {
+                    header,
+                    name: "",
+                    left,
+                    refill,
+                    reset,
+                    limit: limits.next().unwrap_or_default(),
+                }));
+            }
+        }
+    }
+    found.into_iter()
+}
+
+/// The quotas of the field `RateLimit`, with the limits of the field `RateLimit-Policy`.
+fn rate_limit<'h>(header: Header<'h>, policies: &'h str) -> Vec<Remainder<'h>> {
+    let value = text(header.1);
+    let quota = |name, left, reset, limit| Remainder {
+        header,
+        name,
+        left,
+        refill: header,
+        reset,
+        limit,
+    };
+    if !value.contains('=') {
+        return vec![quota("", "", "", "")];
+    }
     // The older form is one quota with its parts separated by commas.
     let is_one = value.contains("remaining=");
-    let quotas = value.split(move |c| c == ',' && !is_one);
-    quotas.filter_map(|quota| {
-        let parts = quota.split([';', ',']);
-        let parts = parts.filter_map(|part| part.split_once('='));
-        let part = |names: [&str; 2]| {
-            let mut parts = parts.clone();
-            let found = parts.find(|(name, _)| names.contains(&name.trim()));
-            found.map(|(_, value)| value)
-        };
-        Some((part(["r", "remaining"])?, part(["t", "reset"])?))
-    })
+    let quotas = value.split(|c| c == ',' && !is_one);
+    let found = quotas.filter_map(|item| {
+        let name = item.split(';').next()?.trim();
+        let policy = policies
+            .split(',')
+            .find(|policy| policy.trim().starts_with(name));
+        let limit = part(item, ["limit"; 2]).or_else(|| part(policy?, ["q"; 2]));
+        let (left, reset) = (part(item, ["r", "remaining"])?, part(item, ["t", "reset"])?);
+        Some(quota(name, left, reset, limit.unwrap_or_default()))
+    });
+    found.collect()
+}
+
+/// The value of the part with one of these names.
+fn part<'h>(item: &'h str, names: [&str; 2]) -> Option<&'h str> {
+    let mut parts = item
+        .split([';', ','])
+        .filter_map(|part| part.split_once('='));
+    let found = parts.find(|(name, _)| names.contains(&name.trim()));
+    found.map(|(_, value)| value)
 }
 
 #[cfg(all(test, feature = "http-1"))]
@@ -388,7 +458,8 @@ mod tests {
     proptest! {
         #[test]
         fn almost_a_field_does_not_panic(parts in "[\"rt=;, 0-9a-z\u{e9}]{0,30}") {
-            let _ = (rate_limit(&parts).count(), rate_limit(&format!("remaining=0{parts}")).count());
+            let one = format!("remaining=0{parts}");
+            let _ = [&parts, &one].map(|it| rate_limit(("ratelimit", it.as_bytes()), &parts).len());
         }
     }
 }

@@ -3,9 +3,18 @@
 use std::time::{Duration, SystemTime};
 
 /// The longest time of a list. A date has a comma too, but can be read without the day before the comma.
-pub(super) fn longest(list: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
+pub(in crate::facts) fn longest(list: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
     let read = |text: &str| time(text.trim_ascii(), unit, sent);
     list.split(',').filter_map(read).max()
+}
+
+/// Whether the text names a moment that has been over for three seconds. Senders cut parts of a second off.
+#[cfg(all(feature = "rate", feature = "http-1"))]
+pub(in crate::facts) fn is_past(text: &str, sent: SystemTime) -> bool {
+    const CUT_OFF: Duration = Duration::from_secs(3);
+    let from = |moment| longest(text, "s", moment);
+    let is_time = || from(SystemTime::UNIX_EPOCH) == Some(Duration::ZERO);
+    from(sent - CUT_OFF) == Some(Duration::ZERO) && !is_time()
 }
 
 /// The time until the moment that the text names, or the time that the text names. `unit` is the unit of a number that
@@ -30,7 +39,7 @@ fn time(text: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
 const BILLION: u128 = 1_000_000_000;
 
 /// A number of digits with at most one point, in billionths, rounded up. `u128::MAX` if the number is beyond `u64`.
-pub(super) fn billionths(number: &str) -> Option<u128> {
+pub(in crate::facts) fn billionths(number: &str) -> Option<u128> {
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
     let mut digits = whole.bytes().chain(decimals.bytes());
     if matches!(number, "" | ".") || !digits.all(|digit| digit.is_ascii_digit()) {

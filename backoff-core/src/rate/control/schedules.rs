@@ -26,13 +26,13 @@ impl Calls {
     /// A call begins at this time, whether its turn has come or not. Returns its number.
     fn begin(&mut self, now: u64) -> u8 {
         self.control.at(at(now));
-        self.control.takes_slot(true);
+        self.control.takes_slot(true, Share::of(0));
         self.control.epoch
     }
 
     fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
         self.control.at(at(now));
-        self.control.replied(reply, epoch)
+        self.control.replied(reply, epoch, Share::of(0))
     }
 
     /// A call whose reply comes at once.
@@ -43,7 +43,7 @@ impl Calls {
 
     /// When the next call may go.
     fn turn(&self) -> u64 {
-        self.control.turn()
+        self.control.turn(Share::of(0))
     }
 
     fn per_second(&self) -> f64 {
@@ -83,7 +83,7 @@ fn the_first_refusal_closes_at_the_rate_that_was_counted() {
     // 85 % of 11 a second: one call in 106.95 ms.
     near(calls.per_second(), 9.35);
     assert_eq!(calls.turn(), SECOND + 106_951_871);
-    let behind = calls.control.turn_behind(0, Duration::ZERO);
+    let behind = calls.control.turn_behind(0, Duration::ZERO, Share::of(0));
     assert_eq!(behind, at(106_951_871));
 }
 
@@ -358,11 +358,17 @@ fn each_warning_is_given_once_a_closing_or_once() {
 
     // A call that would wait for longer than it may.
     let mut calls = Calls::closed();
-    calls.control.joins(20, Duration::from_secs(3));
+    calls
+        .control
+        .joins(20, Duration::from_secs(3), Share::of(0));
     assert_eq!(calls.control.warning.take(), None);
-    calls.control.joins(40, Duration::from_secs(3));
+    calls
+        .control
+        .joins(40, Duration::from_secs(3), Share::of(0));
     assert_eq!(calls.control.warning.take(), Some(BLOCKED));
-    calls.control.joins(40, Duration::from_secs(3));
+    calls
+        .control
+        .joins(40, Duration::from_secs(3), Share::of(0));
     assert_eq!(calls.control.warning.take(), None);
 }
 
@@ -402,20 +408,20 @@ proptest! {
         for step in steps {
             match step {
                 Step::Passes(nanos) => now += nanos,
-                Step::Begins if control.turn() <= control.now => {
+                Step::Begins if control.turn(Share::of(0)) <= control.now => {
                     running.push(control.epoch);
-                    control.takes_slot(true);
+                    control.takes_slot(true, Share::of(0));
                 }
                 Step::Ends(at, reply) if !running.is_empty() => {
                     let epoch = running.swap_remove(at.index(running.len()));
                     if let Some(reply) = reply {
-                        control.replied(reply, epoch);
+                        control.replied(reply, epoch, Share::of(0));
                     }
                 }
                 Step::Begins | Step::Ends(..) => {}
             }
             control.at(at(now));
-            prop_assert!(control.turn().saturating_sub(now) <= 76 * SECOND, "{control:?}");
+            prop_assert!(control.turn(Share::of(0)).saturating_sub(now) <= 76 * SECOND, "{control:?}");
             let least = 0.999 * BETA / LONGEST_GAP;
             prop_assert!(control.per_second().is_none_or(|rate| rate >= least && rate.is_finite()));
         }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 pub(crate) type Recorded = BTreeMap<String, Vec<f64>>;
 
 const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer than they may, because the \
-     service refuses calls";
+     service refuses calls or has no quota left";
 const LATE: &str = "; the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an \
      async call does";
 const UNTURNED: &str = "WARN attempts begin at their deadline without a turn, because no error can be made when the \

@@ -6,6 +6,8 @@ ui::refused! {
     #[retry(idempotent = false)]
     #[retry(when = |_| true, retry_conflicts)]
     #[retry(max_queue_time = "5s")]
+    #[retry(tokens = 500)]
+    #[retry(rate = RATE, tokens = "many")]
 
     #[retry(consecutive = 3)]
     #[retry(until = |visible| *visible, consecutive = 0)]

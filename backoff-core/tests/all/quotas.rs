@@ -1,0 +1,335 @@
+//! Calls that share a rate, and a service whose replies state what remains of its quotas. In virtual time.
+
+mod annotated;
+
+use backoff_core::{Fault, Policy, Rate, Stopped, TimedOut, retry_block};
+use http_1::{HeaderMap, HeaderName, Response};
+use std::{
+    cell::{Cell, RefCell},
+    future::{pending, poll_fn, ready},
+    pin::pin,
+    rc::Rc,
+    task::Poll,
+    time::Duration,
+};
+use tokio::{
+    task::LocalSet,
+    time::{Instant, sleep},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const PATIENT: Policy = Policy::exponential()
+    .max_attempts(100)
+    .max_retry_after(Duration::from_secs(7_200));
+
+#[derive(Debug, PartialEq)]
+struct Refused(Option<TimedOut>);
+
+impl Fault for Refused {
+    fn status(&self) -> Option<u16> {
+        self.0.is_none().then_some(429)
+    }
+}
+
+impl From<TimedOut> for Refused {
+    fn from(late: TimedOut) -> Self {
+        Refused(Some(late))
+    }
+}
+
+impl From<Stopped> for Refused {
+    fn from(_: Stopped) -> Self {
+        unreachable!("no signal comes")
+    }
+}
+
+/// Headers, of lines such as `x-ratelimit-remaining: 0`.
+fn headers(lines: &[(&str, String)]) -> HeaderMap {
+    let lines = lines.iter().map(|(name, value)| {
+        let name = HeaderName::try_from(*name).unwrap();
+        (name, value.parse().unwrap())
+    });
+    lines.collect()
+}
+
+/// GitHub's headers: so much of 60 remains, and the window ends after so many seconds.
+fn window(left: u32, ends: u64) -> HeaderMap {
+    headers(&[
+        ("x-ratelimit-limit", "60".into()),
+        ("x-ratelimit-remaining", left.to_string()),
+        ("x-ratelimit-reset", ends.to_string()),
+    ])
+}
+
+fn rate() -> &'static Rate {
+    Box::leak(Box::default())
+}
+
+/// A bucket that is refilled steadily in a minute, as OpenAI's.
+struct Bucket {
+    limit: f64,
+    left: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    fn new(limit: f64) -> Self {
+        let at = Instant::now();
+        Bucket {
+            limit,
+            left: limit,
+            at,
+        }
+    }
+
+    fn settle(&mut self) {
+        let since = self.at.elapsed().as_secs_f64();
+        self.left = (self.left + since * self.limit / 60.0).min(self.limit);
+        self.at = Instant::now();
+    }
+}
+
+/// Jobs of which first the requests and then the tokens are scarce. Nobody is refused, and the jobs take hardly more
+/// than the least time.
+#[tokio::test(start_paused = true)]
+async fn calls_keep_both_quotas_of_requests_and_of_tokens_without_a_refusal() {
+    let rate = rate();
+    let buckets = Rc::new(RefCell::new([Bucket::new(500.0), Bucket::new(80_000.0)]));
+    let small = (0..1_000).map(|n| 20 + n % 130);
+    let jobs: Vec<u32> = small.chain((0..50).map(|n| 200 + n * 116)).collect();
+    let (left, refused) = (
+        Rc::new(RefCell::new(jobs.into_iter())),
+        Rc::new(Cell::new(0)),
+    );
+    let start = Instant::now();
+    let workers = LocalSet::new();
+    for _ in 0..50 {
+        let (buckets, jobs, refused) = (buckets.clone(), left.clone(), refused.clone());
+        workers.spawn_local(async move {
+            while let Some(job) = { jobs.borrow_mut().next() } {
+                let ask = || async {
+                    sleep(SECOND / 5).await;
+                    let (admitted, stated) = {
+                        let mut buckets = buckets.borrow_mut();
+                        buckets.iter_mut().for_each(Bucket::settle);
+                        let admitted = buckets[0].left >= 1.0 && buckets[1].left >= f64::from(job);
+                        match admitted {
+                            true => {
+                                buckets[0].left -= 1.0;
+                                buckets[1].left -= f64::from(job);
+                            }
+                            false => refused.set(refused.get() + 1),
+                        }
+                        let mut stated = HeaderMap::new();
+                        for (bucket, unit) in buckets.iter().zip(["requests", "tokens"]) {
+                            let reset = (bucket.limit - bucket.left) / bucket.limit * 60_000.0;
+                            stated.extend(headers(&[
+                                (
+                                    &format!("x-ratelimit-limit-{unit}"),
+                                    bucket.limit.to_string(),
+                                ),
+                                (
+                                    &format!("x-ratelimit-remaining-{unit}"),
+                                    bucket.left.floor().to_string(),
+                                ),
+                                (
+                                    &format!("x-ratelimit-reset-{unit}"),
+                                    format!("{}ms", reset.ceil()),
+                                ),
+                            ]));
+                        }
+                        (admitted, stated)
+                    };
+                    sleep(SECOND / 5).await;
+                    rate.observe(&stated);
+                    admitted.then_some(()).ok_or(Refused(None))
+                };
+                PATIENT.retry(ask).rate(rate).tokens(job).await.unwrap();
+            }
+        });
+    }
+    workers.await;
+    // 500 of the 1,050 requests are there at once, and 80,000 of the 236,055 tokens; both come back meanwhile.
+    let took = start.elapsed().as_secs_f64();
+    assert_eq!(refused.get(), 0);
+    assert!((110.0..130.0).contains(&took), "{took}");
+}
+
+/// A reply that is a value is heard by its headers: the calls after a used-up window wait, one reply closes for 75 s, and
+/// no call is sent into a window that two replies have named.
+#[tokio::test(start_paused = true)]
+async fn a_window_that_is_used_up_closes_the_queue_until_its_reset() {
+    for is_block in [false, true] {
+        let policy = PATIENT.rate(rate());
+        let start = Instant::now();
+        // Rows: when the call is sent, and what its reply states.
+        for (sent, left, ends) in [
+            (0, 1, 600),
+            (0, 0, 600),
+            (600, 1, 3_000),
+            (600, 0, 3_000),
+            (3_600, 59, 60),
+        ] {
+            let ask = || {
+                assert_eq!(start.elapsed().as_secs(), sent);
+                let mut reply = Response::new(());
+                *reply.headers_mut() = window(left, ends);
+                ready(Ok::<_, Refused>(reply))
+            };
+            let reply = match is_block {
+                true => retry_block!(policy = policy, responses, async { ask().await }).await,
+                false => policy.retry(ask).responses().await,
+            };
+            reply.unwrap();
+        }
+    }
+    // One reply alone closes for 75 s.
+    let rate = self::rate();
+    rate.observe(&window(0, 3_000));
+    let start = Instant::now();
+    PATIENT
+        .retry(|| ready(Ok::<_, Refused>(())))
+        .rate(rate)
+        .await
+        .unwrap();
+    assert_eq!(start.elapsed().as_secs(), 75);
+}
+
+/// After a minute without headers, the quotas do not hold any more.
+#[tokio::test(start_paused = true)]
+async fn quotas_are_forgotten_after_a_minute() {
+    let rate = rate();
+    rate.observe(&window(2, 3_000));
+    let call = || PATIENT.retry(|| ready(Ok::<_, Refused>(()))).rate(rate);
+    call().await.unwrap();
+    sleep(61 * SECOND).await;
+    let start = Instant::now();
+    call().await.unwrap();
+    call().await.unwrap();
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+/// A call that is dropped gives its share back, so the next call goes at once.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_call_gives_its_share_back() {
+    let rate = rate();
+    for left in [2, 2] {
+        let ask = || {
+            rate.observe(&window(left, 600));
+            ready(Ok::<_, Refused>(()))
+        };
+        PATIENT.retry(ask).rate(rate).await.unwrap();
+        sleep(SECOND).await;
+    }
+    let never = || PATIENT.retry(pending::<Result<(), Refused>>).rate(rate);
+    let (mut first, mut second) = (Box::pin(never()), Box::pin(never()));
+    poll_fn(|cx| {
+        assert!(first.as_mut().poll(cx).is_pending() && second.as_mut().poll(cx).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    let mut third = pin!(PATIENT.retry(|| ready(Ok::<_, Refused>(3))).rate(rate));
+    let waits = tokio::time::timeout(SECOND, third.as_mut()).await;
+    assert!(waits.is_err() && rate.waiting() == 1);
+    drop(first);
+    let start = Instant::now();
+    assert_eq!(third.await, Ok(3));
+    assert_eq!(start.elapsed(), Duration::ZERO);
+}
+
+/// A call with more tokens than the whole quota does not wait for ever.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_larger_than_the_quota_goes_when_the_quota_is_full() {
+    let rate = rate();
+    let stated = headers(&[
+        ("anthropic-ratelimit-tokens-limit", "1000".into()),
+        ("anthropic-ratelimit-tokens-remaining", "0".into()),
+        ("anthropic-ratelimit-tokens-reset", "40s".into()),
+    ]);
+    rate.observe(&stated);
+    rate.observe(&stated);
+    let start = Instant::now();
+    let call = PATIENT
+        .retry(|| ready(Ok::<_, Refused>(())))
+        .rate(rate)
+        .tokens(5_000);
+    call.await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 40);
+}
+
+/// What makes no sense changes nothing.
+#[tokio::test(start_paused = true)]
+async fn headers_that_make_no_sense_delay_nobody() {
+    let rate = rate();
+    for (left, ends) in [
+        ("0", "7200"),
+        ("0", "1000000000"),
+        ("-1", "30"),
+        ("61", "30"),
+        ("none", "30"),
+        ("0", "soon"),
+    ] {
+        for _ in 0..2 {
+            rate.observe(&headers(&[
+                ("x-ratelimit-limit", "60".into()),
+                ("x-ratelimit-remaining", left.into()),
+                ("x-ratelimit-reset", ends.into()),
+            ]));
+        }
+        let start = Instant::now();
+        PATIENT
+            .retry(|| ready(Ok::<_, Refused>(())))
+            .rate(rate)
+            .await
+            .unwrap();
+        assert_eq!(start.elapsed(), Duration::ZERO, "{left} {ends}");
+    }
+}
+
+/// Each warning about quotas is written once for each rate. The first header that makes no sense is named, with its
+/// value.
+#[cfg(all(feature = "macros", feature = "tracing"))]
+#[test]
+fn a_header_that_makes_no_sense_and_a_call_that_is_too_large_are_logged_once() {
+    use crate::spans::recorder::listening;
+    use tokio::runtime::Builder;
+
+    let used_up = headers(&[
+        ("x-ratelimit-limit-tokens", "1000".into()),
+        ("x-ratelimit-remaining-tokens", "0".into()),
+        ("x-ratelimit-reset-tokens", "20s".into()),
+    ]);
+    let work = async {
+        for name in ["first", "second"] {
+            let rate: &Rate = Box::leak(Box::new(Rate::new().name(name)));
+            for (left, ends) in [(61, 30), (5, 7_200), (61, 30)] {
+                rate.observe(&window(left, ends));
+            }
+            for _ in 0..3 {
+                let ask = || {
+                    rate.observe(&used_up);
+                    ready(Ok::<_, Refused>(()))
+                };
+                PATIENT.retry(ask).rate(rate).tokens(5_000).await.unwrap();
+            }
+        }
+    };
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build();
+    let logged = listening(|| runtime.unwrap().block_on(work)).logged;
+    let of = |rate: &str| {
+        [
+            format!(
+                "WARN a header of a quota makes no sense, and changes nothing rate={rate} \
+                 header=x-ratelimit-remaining value=61"
+            ),
+            format!(
+                "WARN a call uses more than a whole quota of the service: it goes alone, when the quota is full, and \
+                 the service may refuse it rate={rate}"
+            ),
+        ]
+    };
+    assert_eq!(logged, [of("first"), of("second")].concat());
+}
