@@ -5,6 +5,7 @@
 //! | request | policy |
 //! |---|---|
 //! | any request: a message, a count of tokens, a file | [`REQUEST`] |
+//! | polling a batch of messages until it has ended | [`BATCH`] |
 //!
 //! [`presets`](crate::presets) has the numbers.
 //!
@@ -24,12 +25,16 @@
 //!   hints of any length. The hint is in [`last_retry_after`](crate::RetryError::last_retry_after).
 //! - A hint is the least wait: where the policy's own wait is longer, the call waits longer.
 //!
+//! - The interval of [`BATCH`] is that of [`openai::BATCH`]. The example of Anthropic's page asks once a minute.
+//!
 //! # What is retried
 //!
 //! 408, 409, 429, every 5xx (so 529, `overloaded_error`, too), and failures of the connection.
 //!
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
+//! - **A batch of prompts** keeps the limits of requests and of tokens with a `Rate`: see
+//!   [Calls to an LLM](crate::guide::quotas).
 //! - **Hints**: `retry-after`, and without it, in a 429 or 503, the `anthropic-ratelimit-*-reset` or
 //!   `anthropic-priority-*-reset` of a limit that is used up.
 //!   A limit of tokens can refuse a request although some tokens remain; then there is no hint but `retry-after`.
@@ -40,7 +45,10 @@
 //!   `anthropic::send` (feature `http`). `REQUEST.send(post)` follows the general rule for HTTP: the `POST` ends at
 //!   the first 529.
 //! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. An
-//!   `error` event inside a stream comes after the status 200, and is not seen.
+//!   `error` event inside a stream comes after the status 200, and is not seen. `anthropic::send(ask).open()` (feature
+//!   `http`) retries everything up to the head of the reply, and hands out the stream. A pause of more than 30 s is an
+//!   error. [The guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) shows how to read the events, with
+//!   the `error` among them.
 //!
 //! # Example
 //!
@@ -73,6 +81,29 @@ use backoff_core::Policy;
 ///
 /// Sources and an example: [the module](self).
 pub const REQUEST: Policy = openai::REQUEST.name("anthropic::REQUEST");
+
+/// Polls a batch of messages until it has ended. (A batch ends within 24 hours: "Batch processing",
+/// <https://platform.claude.com/docs/en/build-with-claude/batch-processing>.) The numbers are those of
+/// [`openai::BATCH`]: after 5 s, then more and more seldom, up to once a minute, for 25 hours.
+///
+/// ```
+/// use backoff_cloud::{NotYet, anthropic};
+///
+/// struct Batch { processing_status: &'static str }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), NotYet> {
+/// # let polls = std::cell::Cell::new(0);
+/// # let retrieve = || async {
+/// #     polls.set(polls.get() + 1);
+/// #     Ok::<_, NotYet>(Batch { processing_status: ["in_progress", "ended"][polls.get() - 1] })
+/// # };
+///
+/// let batch = anthropic::BATCH.retry(retrieve).until(|batch| batch.processing_status == "ended").await?;
+/// assert_eq!(batch.processing_status, "ended");
+/// # Ok(())
+/// # }
+/// ```
+pub const BATCH: Policy = openai::BATCH.name("anthropic::BATCH");
 
 /// Sends a request by [`REQUEST`], and repeats it after every transient failure, whatever its method is. A message is
 /// a `POST`, which `REQUEST.send(post)` would not repeat after a 529 or a lost reply. [The

@@ -22,7 +22,7 @@
 //! - An HTTP status that is not a success is an [`ApiError`]. It keeps the status, the headers, `Retry-After`
 //!   and the message in the body.
 //! - The body is read within the attempt. If the connection breaks while the body arrives, the request is
-//!   sent again.
+//!   sent again. A stream or a long download is read [piece by piece](Sending::open), after the last attempt.
 //! - [Which requests are repeated](Sending#which-requests-are-repeated) depends on the request: a `GET` or
 //!   a `DELETE` is repeated after every failure that the policy names, a `POST` only after a failure that
 //!   shows that the server did nothing.
@@ -39,7 +39,8 @@
 //! # A response of your own request
 //!
 //! In a function with `#[retry]`, or in an attempt with several requests, [`json`] and [`success`] read a
-//! response. [`check`] reads the body of an error only, and returns a success whose body you read yourself.
+//! response. [`check`] reads the body of an error only, and returns a success whose body you read yourself;
+//! [`Limits::open`] does the same, with a limit for each pause of the body.
 //! (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
 //! Google's `error.status`.) These functions know neither the URL nor the method of the request. So an error after a
 //! redirect looks like an error of the request itself, and they do not find [S3's error inside a
@@ -92,6 +93,7 @@ mod empty;
 mod error;
 mod headers;
 mod limits;
+mod open_reply;
 mod outgoing;
 mod own;
 mod repeat;
@@ -101,6 +103,7 @@ mod service;
 
 pub use error::ApiError;
 pub use limits::Limits;
+pub use open_reply::OpenReply;
 pub use outgoing::Outgoing;
 pub use reply::Reply;
 pub use send::{Requests, SendExt, Sending, Sent};

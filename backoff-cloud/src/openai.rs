@@ -5,6 +5,7 @@
 //! | request | policy |
 //! |---|---|
 //! | any request: a completion, an embedding, a file | [`REQUEST`] |
+//! | polling a batch until it has ended | [`BATCH`] |
 //!
 //! [`presets`](crate::presets) has the numbers.
 //!
@@ -29,6 +30,8 @@
 //! - A quota that is used up is final. OpenAI's client repeats such a request, unless the server says
 //!   `x-should-retry: false`.
 //!
+//! - The interval of [`BATCH`]: a batch takes up to 24 hours, and nobody documents how often to ask.
+//!
 //! # What is retried
 //!
 //! 408, 409, 429, every 5xx, and failures of the connection.
@@ -36,6 +39,8 @@
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
 //! - **The codes of a used-up quota** are final: see [`kind`].
+//! - **A batch of prompts** keeps the limits of requests and of tokens with a `Rate`: see
+//!   [Calls to an LLM](crate::guide::quotas), with a program that ends when no money is left.
 //! - **Hints**: `retry-after-ms`, `retry-after`, and without them, in a 429 or 503, `x-ratelimit-reset-requests` and
 //!   `x-ratelimit-reset-tokens` of a limit that is used up.
 //! - **A completion may be made twice.** It changes nothing, but each one is paid for. After a 503 or a lost reply
@@ -45,6 +50,10 @@
 //!   `REQUEST.send(post)`.
 //! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. Repeat
 //!   the whole call where this is right, in a function with `#[retry(policy = openai::REQUEST)]`.
+//!   `openai::send(ask).open()` (feature `http`) retries everything up to the head of the reply, and hands out the
+//!   stream. A pause of more than 30 s is an error; a model that thinks for longer needs a longer `read_timeout`. [The
+//!   guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) has a program that goes on behind the last event,
+//!   and reads the `error` event that comes after the status 200.
 //!
 //! # Example
 //!
@@ -65,7 +74,7 @@
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
 pub use crate::services::openai as kind;
-use backoff_core::{Jitter, Policy, codes};
+use backoff_core::{Codes, Jitter, Policy, codes};
 use std::time::Duration;
 
 /// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
@@ -85,8 +94,46 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(8))
     .jitter(Jitter::Proportional(1.0 / 7.0))
     .max_attempts(3)
-    .on(codes![408, 409, 429, 500..=599])
+    .on(RETRIED)
     .name("openai::REQUEST");
+
+const RETRIED: Codes = codes![408, 409, 429, 500..=599];
+
+/// Polls a batch until it has ended: after 5 s, then more and more seldom, up to once a minute, for 25 hours. (A batch
+/// ends within 24 hours: "Batch API", <https://platform.openai.com/docs/guides/batch>.) A poll that fails is repeated
+/// after the same failures as [`REQUEST`], and the number of polls is not limited.
+///
+/// A batch that has ended may have failed or expired, so look at its `status`. The deadline limits the polling, not the
+/// batch.
+///
+/// ```
+/// use backoff_cloud::{NotYet, openai};
+///
+/// struct Batch { status: &'static str }
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() -> Result<(), NotYet> {
+/// # let polls = std::cell::Cell::new(0);
+/// # let retrieve = || async {
+/// #     polls.set(polls.get() + 1);
+/// #     Ok::<_, NotYet>(Batch { status: ["validating", "in_progress", "completed"][polls.get() - 1] })
+/// # };
+///
+/// let batch = openai::BATCH
+///     .retry(retrieve)
+///     .until(|batch| matches!(batch.status, "completed" | "failed" | "expired" | "cancelled"))
+///     .await?;
+/// assert_eq!(batch.status, "completed");
+/// # Ok(())
+/// # }
+/// ```
+pub const BATCH: Policy = Policy::exponential()
+    .base(Duration::from_secs(5))
+    .factor(1.5)
+    .max_backoff(Duration::from_secs(60))
+    .jitter(Jitter::Additive(Duration::from_secs(1)))
+    .deadline(Duration::from_secs(25 * 3_600))
+    .on(RETRIED)
+    .name("openai::BATCH");
 
 /// Sends a request by [`REQUEST`], and repeats it after every transient failure, whatever its method is. A
 /// completion is a `POST`, which `REQUEST.send(post)` would not repeat after a 503 or a lost reply. [The

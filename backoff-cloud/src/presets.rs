@@ -179,8 +179,14 @@ presets! {
     openai::REQUEST: "a request to OpenAI's API";
         "min(2ⁿ · 437.5 ms, 8 s)", "± 1/7", "3 attempts";
         "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    openai::BATCH: "polling a batch of OpenAI until it has ended";
+        "min(1.5ⁿ · 5 s, 60 s)", "+ 1 s", "90,000 s";
+        "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     anthropic::REQUEST: "a request to Anthropic's API";
         "min(2ⁿ · 437.5 ms, 8 s)", "± 1/7", "3 attempts";
+        "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
+    anthropic::BATCH: "polling a batch of Anthropic until it has ended";
+        "min(1.5ⁿ · 5 s, 60 s)", "+ 1 s", "90,000 s";
         "408, 409, 429, 500 to 599", "`UNKNOWN`, `DEADLINE_EXCEEDED`, `RESOURCE_EXHAUSTED`, `ABORTED`, `UNIMPLEMENTED`, `INTERNAL`, `UNAVAILABLE`", "no", "yes";
     github::REQUEST: "a request to GitHub's REST API";
         "min(2ⁿ · 1 s, 240 s), after throttling min(2ⁿ · 60 s, 240 s)", "+ 1 s", "4 attempts";

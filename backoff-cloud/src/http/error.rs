@@ -198,6 +198,31 @@ impl ApiError {
         Own::not_sent(reason).into()
     }
 
+    /// A failure while the body of a success arrived.
+    pub(super) fn of_body(mut error: reqwest::Error) -> Self {
+        // The error is not one of the transport: a layer of the program around the client refuses the body.
+        if error.delivery().is_none() {
+            return error.into();
+        }
+        error.url_mut().map(without_secrets);
+        Own::ended_early(Some(error)).into()
+    }
+
+    /// The error of a stream that ended in order, but without the last message of its protocol, such as the
+    /// `response.completed` of OpenAI, or of a watch that the server closed. The error is transient, with
+    /// [`Delivery::MaybeSent`].
+    ///
+    /// ```
+    /// use backoff_cloud::{Verdict, http::ApiError, openai};
+    ///
+    /// let error = ApiError::ended_early();
+    /// assert!(matches!(openai::REQUEST.judge(&error), Verdict::Retry { .. }));
+    /// assert_eq!(error.to_string(), "the body of the reply ended too early");
+    /// ```
+    pub fn ended_early() -> Self {
+        Own::ended_early(None).into()
+    }
+
     /// The HTTP status of an error, also if its body was cut.
     pub fn status(&self) -> Option<u16> {
         match &*self.0 {

@@ -32,7 +32,7 @@ const FIRST: usize = 64 << 10;
 /// | time from the beginning of an attempt to the head of its reply | [`head_timeout`](Self::head_timeout) | 10 min |
 /// | bytes of the body of an error | [`error_body`](Self::error_body) | 64 KiB |
 /// | time for the body of an error | [`error_body_time`](Self::error_body_time) | 5 s |
-/// | bytes of the body of a success | [`body`](Self::body) | 64 MiB |
+/// | bytes of the whole body of a success | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
 /// An error whose body passes a limit keeps its status and the hints of its headers, and shows the beginning
@@ -62,7 +62,7 @@ const FIRST: usize = 64 << 10;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "limits do nothing until their `check`, `json`, `reply` or `success` is called"]
+#[must_use = "limits do nothing until their `check`, `json`, `open`, `reply` or `success` is called"]
 pub struct Limits {
     head_timeout: Duration,
     error_body: usize,
@@ -123,7 +123,8 @@ impl Limits {
         self
     }
 
-    /// How many bytes the body of a success may have. The default is 64 MiB.
+    /// How many bytes the body of a success may have. The default is 64 MiB. An [open reply](super::OpenReply) has no such
+    /// limit, because its caller keeps what it wants of the body.
     pub const fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
@@ -220,7 +221,9 @@ impl Limits {
     }
 
     /// The error of a response, if its status is not a success.
-    async fn checked(self, response: &mut Response) -> Result<(), ApiError> {
+    pub(super) async fn checked(self, response: &mut Response) -> Result<(), ApiError> {
+        #[cfg(feature = "rate")]
+        backoff_core::__private::observe_reply(response.headers());
         let status = response.status();
         if status.is_success() {
             return Ok(());
@@ -247,8 +250,7 @@ impl Limits {
         // A server can claim any length, so memory is allocated as the bytes arrive.
         let mut body = Vec::with_capacity(announced.min(FIRST));
         loop {
-            let reading = within(self.read_timeout, chunk(response)).await;
-            let Some(chunk) = reading.ok_or_else(|| Own::stalled(self.read_timeout))?? else {
+            let Some(chunk) = self.chunk(response).await? else {
                 return Ok(body);
             };
             if chunk.len() > limit - body.len() {
@@ -262,6 +264,16 @@ impl Limits {
             }
             body.extend_from_slice(&chunk);
         }
+    }
+
+    /// The next bytes of the body of a success.
+    pub(super) async fn chunk(
+        self,
+        response: &mut Response,
+    ) -> Result<Option<impl Deref<Target = [u8]> + use<>>, ApiError> {
+        let chunk = within(self.read_timeout, chunk(response)).await;
+        let chunk = chunk.ok_or_else(|| Own::stalled(self.read_timeout))?;
+        chunk.map_err(ApiError::of_body)
     }
 }
 

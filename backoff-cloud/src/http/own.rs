@@ -13,6 +13,8 @@ pub(super) struct Own {
     /// For a body that is not the JSON that was asked for: the beginnings of the parser's message, which repeats
     /// whole texts of the server, and of the body.
     pub(super) excerpt: Option<String>,
+    /// Why a body ended early.
+    pub(super) cause: Option<reqwest::Error>,
 }
 
 impl Own {
@@ -27,6 +29,7 @@ impl Own {
             text,
             delivery,
             excerpt: None,
+            cause: None,
         }
     }
 
@@ -55,10 +58,20 @@ impl Own {
         let text = format!(
             "the body of the reply stopped: no byte arrived within {}, the limit of \
              `http::Limits`; to wait longer, pass `http::Limits::new().read_timeout(time)` to \
-             `.limits(..)` of the request, or call its `json` or `success`",
+             `.limits(..)` of the request, or call its `json`, `open` or `success`",
             Rounded(time)
         );
         Own::new(text, Some(Delivery::MaybeSent))
+    }
+
+    /// A success whose body ended before all of it had arrived. The client knows the cause, unless the caller misses
+    /// something. The text of the client alone calls this "decoding".
+    pub(super) fn ended_early(cause: Option<reqwest::Error>) -> Self {
+        let text = "the body of the reply ended too early".to_owned();
+        Own {
+            cause,
+            ..Own::new(text, Some(Delivery::MaybeSent))
+        }
     }
 
     /// A request that was refused before it was sent, and the reason.

@@ -4,6 +4,7 @@ use super::{
     copies::{Copies, Source},
     error::{ApiError, as_sent},
     limits::Limits,
+    open_reply::OpenReply,
     outgoing::{self, Outgoing},
     repeat::Rule,
     reply::Reply,
@@ -84,8 +85,8 @@ impl SendExt for Policy {}
 /// First call the methods for the request: [`idempotent`](Self::idempotent),
 /// [`idempotent_if`](Self::idempotent_if), [`idempotency_key`](Self::idempotency_key),
 /// [`limits`](Self::limits), [`when`](Self::when). Then choose the form of the reply: [`json`](Self::json),
-/// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply); an `.await` alone means `reply`.
-/// These methods return a [`Retrying`], with the methods for the call: `attempt_timeout`, `timeout`,
+/// [`bytes`](Self::bytes), [`text`](Self::text) or [`reply`](Self::reply), or [`open`](Self::open) for a body that is
+/// read piece by piece; an `.await` alone means `reply`. These methods return a [`Retrying`], with the methods for the call: `attempt_timeout`, `timeout`,
 /// `notify`, `operation`, `budget`, `until`, `reported`.
 ///
 /// Log events and metrics call the operation by the method of the request, such as `GET`, unless
@@ -186,7 +187,7 @@ impl SendExt for Policy {}
 /// an [`ApiError`] with the [status](ApiError::status) 304.
 ///
 /// Two kinds of errors are found inside a 200. Only [`json`](Self::json) finds an `error` in JSON; if you need no
-/// value, write `.json::<()>()`. Every form of the reply finds an XML document whose root is `Error` with a `Code`, in
+/// value, write `.json::<()>()`. Every form of the whole reply finds an XML document whose root is `Error` with a `Code`, in
 /// the reply to a `PUT` or a `POST`: S3 sends it for a copy that was [not made](crate::s3#what-is-retried). Such an
 /// error has the status 500, or 503 where its code says throttling.
 ///
@@ -248,8 +249,17 @@ pub struct Requests<T> {
     may_sign_anew: bool,
     /// Whether the policy depends on what the server has done with a request.
     is_careful: bool,
-    read: fn(Reply) -> Result<T, ApiError>,
+    read: ReadAs<T>,
 }
+
+/// How a value is made of a response.
+#[derive(Clone, Copy)]
+enum Read<W, O> {
+    Whole(W),
+    Open(O),
+}
+
+type ReadAs<T> = Read<fn(Reply) -> Result<T, ApiError>, fn(OpenReply) -> T>;
 
 impl<T> fmt::Debug for Requests<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -305,11 +315,17 @@ impl<T: 'static> Operation for Requests<T> {
         let may_be_error = matches!(self.method, "PUT" | "POST");
         request.sent(limits, move |response| async move {
             let is_redirected = asked.is_some_and(|asked| !is_same(asked, response.url()));
-            let mut outcome = limits.reply(response).await;
-            if may_be_error {
-                outcome = outcome.and_then(Reply::without_xml_error);
-            }
-            outcome.and_then(read).map_err(|error| {
+            let outcome = match read {
+                Read::Open(read) => limits.open(response).await.map(read),
+                Read::Whole(read) => {
+                    let mut reply = limits.reply(response).await;
+                    if may_be_error {
+                        reply = reply.and_then(Reply::without_xml_error);
+                    }
+                    reply.and_then(read)
+                }
+            };
+            outcome.map_err(|error| {
                 let is_conflict = error.status() == Some(409) && error.names_no_code();
                 match is_redirected {
                     true => error.redirected(),
@@ -459,7 +475,7 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
-        self.read(|reply| reply.json())
+        self.read(Read::Whole(|reply| reply.json()))
     }
 
     /// The bytes of the reply's body.
@@ -472,12 +488,12 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn bytes(self) -> Sent<Vec<u8>, J> {
-        self.read(|reply| Ok(reply.into_body()))
+        self.read(Read::Whole(|reply| Ok(reply.into_body())))
     }
 
     /// The reply's body as a text: see [`Reply::text`].
     pub fn text(self) -> Sent<String, J> {
-        self.read(|reply| Ok(reply.text()))
+        self.read(Read::Whole(|reply| Ok(reply.text())))
     }
 
     /// The whole reply. `.await` alone does the same; use this method to call methods of [`Retrying`].
@@ -493,10 +509,37 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn reply(self) -> Sent<Reply, J> {
-        self.read(Ok)
+        self.read(Read::Whole(Ok))
     }
 
-    fn read<T: 'static>(self, read: fn(Reply) -> Result<T, ApiError>) -> Sent<T, J> {
+    /// The reply once its head has arrived: the caller reads the body piece by piece, with [`OpenReply::chunk`].
+    ///
+    /// Everything up to the head of a success is retried as in the other forms: a status, the body of an error, a head
+    /// that does not come in time. Nothing after it is: the caller may have used a part of the body.
+    ///
+    /// `attempt_timeout` and `timeout` end with the head too; put `tokio::time::timeout` around the reading to limit the
+    /// whole. [`Limits::read_timeout`] limits each pause of the body, 30 s by default, and [`Limits::body`] does
+    /// not count. An error inside a 200 is not found, neither [in JSON or XML](Self#what-counts-as-an-error), of
+    /// which one needs the whole body, nor in an event of a stream.
+    ///
+    /// ```no_run
+    /// # use backoff_cloud::{http::{ApiError, Limits}, openai};
+    /// # use std::time::Duration;
+    /// # async fn f(question: reqwest::RequestBuilder) -> Result<(), ApiError> {
+    /// // A model that thinks for some minutes before it goes on.
+    /// let patient = Limits::new().read_timeout(Duration::from_secs(300));
+    /// let mut reply = openai::send(question).limits(patient).open().await?;
+    /// let mut answer = Vec::new();
+    /// while let Some(bytes) = reply.chunk().await? {
+    ///     answer.extend(bytes);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn open(self) -> Sent<OpenReply, J> {
+        self.read(Read::Open(|reply| reply))
+    }
+
+    fn read<T: 'static>(self, read: ReadAs<T>) -> Sent<T, J> {
         let rule = match self.rule {
             Rule::ByRequest if self.adds_key => Rule::Set(true),
             rule => rule,

@@ -24,7 +24,13 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::Reply(reply) => reply.fmt(f),
-            Kind::Own(own) => f.write_str(&own.text),
+            Kind::Own(own) => {
+                f.write_str(&own.text)?;
+                own.cause.iter().try_for_each(|cause| {
+                    f.write_str(": ")?;
+                    with_causes(f, cause)
+                })
+            }
             Kind::Other(error) => with_causes(f, &**error),
         }
     }
@@ -69,6 +75,7 @@ impl Error for ApiError {
                 cut: Some(Cut::Lost(error)),
                 ..
             }) => Some(error),
+            Kind::Own(own) => own.cause.as_ref().map(|cause| cause as _),
             Kind::Other(error) => Some(&**error),
             _ => None,
         }
