@@ -59,7 +59,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Or one call may wait so long: `github::REQUEST.max_retry_after(Duration::from_secs(3_600))`.
+//! Or one call may wait so long: `github::REQUEST.max_retry_after(Duration::from_secs(3_600))`. With a `Rate`, all calls
+//! wait for the next window before the first 403: see [the program of the guide](crate::guide::quotas#github).
 //!
 //! # Example
 //!

@@ -21,27 +21,28 @@
 //! 8. [Configuration](configuration): policies from files and from the environment.
 //! 9. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
 //! 10. [Rates](rates): find the rate that a service allows, with all calls together.
-//! 11. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
-//! 12. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
+//! 11. [Calls to an LLM](quotas): keep the quotas that OpenAI, Anthropic and GitHub state in each reply.
+//! 12. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
+//! 13. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
-//! 13. [Testing](testing): test code that retries without waiting.
-//! 14. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 14. [Testing](testing): test code that retries without waiting.
+//! 15. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
 //!
 //! **By subject**
 //!
-//! 15. [Databases](databases): whole transactions, and connections that are replaced.
-//! 16. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 16. [Databases](databases): whole transactions, and connections that are replaced.
+//! 17. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 17. [tower](mod@tower): a policy as a layer around a client.
-//! 18. [Blocking programs](blocking): programs without async, with a progress line.
-//! 19. [Executors](executors): run without tokio.
-//! 20. [Beyond retries](beyond): what other tools do better.
+//! 18. [tower](mod@tower): a policy as a layer around a client.
+//! 19. [Blocking programs](blocking): programs without async, with a progress line.
+//! 20. [Executors](executors): run without tokio.
+//! 21. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 21. [Coming from another crate](coming_from): how to say the same with this library.
-//! 22. [Ported programs](ported): real code before and after.
-//! 23. [Comparison](comparison): what other libraries do, with the sources.
+//! 22. [Coming from another crate](coming_from): how to say the same with this library.
+//! 23. [Ported programs](ported): real code before and after.
+//! 24. [Comparison](comparison): what other libraries do, with the sources.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -81,6 +82,8 @@ pub mod configuration;
 pub mod budgets_and_outages;
 
 pub mod rates;
+
+pub mod quotas;
 
 pub mod traps;
 

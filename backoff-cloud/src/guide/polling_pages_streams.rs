@@ -6,7 +6,7 @@
 //! | an operation that answers "not yet" | `.until(..)` |
 //! | a system in which a read may still show the old value after one that showed the new one | `.until(..).consecutive(n)` |
 //! | many pages, or a download in parts | [`resuming()`](crate::Policy::resuming), with `progress()` after each part |
-//! | a watch or a stream that breaks now and then | `resuming()`, with `progress()` after each message |
+//! | a watch or a stream that breaks now and then | `resuming()`, with `progress()` after each message; over HTTP [`open()`](crate::http::Sending::open) |
 //!
 //! # A value that takes its time
 //!
@@ -153,50 +153,126 @@
 //! - **A position that the server does not know any more** (HTTP 410, `OUT_OF_RANGE`) is not cured by a
 //!   repetition. Read the whole state anew, then watch from there.
 //!
+//! This program follows a [response of OpenAI](https://platform.openai.com/docs/guides/background) that was begun with
+//! `background` and `stream`. Each event has a number, and `starting_after` asks for the events behind it. It needs
+//! the feature `http`, and serde_json.
+//!
 //! ```
-//! use backoff_cloud::{Policy, TimedOut};
-//! use std::time::Duration;
+//! use backoff_cloud::{Policy, http::{ApiError, OpenReply, SendExt as _}, openai};
+//! use serde_json::Value;
+//! use std::time::SystemTime;
 //!
-//! /// Your stream; the server closes this one after two messages.
-//! struct Stream { from: u64, left: u64 }
-//! impl Stream {
-//!     async fn open(from: u64) -> Result<Self, TimedOut> { Ok(Stream { from, left: 2 }) }
-//!     async fn next(&mut self) -> Option<Result<u64, TimedOut>> {
-//!         self.left = self.left.checked_sub(1)?;
-//!         self.from += 1;
-//!         Some(Ok(self.from - 1))
-//!     }
-//! }
+//! /// Ten attempts for each stretch without progress.
+//! const WATCH: Policy = openai::REQUEST.max_attempts(10);
+//! /// The loop below repeats the request. With retries of its own they would multiply.
+//! const ONCE: Policy = openai::REQUEST.max_attempts(1);
 //!
-//! const WATCH: Policy = Policy::exponential().deadline(Duration::from_secs(600));
+//! /// Server-sent events whose data is JSON in one line, as LLMs send them.
+//! struct Events { reply: OpenReply, read: Vec<u8> }
 //!
-//! async fn watch(mut handle: impl FnMut(u64) -> bool) -> Result<(), TimedOut> {
-//!     let (mut next, mut resuming) = (0, WATCH.resuming());
-//!     loop {
-//!         let ended = async {
-//!             let mut stream = Stream::open(next).await?;
-//!             while let Some(offset) = stream.next().await {
-//!                 let offset = offset?;
-//!                 if !handle(offset) { return Ok(()) }
-//!                 next = offset + 1;
-//!                 resuming.progress();
+//! impl Events {
+//!     async fn next(&mut self) -> Result<Option<Value>, ApiError> {
+//!         loop {
+//!             while let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+//!                 let line: Vec<u8> = self.read.drain(..=end).collect();
+//!                 // Other lines are names of events, and comments that keep the connection open.
+//!                 let Some(data) = line.strip_prefix(b"data:") else { continue };
+//!                 match serde_json::from_slice::<Value>(data) {
+//!                     Ok(event) if event["type"] == "error" => return Err(error(&event, data)),
+//!                     Ok(event) => return Ok(Some(event)),
+//!                     Err(_) => {} // such as `[DONE]`
+//!                 }
 //!             }
-//!             Err(TimedOut::new(Duration::ZERO)) // the server has closed the stream
-//!         };
-//!         match ended.await {
-//!             Ok(()) => return Ok(()),
-//!             Err(error) => resuming.failed(error).await?,
+//!             let Some(chunk) = self.reply.chunk().await? else { return Ok(None) };
+//!             self.read.extend(chunk);
 //!         }
 //!     }
 //! }
 //!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), TimedOut> {
-//! let mut seen = Vec::new();
-//! watch(|offset| { seen.push(offset); offset < 6 }).await?;
-//! assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6]);
+//! /// The service failed after its 200, so the event says what a status would have said.
+//! fn error(event: &Value, data: &[u8]) -> ApiError {
+//!     let error = event.get("error").unwrap_or(event); // Anthropic's is one level deeper
+//!     let code = error["code"].as_str().or(error["type"].as_str());
+//!     let status = match code.unwrap_or_default() {
+//!         "rate_limit_exceeded" | "rate_limit_error" => 429,
+//!         "server_error" | "api_error" => 500,
+//!         "overloaded_error" => 529,
+//!         _ => 400,
+//!     };
+//!     ApiError::new(status, &Default::default(), data, SystemTime::now())
+//! }
+//!
+//! /// Hands each event to `handle` once, and returns the last one. The client has the key in its default headers.
+//! async fn follow(client: &reqwest::Client, url: &str, mut handle: impl FnMut(&Value)) -> Result<Value, ApiError> {
+//!     let (mut from, mut resuming) = (String::new(), WATCH.resuming());
+//!     loop {
+//!         let ended = async {
+//!             let get = client.get(format!("{url}?stream=true{from}"));
+//!             let mut events = Events { reply: ONCE.send(get).open().await?, read: Vec::new() };
+//!             while let Some(event) = events.next().await? {
+//!                 handle(&event);
+//!                 from = format!("&starting_after={}", event["sequence_number"]);
+//!                 resuming.progress();
+//!                 let kind = event["type"].as_str();
+//!                 if let Some("response.completed" | "response.failed" | "response.incomplete") = kind {
+//!                     return Ok(event);
+//!                 }
+//!             }
+//!             Err(ApiError::ended_early()) // the server has closed the stream
+//!         };
+//!         match ended.await {
+//!             Ok(last) => return Ok(last),
+//!             Err(error) => resuming.failed(error).await?, // waits, or gives the error back
+//!         }
+//!     }
+//! }
+//! # use std::{io::{BufRead as _, BufReader, Write as _}, net::TcpListener, thread};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let _ = rustls::crypto::ring::default_provider().install_default();
+//! # let _instant = backoff_cloud::testing::instant();
+//! # let listener = TcpListener::bind("127.0.0.1:0")?;
+//! # let url = format!("http://{}/v1/responses/r", listener.local_addr()?);
+//! # let server = thread::spawn(move || {
+//! #     let (mut asked, mut first) = (Vec::new(), 0);
+//! #     let overloaded = "event: error\ndata: {\"type\": \"error\", \"code\": \"server_error\"}\n\n";
+//! #     // Cut; an error inside a 200; closed in order.
+//! #     for (events, end) in [(2, ""), (1, overloaded), (0, ""), (1, ": ping\n\n")] {
+//! #         let (mut stream, _) = listener.accept().unwrap();
+//! #         let mut head = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+//! #         asked.push(head.next().unwrap());
+//! #         head.for_each(drop);
+//! #         let mut body = String::new();
+//! #         for number in first..first + events {
+//! #             let kind = if number == 3 { "response.completed" } else { "response.output_text.delta" };
+//! #             body += &format!("event: {kind}\r\ndata: {{\"type\": \"{kind}\", \"sequence_number\": {number}}}\r\n\r\n");
+//! #         }
+//! #         body += end;
+//! #         let length = body.len() + usize::from(first == 0);
+//! #         write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+//! #         first += events;
+//! #     }
+//! #     asked
+//! # });
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # let mut seen = Vec::new();
+//! # let client = reqwest::Client::new();
+//! # let last = runtime.block_on(follow(&client, &url, |event| seen.push(event["sequence_number"].as_u64())))?;
+//! # assert_eq!(last["type"], "response.completed");
+//! # assert_eq!(seen, [Some(0), Some(1), Some(2), Some(3)]);
+//! # let asked = server.join().unwrap();
+//! # let ends: Vec<_> = asked.iter().map(|line| line.split(['=', ' ']).rev().nth(1).unwrap()).collect();
+//! # assert_eq!(ends, ["true", "1", "2", "2"]);
 //! # Ok(()) }
 //! ```
+//!
+//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked, and
+//!   [`chunk()`](crate::http::OpenReply::chunk) gives its bytes as they come. A pause of more than 30 s is an error
+//!   ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this time), and so is a body that ended
+//!   early.
+//! - A stream that cannot be continued, such as a completion or a message of Anthropic, is begun anew, if that is
+//!   worth its price: in a function with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
+//! - A stream of your own client has the same loop. Let its error be a [`Fault`](crate::Fault), with a variant
+//!   for the stream that ended early (`#[fault(transient)]`).
 //!
 //! `.stop_on(..)` on the `Resuming` ends its waits when the program shuts down; the attempt is your own loop,
 //! so look at the signal there as well. For a limit of the whole, put `tokio::time::timeout` around the loop.

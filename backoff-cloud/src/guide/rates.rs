@@ -58,6 +58,46 @@
 //!   nobody: after 20 ms its turn goes to the next call that asks.
 //! - A ready `stop_on` ends the waiting, and the first attempt is made at once; a ready `cut_on` ends the call.
 //!
+//! # Services that state their quotas
+//!
+//! OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. A `Rate` hears
+//! that, so its calls keep the quota before the first 429: [how](crate::Rate#quotas). `send` and the functions of
+//! [`http`](crate::http) hear the replies by themselves, and so does the layer of tower. An annotated function names the
+//! rate by the key `rate` for that, or calls `RATE.observe(&headers)`. In a closure or a function of
+//! your own, give the headers to [`observe`](crate::Rate::observe). For a quota of tokens, say with
+//! [`.tokens(n)`](crate::Retrying::tokens) or with the key `tokens` how many tokens a call uses at most:
+//!
+//! ```no_run
+//! use backoff_cloud::{Rate, http::ApiError, openai};
+//!
+//! static OPENAI: Rate = Rate::new();
+//!
+//! async fn answer(client: &reqwest::Client, key: &str, body: String) -> Result<String, ApiError> {
+//!     // About three bytes are a token; the answer has at most 500.
+//!     let tokens = body.len() as u32 / 3 + 500;
+//!     let ask = client.post("https://api.openai.com/v1/responses").bearer_auth(key).body(body);
+//!     openai::send(ask).text().rate(&OPENAI).tokens(tokens).await
+//! }
+//! ```
+//!
+//! [Calls to an LLM](super::quotas) has whole programs for OpenAI and GitHub.
+//!
+//! With 500 requests and 80,000 tokens a minute, and minutes of small jobs between minutes of large ones:
+//!
+//! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers | the limits known |
+//! |---|---|---|---|---|
+//! | 1 process, 100 workers | 2.78; 1.06 | 1.13; 1.03 | 1.00; 1.01 | 1.01; 1.00 |
+//! | 4 processes, 100 workers | 2.78; 1.06 | 1.20; 1.04 | 1.03; 1.11 | 1.01; 1.00 |
+//! | 20 processes, 20 workers | 1.34; 1.07 | 1.22; 1.07 | 1.03; 1.06 | 1.01; 1.00 |
+//! | 20 processes, 200 workers | 3.56; 1.06 | 1.46; 1.06 | 1.03; 1.11 | 1.00; 1.00 |
+//! | 1 process, 100 workers, headers a second late | 2.78; 1.06 | 1.13; 1.03 | 1.06; 1.01 | 1.01; 1.00 |
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- quota
+//! ```
+//!
+//! The command draws a picture of some of these, too: `docs/quota-calls.svg` in the repository. Several processes leave a part of the quota unused, because they learn of each other only from the replies.
+//!
 //! # Every process of the quota needs it
 //!
 //! Calls with a `Rate` slow down at each 429, and calls with jitter alone do not. Beside a process of 50 workers with

@@ -12,6 +12,7 @@
 //! | a question, until a value is there | [`until`](crate::Retrying::until), after `retry` or `send`, or as a key of the attribute | [the same page](super::polling_pages_streams) |
 //! | all requests of one client of tower, hyper or tonic | [`POLICY.layer()`](crate::Policy::layer) | [tower](mod@super::tower) |
 //! | one request of reqwest | [`POLICY.send(request)`](crate::http::SendExt::send) | [The first retry](super::first_retry) |
+//! | one request whose reply is a stream, up to its head | [`POLICY.send(request).open()`](crate::http::Sending::open) | [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) |
 //! | a whole function | [`#[retry]`](macro@crate::retry) | [The first retry](super::first_retry#a-whole-function) |
 //! | some lines in the middle of a function | [`retry_block!`](crate::retry_block) | [Read, modify, write](super::read_modify_write#a-function) |
 //!
@@ -20,13 +21,15 @@
 //! | the service | use | page |
 //! |---|---|---|
 //! | answers 429 to calls above a rate | [`Rate`](crate::Rate) | [Rates](super::rates) |
+//! | states its quotas in each reply, as OpenAI, Anthropic and GitHub do | a [`Rate`](crate::Rate) for each quota, and [`tokens`](crate::Retrying::tokens) | [Calls to an LLM](super::quotas) |
 //! | can be down while many calls retry | [`Budget`](crate::Budget) | [Budgets and outages](super::budgets_and_outages) |
 //!
 //! # Which policy
 //!
 //! | you call | the policy |
 //! |---|---|
-//! | a service in the [table of presets](crate) | the service's `REQUEST`, or another constant of its module |
+//! | an LLM | [`openai::send`](crate::openai::send), [`anthropic::send`](crate::anthropic::send): see [Calls to an LLM](super::quotas) |
+//! | another service in the [table of presets](crate) | the service's `REQUEST`, or another constant of its module |
 //! | another HTTP service, by `send` or a layer | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) |
 //! | another HTTP service, in a function or a block | [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) or [`NOT_IDEMPOTENT`](crate::plain_http::NOT_IDEMPOTENT): see [Idempotency](super::idempotency) |
 //! | something else | [`Policy::exponential`](crate::Policy::exponential): see [Errors](super::errors) and [Waits and limits](super::waits_and_limits) |

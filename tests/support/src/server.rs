@@ -18,10 +18,10 @@ use std::{
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader, copy, sink},
     net::{TcpListener, TcpSocket, TcpStream},
-    runtime::Runtime,
+    runtime::{Handle, Runtime},
     sync::{Barrier, watch},
     task::JoinSet,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// A limit that is to be reached.
@@ -176,11 +176,12 @@ struct State {
 static THREADS: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::new().expect("a runtime for the servers"));
 
-/// Treats each connection so, until the tasks are dropped.
+/// Treats each connection so, in this runtime, until the tasks are dropped.
 fn accepts<F: Future<Output = io::Result<()>> + Send + 'static>(
+    runtime: &Handle,
     each: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> (SocketAddr, JoinSet<()>) {
-    let _here = THREADS.enter();
+    let _here = runtime.enter();
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = listener.local_addr().expect("its address");
     listener.set_nonblocking(true).expect("it is a socket");
@@ -200,7 +201,7 @@ fn accepts<F: Future<Output = io::Result<()>> + Send + 'static>(
 pub fn listen<F: Future<Output = io::Result<()>> + Send + 'static>(
     each: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> SocketAddr {
-    let (address, tasks) = accepts(each);
+    let (address, tasks) = accepts(THREADS.handle(), each);
     std::mem::forget(tasks);
     address
 }
@@ -270,9 +271,33 @@ impl Server {
     pub fn new<F: Future<Output = Act> + Send + 'static>(
         handler: impl Fn(&Seen) -> F + Send + Sync + 'static,
     ) -> Self {
+        Self::within(THREADS.handle(), handler)
+    }
+
+    /// The same in the runtime of the test, which has virtual time. So the server and its clients have one clock.
+    ///
+    /// tokio moves a paused clock to the next timer also when a socket has something to read. So the clock goes on
+    /// by a tick at a time, and a request takes a few ticks.
+    pub fn in_virtual_time<F: Future<Output = Act> + Send + 'static>(
+        tick: Duration,
+        handler: impl Fn(&Seen) -> F + Send + Sync + 'static,
+    ) -> Self {
+        let mut server = Self::within(&Handle::current(), handler);
+        server._tasks.spawn(async move {
+            loop {
+                sleep(tick).await;
+            }
+        });
+        server
+    }
+
+    fn within<F: Future<Output = Act> + Send + 'static>(
+        runtime: &Handle,
+        handler: impl Fn(&Seen) -> F + Send + Sync + 'static,
+    ) -> Self {
         let (state, handler) = (Arc::<State>::default(), Arc::new(handler));
         let of_the_tasks = state.clone();
-        let (address, _tasks) = accepts(move |stream| {
+        let (address, _tasks) = accepts(runtime, move |stream| {
             let (state, handler) = (of_the_tasks.clone(), handler.clone());
             state.open.send_modify(|open| *open += 1);
             async move {

@@ -2,6 +2,7 @@
 
 mod forms;
 mod keys;
+mod open;
 mod replies;
 mod requests;
 mod services;

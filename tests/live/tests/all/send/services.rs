@@ -2,12 +2,13 @@
 
 use crate::server::{RESET, Server, client, reply};
 use backoff_cloud::{
-    StopReason, anthropic, aws, azure,
-    http::{SendExt as _, Sending},
+    Rate, StopReason, anthropic, aws, azure,
+    http::{self, SendExt as _, Sending},
     openai, plain_http, s3,
 };
 use reqwest::RequestBuilder;
-use std::time::Duration;
+use serde_json::Value;
+use std::time::{Duration, Instant};
 
 const SOON: [Duration; 2] = [Duration::from_millis(1); 2];
 
@@ -40,6 +41,35 @@ async fn a_completion_may_be_made_twice() {
         let ended = sent.err().map(|failed| failed.reason);
         assert_eq!((ended, server.requests()), (reason, requests), "{script:?}");
     }
+}
+
+/// The replies of `send`, and those that a function reads by `http::json`, state a quota of one request that comes back
+/// in 300 ms. The rate of the call hears that: nobody is refused, and the next call waits.
+#[tokio::test]
+async fn the_rate_of_a_call_hears_what_the_replies_state() {
+    const COMES_BACK: Duration = Duration::from_millis(300);
+    let quota = "x-ratelimit-limit-requests: 1\r\nx-ratelimit-remaining-requests: 0\r\n\
+                 x-ratelimit-reset-requests: 300ms\r\n";
+    let server = Server::start(vec![reply(200, quota, "{}"); 4]);
+    let (client, rate) = (client(), Rate::new());
+    let mut last = None;
+    for is_sent in [true, true, false, false] {
+        let get = || client.get(server.url("models"));
+        let answer: Result<Value, _> = match is_sent {
+            true => openai::send(get()).json().rate(&rate).await,
+            false => {
+                let ask = || async { http::json(get().send().await?).await };
+                openai::REQUEST.retry(ask).rate(&rate).await
+            }
+        };
+        answer.expect("an answer");
+        let waited = last.replace(Instant::now()).map(|last| last.elapsed());
+        assert!(
+            waited.is_none_or(|waited| waited >= COMES_BACK * 9 / 10),
+            "{waited:?}"
+        );
+    }
+    assert_eq!(server.requests(), 4);
 }
 
 /// Rows: the method, the body of each 200, the requests, and the status of the error.

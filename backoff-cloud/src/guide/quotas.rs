@@ -1,0 +1,110 @@
+//! After this page your calls to an LLM keep the quotas of the service, a batch ends when no money is left, and you know
+//! what is paid twice. [The last part](#github) is about GitHub.
+//!
+//! # A batch of prompts
+//!
+//! ```sh
+//! cargo add backoff-cloud --features http,rate
+//! cargo add reqwest serde_json
+//! cargo add tokio --features macros,rt-multi-thread
+//! ```
+//!
+//! The program answers prompts, 20 at a time, and then one as a stream:
+//!
+//! ```no_run
+#![doc = include_str!("examples/llm.rs")]
+//! ```
+//!
+//! A test runs this program with 1,000 prompts, first short and then long ones, 50 at a time. The server allows 500
+//! requests and 200,000 tokens a minute; the tokens alone need 69 s. A prompt without an answer has used its three
+//! attempts up:
+//!
+//! | the requests have | requests | 429s | prompts without an answer | time |
+//! |---|---|---|---|---|
+//! | a `Rate`, and the replies state the quotas | 1,000 | 0 | 0 | 81 s |
+//! | a `Rate`, and the replies state nothing | 1,167 | 182 | 15 | 68 s |
+//! | no `Rate` | about 1,550 | about 725 | about 175 | 40 s |
+//!
+//! ```sh
+//! cargo test -p live --test all -- quotas:: --nocapture
+//! ```
+//!
+//! # The limits
+//!
+//! - **Requests and tokens a minute**, and with some services a day. A call names with
+//!   [`tokens`](crate::Retrying::tokens) how many tokens it uses at most: those of the prompt and of the longest answer.
+//!   A number that is too high makes calls wait until a reply corrects it. A number that is too low leads to 429s.
+//! - **A quota for each model**, or for a group of models. The headers do not name the model, so declare a `Rate` for
+//!   each quota.
+//! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. No wait helps, so this 429 is final, and the rate
+//!   does not slow down: [`openai::kind`](crate::openai::kind) has the codes. Anthropic
+//!   [says it otherwise](crate::anthropic#what-is-retried).
+//! - **The first requests** go before a reply has come. So let `at_a_time` be less than the requests of a minute.
+//!
+//! # Who hears what
+//!
+//! A rate hears the headers of each reply to its calls, success or failure, subtracts what has begun since then, and lets
+//! a call go when enough is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies: what one
+//! process uses is missing in what the next reply to another one states. So each process of the quota needs a `Rate` of
+//! its own. A process without one [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
+//!
+//! | service | each reply states | so |
+//! |---|---|---|
+//! | OpenAI, Groq and others with these headers | limit, rest and reset of requests and of tokens | no 429s, if the numbers of tokens are right |
+//! | Anthropic | the same of requests, of input tokens and of output tokens | `tokens(n)` counts against both: name the larger number |
+//! | Azure OpenAI | the rest alone, without limit and reset | the rate learns from 429s only |
+//!
+//! With Azure, allow more attempts: `openai::REQUEST.max_attempts(8).send(ask).idempotent(true)` sends like
+//! `openai::send(ask)`.
+//!
+//! A batch waits in the queue as long as the quota needs. Where a person waits for the answer, write `.timeout(..)` or
+//! [`.max_queue_time(..)`](crate::Retrying::max_queue_time).
+//!
+//! # A stream
+//!
+//! [`open`](crate::http::Sending::open) returns when the head of a success has come; the rate hears the head. What fails
+//! before the head is repeated. What fails after it is not, because the caller has used a part of the answer: `chunk`
+//! returns the error, and a new call makes, and bills, a new answer.
+//! [`Limits::read_timeout`](crate::http::Limits::read_timeout) limits each pause. An answer without the last line,
+//! `data: [DONE]`, is not complete. An error may come as an event of the stream, which only your parser sees.
+//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has a program that reads the events and
+//! goes on behind the last one.
+//!
+//! # What is paid twice
+//!
+//! - **An answer that was lost.** After a 5xx, a lost connection or a timeout the service may have made the answer.
+//!   `openai::send` asks again, and you pay for both. `openai::REQUEST.send(ask)` does not ask again then.
+//! - **An answer that takes longer than `attempt_timeout`.** Each attempt is cut, and each one may be paid.
+//! - **Answers of a client that repeats requests by itself** inside of a call that does, too: see
+//!   [Traps](super::traps#retries-inside-retries).
+//!
+//! A 429 costs no money, but OpenAI counts it against the limit of requests.
+//!
+//! Prompts that can wait for a day are cheaper as a batch of the service, which has limits of its own:
+//! [`openai::BATCH`](crate::openai::BATCH) and [`anthropic::BATCH`](crate::anthropic::BATCH) wait for its end.
+//!
+//! # GitHub
+//!
+//! GitHub allows so many requests in a window of an hour: each reply states the rest and the end of the window. Beside
+//! this primary limit there are secondary limits, of which nobody hears before the first 403. GitHub may ban a client
+//! that goes on after one.
+//!
+//! ```no_run
+#![doc = include_str!("examples/github.rs")]
+//! ```
+//!
+//! - When the window is used up, the calls wait for the next one, for up to an hour. The log has a `WARN`.
+//! - After a secondary limit no call goes for as long as `retry-after` says, or for a minute.
+//! - Resources such as `core` and `search` have quotas of their own. The calls of a `Rate` wait for all its quotas, so
+//!   give the calls of `search` another `Rate`.
+//!
+//! A test asks for 150 repositories, 10 at a time. The server allows 60 requests in a window, and has one secondary limit:
+//!
+//! | the requests have | requests | 403s of the secondary limit | 403s of the primary limit |
+//! |---|---|---|---|
+//! | a `Rate` | 156 | 6 | 0 |
+//! | a `Rate` in each of two processes | about 161 | 6 | about 5 |
+//! | no `Rate` | 180 | 10 | 20 |
+//!
+//! The requests that are on their way at the secondary limit are refused, too. Two processes hear of each other only with
+//! the next reply, so some of their requests meet the end of the window.
