@@ -13,6 +13,7 @@
 //! | `iam` | the same at the scale of Google Cloud IAM, where clients give up after a deadline |
 //! | `batch` | many calls at once meet a limit of so many a second |
 //! | `rate` | the same with more jobs, while the calls of a process share what a 429 says, or nothing |
+//! | `quota` | a service states in its replies what remains of its quotas of requests and of tokens |
 //! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
@@ -33,6 +34,7 @@ mod rate_check;
 mod row;
 mod runs;
 mod service;
+mod stated;
 mod strategies;
 mod verdict;
 
@@ -96,6 +98,8 @@ enum Scenario {
     Batch,
     /// The calls of a process share what they learn about a limit of 50 a second, or nothing
     Rate,
+    /// The replies of a service state what remains of 500 requests and 80,000 tokens a minute
+    Quota,
     /// A service is down for 30 s, while each of its clients has a budget for retries, or none
     Outage,
 }
@@ -108,7 +112,7 @@ fn run(options: &Options) -> Result<(), Error> {
     let seeds = options.seeds.unwrap_or(match options.scenario {
         Scenario::Contention | Scenario::Iam => 1_000,
         Scenario::Batch => 200,
-        Scenario::Rate | Scenario::Outage => 20,
+        Scenario::Rate | Scenario::Quota | Scenario::Outage => 20,
     });
     if options.check {
         let verdict = match options.scenario {
@@ -132,6 +136,7 @@ fn run(options: &Options) -> Result<(), Error> {
         Scenario::Iam => iam::findings(seeds)?,
         Scenario::Batch => batch::findings(seeds)?,
         Scenario::Rate => rate::findings(seeds)?,
+        Scenario::Quota => stated::findings(seeds)?,
         Scenario::Outage => outage::findings(seeds)?,
     };
     say(&format!("{title}\n\n{}\n{remarks}\n", results.table()))?;
