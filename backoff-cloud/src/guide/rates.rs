@@ -87,9 +87,9 @@
 //! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers | the limits known |
 //! |---|---|---|---|---|
 //! | 1 process, 100 workers | 2.78; 1.06 | 1.13; 1.03 | 1.00; 1.01 | 1.01; 1.00 |
-//! | 4 processes, 100 workers | 2.78; 1.06 | 1.20; 1.04 | 1.03; 1.11 | 1.01; 1.00 |
+//! | 4 processes, 100 workers | 2.78; 1.06 | 1.20; 1.04 | 1.06; 1.06 | 1.01; 1.00 |
 //! | 20 processes, 20 workers | 1.34; 1.07 | 1.22; 1.07 | 1.03; 1.06 | 1.01; 1.00 |
-//! | 20 processes, 200 workers | 3.56; 1.06 | 1.46; 1.06 | 1.03; 1.11 | 1.00; 1.00 |
+//! | 20 processes, 200 workers | 3.56; 1.06 | 1.46; 1.06 | 1.05; 1.09 | 1.00; 1.00 |
 //! | 1 process, 100 workers, headers a second late | 2.78; 1.06 | 1.13; 1.03 | 1.06; 1.01 | 1.01; 1.00 |
 //!
 //! ```sh

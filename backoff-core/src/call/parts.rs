@@ -377,7 +377,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
             reply => reply,
         };
-        if let Some(change) = rate.replied(reply, attempt, || shared_now(runtime)) {
+        if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
             let step = Step::Rate(change, rate.label());
             let event = attempt_event(self.plan, &*self.memory, self.state, None, step);
             log::log(&event);

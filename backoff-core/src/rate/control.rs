@@ -8,7 +8,7 @@ mod schedules;
 
 use super::{
     change::RateChange,
-    quotas::{Quotas, Share, UNCONFIRMED, is_older},
+    quotas::{Quotas, Share, is_older},
 };
 use crate::{facts::quota::Quota, runtime::nanos};
 use core::time::Duration;
@@ -319,8 +319,8 @@ impl RateControl {
         }
     }
 
-    /// An attempt with this number and this share has ended.
-    pub(super) fn replied(&mut self, reply: Reply, epoch: u8, share: Share) -> Option<RateChange> {
+    /// An attempt with this number has ended.
+    pub(super) fn replied(&mut self, reply: Reply, epoch: u8) -> Option<RateChange> {
         let ends = self.mode != Mode::Off && !self.is_limited();
         if ends {
             *self = RateControl {
@@ -339,21 +339,17 @@ impl RateControl {
             Reply::Admitted => self.admits(epoch),
             // The call began at an older rate.
             Reply::Refused { .. } if is_older(epoch, self.first) => None,
-            Reply::Refused { hint } if self.is_stated(hint, share) => None,
+            // The quotas hold the next call back anyway.
+            Reply::Refused { .. }
+                if self
+                    .stated()
+                    .is_some_and(|it| it.turn_behind(1, Share::default()) > self.now) =>
+            {
+                None
+            }
             Reply::Refused { hint } => self.refuses(hint),
         };
         change.or(ends.then_some(RateChange::Off))
-    }
-
-    /// Whether the stated quotas explain the refusal of a call with this share. Then they delay the next calls.
-    fn is_stated(&mut self, hint: u64, share: Share) -> bool {
-        let pause = match (self.pause, hint) {
-            (0, hint) => hint.min(UNCONFIRMED),
-            (pause, 0) => pause,
-            (_, hint) => hint,
-        };
-        let (quotas, now) = (self.quotas.as_mut(), self.now);
-        quotas.is_some_and(|quotas| quotas.explain(share, pause, now))
     }
 
     fn cuts(&mut self, mode: Mode) {

@@ -96,8 +96,8 @@ use std::{
 /// - A quota that only one reply has stated closes the queue for at most 75 s; then a single call asks. No call is sent
 ///   into a window that two replies have named. A call that needs more than a whole quota goes when the quota is full, with
 ///   a `WARN`.
-/// - After a 429 that a used-up quota explains, the quotas go on to decide; after any other 429, the rules for 429s hold
-///   too. After a minute without such headers, only the rules for 429s hold.
+/// - A 429 changes nothing while the quotas hold the next call back anyway; after any other 429, the rules for 429s hold
+///   too. After a minute without such headers, only these rules hold.
 /// - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or
 ///   more than an hour ahead change nothing. The first one is named in a `WARN`.
 ///
@@ -328,11 +328,11 @@ impl Rate {
         }
     }
 
-    /// An attempt with this number and so many tokens has ended with this reply.
+    /// An attempt with this number has ended with this reply.
     pub(crate) fn replied(
         &self,
         reply: Reply,
-        (epoch, tokens): Attempt,
+        epoch: u8,
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
@@ -344,7 +344,7 @@ impl Rate {
         let change = shared.change(Some(clock()), |state| {
             // Whoever has taken the lock last has counted this call already.
             state.control.calls -= f64::from(u8::from(is_counted));
-            state.control.replied(reply, epoch, Share::of(tokens))
+            state.control.replied(reply, epoch)
         });
         #[cfg(feature = "metrics")]
         shared.show_reply(reply, change.is_some());

@@ -49,7 +49,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied<C>(&self, _: Reply, _: Attempt, _clock: C) -> Option<RateChange> {
+    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u8, _clock: C) -> Option<RateChange> {
         match *self {}
     }
 

@@ -5,7 +5,7 @@ use crate::{facts::quota::Quota, runtime::nanos};
 /// Without new headers, the quotas hold for this time.
 const FRESH: u64 = 60_000_000_000;
 /// A quota that only one reply has stated closes the queue for at most this time.
-pub(super) const UNCONFIRMED: u64 = 75_000_000_000;
+const UNCONFIRMED: u64 = 75_000_000_000;
 /// The most quotas of a service: a server that invents names must not fill the memory.
 const MOST: usize = 32;
 /// The part of a quota that each process may use at least.
@@ -188,8 +188,6 @@ pub(super) struct Quotas {
     /// When the last headers and the last new number came.
     heard: u64,
     stepped: u64,
-    /// After a refusal that a quota explains, no call goes before.
-    pause: u64,
 }
 
 impl Quotas {
@@ -202,7 +200,6 @@ impl Quotas {
             last: number,
             heard: now,
             stepped: 0,
-            pause: 0,
         }
     }
 
@@ -287,7 +284,7 @@ impl Quotas {
     pub(super) fn turn(&self, share: Share) -> u64 {
         let turns = self.mirrors.iter();
         let turns = turns.map(|mirror| mirror.turn(share.in_quota(&mirror.stated)));
-        turns.max().unwrap_or(0).max(self.pause)
+        turns.max().unwrap_or(0)
     }
 
     /// When a call with this share may go behind this number of others.
@@ -298,22 +295,6 @@ impl Quotas {
             tokens: share.tokens + waiting as f64 * each,
         };
         self.turn(all)
-    }
-
-    /// A call with this share was refused, and names this pause. Returns whether the quotas explain that: then they, and
-    /// the pause, say when the next call goes.
-    pub(super) fn explain(&mut self, share: Share, pause: u64, now: u64) -> bool {
-        let mut explains = false;
-        for mirror in &mut self.mirrors {
-            let share = share.in_quota(&mirror.stated);
-            mirror.settle(now);
-            mirror.own = (mirror.own - share).max(0.0);
-            explains |= mirror.left < share.min(mirror.limit());
-        }
-        if explains {
-            self.pause = self.pause.max(now.saturating_add(pause));
-        }
-        explains
     }
 }
 

@@ -105,7 +105,7 @@ impl Caller {
 fn closed() -> Rate {
     let rate = Rate::new();
     let epoch = rate.begins_if_off().expect("the rate is off");
-    let change = rate.replied(REFUSED, (epoch, 0), || Duration::ZERO);
+    let change = rate.replied(REFUSED, epoch, || Duration::ZERO);
     assert_eq!(change, Some(RateChange::Closed));
     assert_eq!(rate.begins_if_off(), None);
     rate
@@ -228,10 +228,10 @@ fn each_sixteenth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_ar
             reads.set(reads.get() + 1);
             at(n * SECOND / 100)
         };
-        rate.replied(Reply::Admitted, (0, 0), clock);
+        rate.replied(Reply::Admitted, 0, clock);
     }
     assert_eq!(reads.get(), 5);
-    rate.replied(REFUSED, (0, 0), || at(SECOND));
+    rate.replied(REFUSED, 0, || at(SECOND));
     let rate = rate.shared().lock().control.counted(0.0, 0.0);
     assert!((rate - 65.0).abs() < 1e-6, "{rate}");
 }
@@ -241,23 +241,23 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let (rate, hand) = (Rate::new(), Hand::default());
     // A hundred calls in a second, and then refused again and again: the gap grows to seconds.
     for n in 0..100 {
-        rate.replied(Reply::Admitted, (0, 0), || at(n * SECOND / 100));
+        rate.replied(Reply::Admitted, 0, || at(n * SECOND / 100));
     }
     hand.now.set(at(SECOND));
-    rate.replied(REFUSED, (0, 0), || hand.now());
+    rate.replied(REFUSED, 0, || hand.now());
     let mut probe = None;
     let wait = || rate.turn_after(Duration::ZERO, 0, hand.now());
     while wait() < Duration::from_secs(4) {
         hand.now.set(hand.now() + wait());
         if let Some(epoch) = probe.replace(enter(&rate, &hand).ok().expect("the turn of a probe")) {
-            rate.replied(REFUSED, (epoch, 0), || hand.now());
+            rate.replied(REFUSED, epoch, || hand.now());
         }
     }
     let calls = queue(&rate, &hand, Duration::MAX, 2);
     let turn = || rate.shared().lock().control.turn(Share::of(0));
     let far = turn();
     let epoch = rate.shared().lock().control.epoch;
-    let change = rate.replied(Reply::Admitted, (epoch, 0), || hand.now());
+    let change = rate.replied(Reply::Admitted, epoch, || hand.now());
     assert!(matches!(change, Some(RateChange::Opened { .. })));
     assert_eq!([0, 1].map(|n| calls[n].woken()), [1, 0]);
     assert!(turn() < far);
@@ -271,7 +271,7 @@ fn when_the_rate_ends_all_calls_go_in_their_order() {
     let mut calls = queue(&rate, &hand, Duration::MAX, 3);
     // Nobody asks for two minutes, and then a reply comes.
     hand.now.set(at(120 * SECOND));
-    let change = rate.replied(Reply::Admitted, (early, 0), || hand.now());
+    let change = rate.replied(Reply::Admitted, early, || hand.now());
     assert_eq!((change, rate.per_second()), (Some(RateChange::Off), None));
     for call in &mut calls {
         assert_eq!(call.woken(), 1);
@@ -306,9 +306,7 @@ fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
         hand.now.set(Duration::from_millis(tenth * 100));
         // Refused again and again, so that no turn comes.
         let epoch = rate.shared().lock().control.epoch;
-        rate.replied(Reply::Refused { hint: 200 * SECOND }, (epoch, 0), || {
-            hand.now()
-        });
+        rate.replied(Reply::Refused { hint: 200 * SECOND }, epoch, || hand.now());
         let before = calls.len();
         calls.retain_mut(|call| {
             let polled = call.poll(&hand, &mut Context::from_waker(Waker::noop()));

@@ -32,7 +32,7 @@ impl Calls {
 
     fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
         self.control.at(at(now));
-        self.control.replied(reply, epoch, Share::of(0))
+        self.control.replied(reply, epoch)
     }
 
     /// A call whose reply comes at once.
@@ -415,7 +415,7 @@ proptest! {
                 Step::Ends(at, reply) if !running.is_empty() => {
                     let epoch = running.swap_remove(at.index(running.len()));
                     if let Some(reply) = reply {
-                        control.replied(reply, epoch, Share::of(0));
+                        control.replied(reply, epoch);
                     }
                 }
                 Step::Begins | Step::Ends(..) => {}
