@@ -1,8 +1,8 @@
-//! Tools for testing programs that retry: virtual time, retries without waits, and no retries.
+//! Tools for testing programs that retry: virtual time, retries without waits, no retries, and faults.
 //!
 //! Turn the feature `testing` on in `[dev-dependencies]`. The tools apply to every form of retry: async
 //! and blocking calls, updates, annotated functions and blocks, and policies inside Google's and AWS'
-//! clients.
+//! clients. [`faults()`] and [`script`] are around your operation, and need no form of retry.
 //!
 //! ```
 //! use backoff_core::{Policy, TimedOut, testing};
@@ -27,6 +27,8 @@
 //! In tokio's tests with `start_paused = true`, waits take no real time anyway, and the deadline counts
 //! the virtual time of the waits.
 
+mod faults;
+
 use crate::{
     report::StopReason,
     runtime::{BlockingSleep, Clock, IS_INSTANT, Random, Sleep, leave_out},
@@ -41,6 +43,8 @@ use core::{
     time::Duration,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use faults::{Faults, Injected, faults, script};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Retries {

@@ -1,5 +1,5 @@
 //! You will be able to test a program that retries without waiting, to check each wait of a policy, and to
-//! let your program meet a service that fails on command.
+//! let your program meet a service that fails on command or by chance.
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -7,19 +7,21 @@
 //! backoff-cloud = { version = "0.1", features = ["http", "testing"] }
 //! ```
 //!
-//! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant` and
-//! `off`.
+//! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant`,
+//! `off`, `faults` and `script`.
 //!
 //! | you test | use |
 //! |---|---|
 //! | async code on tokio | `#[tokio::test(start_paused = true)]`: waits take no time, and deadlines count them |
 //! | a call that hangs | a future that is pending, under the same clock |
-//! | an HTTP client, against a server that fails twice | a `TcpListener`, with `testing::instant()` |
+//! | an HTTP client, against [a server that fails](#a-server-that-fails) | a `TcpListener`, with `testing::instant()` and `testing::script` |
 //! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline, for the pauses of `Reconnect` and for the queue of a `Rate` |
 //! | what the program does with the first error | `testing::off()`: one attempt |
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
 //! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |
 //! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call |
+//! | whether a lost reply, a delay or a hang does harm | [`testing::faults`](#a-service-that-fails-by-chance): faults by a seed |
+//! | a service of tower | [`Faults::around_reply`](crate::testing::Faults::around_reply) |
 //! | a read-modify-write against a service | [the emulator](#a-service-that-fails-on-command) |
 //!
 //! # Async code under tokio's paused clock
@@ -56,28 +58,34 @@
 //! cut after 10s". There use real time and
 //! short waits (`POLICY.scaled(0.001)`), or `testing::instant()`.
 //!
-//! # A server that fails twice
+//! # A server that fails
 //!
-//! A listener of the standard library answers each connection with the next status, and `testing::instant()` leaves
-//! the waits out:
+//! A listener of the standard library answers each connection, unless [`testing::script`](crate::testing::script) says
+//! what befalls it; `testing::instant()` leaves the waits out. So a test stands before `POLICY.send(..)`,
+//! `openai::send(..)` or any other client that takes an address:
 //!
 //! ```
-//! use backoff_cloud::{http::SendExt as _, plain_http, testing};
+//! use backoff_cloud::{http::SendExt as _, plain_http, testing::{self, Faults, Injected}};
 //! use std::io::{self, BufRead as _, BufReader, Write as _};
 //! use std::{net::TcpListener, thread};
+//! use tokio::runtime::Handle;
 //!
-//! fn server(statuses: &'static [u16]) -> io::Result<String> {
+//! fn server(faults: Faults<Option<u16>>) -> io::Result<String> {
 //!     let listener = TcpListener::bind("127.0.0.1:0")?;
 //!     let url = format!("http://{}/", listener.local_addr()?);
+//!     let runtime = Handle::current();
 //!     thread::spawn(move || -> io::Result<()> {
-//!         for status in statuses {
+//!         loop {
 //!             let (mut stream, _) = listener.accept()?;
 //!             let head = BufReader::new(&stream).lines();
 //!             head.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
-//!             let headers = "content-length: 2\r\nconnection: close";
-//!             write!(stream, "HTTP/1.1 {status} \r\n{headers}\r\n\r\nok")?;
+//!             // Without a status, the connection closes without a reply.
+//!             let reply = faults.around_reply(async { Some(200) });
+//!             if let Some(status) = runtime.block_on(reply) {
+//!                 let headers = "content-length: 2\r\nconnection: close";
+//!                 write!(stream, "HTTP/1.1 {status} \r\n{headers}\r\n\r\nok")?;
+//!             }
 //!         }
-//!         Ok(())
 //!     });
 //!     Ok(url)
 //! }
@@ -87,7 +95,8 @@
 //! async fn the_third_attempt_succeeds() {
 //!     # let _ = rustls::crypto::ring::default_provider().install_default();
 //!     let _instant = testing::instant();
-//!     let request = reqwest::Client::new().get(server(&[503, 503, 200]).unwrap());
+//!     let faults = testing::script([Injected::Error(Some(503)), Injected::Lost(None)]);
+//!     let request = reqwest::Client::new().get(server(faults.clone()).unwrap());
 //!     let reply = plain_http::BY_METHOD.send(request).text().reported().await;
 //!     let (text, report) = reply.unwrap();
 //!     assert_eq!((text.as_str(), report.attempts), ("ok", 3));
@@ -196,6 +205,88 @@
 //! let call = || Err::<(), Error>(errors.next().unwrap().into());
 //! let error = Policy::exponential().when(is_busy).blocking(call).runtime(time.clone()).call().unwrap_err();
 //! assert_eq!((error.kind(), time.waits().len()), (ErrorKind::NotFound, 2));
+//! ```
+//!
+//! # A service that fails by chance
+//!
+//! Some bugs show only after the right fault: a reply that is lost, though the service did what it was asked.
+//! [`testing::faults`](fn@crate::testing::faults) puts faults around the calls of your program's service, or of a stand-in:
+//! a share of errors, of lost replies, of delays and of hangs, drawn from a seed. This program finds a change that is
+//! made twice:
+//!
+//! ```
+//! use backoff_cloud::{Fault, iam, testing::{self, Faults}};
+//! use std::cell::RefCell;
+//!
+//! #[derive(Debug, Fault)]
+//! enum IamError {
+//!     #[fault(status = 503)]
+//!     Busy,
+//!     #[fault(conflict)]
+//!     Stale,
+//!     #[fault(maybe_sent)]
+//!     Reset,
+//! }
+//!
+//! #[derive(Clone, Default)]
+//! struct Role { members: Vec<&'static str>, etag: u64 }
+//!
+//! /// A stand-in for IAM. A write names the etag that was read.
+//! struct Iam { role: RefCell<Role>, faults: Faults<IamError> }
+//!
+//! impl Iam {
+//!     async fn get(&self) -> Result<Role, IamError> {
+//!         self.faults.around(async { Ok(self.role.borrow().clone()) }).await
+//!     }
+//!     async fn set(&self, new: Role) -> Result<(), IamError> {
+//!         let write = async {
+//!             let mut role = self.role.borrow_mut();
+//!             if new.etag != role.etag { return Err(IamError::Stale); }
+//!             *role = Role { etag: new.etag + 1, ..new };
+//!             Ok(())
+//!         };
+//!         self.faults.around(write).await
+//!     }
+//! }
+//!
+//! /// The program: read, change, write, and the whole again after a failure.
+//! async fn grant(service: &Iam, change: fn(&mut Vec<&'static str>)) -> Result<(), IamError> {
+//!     let attempt = async || {
+//!         let mut role = service.get().await?;
+//!         change(&mut role.members);
+//!         service.set(role).await
+//!     };
+//!     iam::READ_MODIFY_WRITE.retry(attempt).await
+//! }
+//!
+//! /// The first seed with which a member is in the role twice.
+//! async fn doubled(change: fn(&mut Vec<&'static str>)) -> Option<u64> {
+//!     for seed in 0..100 {
+//!         let faults = testing::faults(seed);
+//!         let faults = faults.errors(0.2, || IamError::Busy).lost(0.2, || IamError::Reset);
+//!         let service = Iam { role: RefCell::default(), faults };
+//!         let _ = grant(&service, change).await;
+//!         if service.role.borrow().members.len() > 1 { return Some(seed); }
+//!     }
+//!     None
+//! }
+//!
+//! // In a test, write #[tokio::test(start_paused = true)] here.
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! async fn a_member_is_added_once() {
+//!     // After a lost reply, the member is there already.
+//!     assert_eq!(doubled(|members| members.push("ann")).await, Some(5));
+//!     // The correct change looks before it adds.
+//!     let add = |members: &mut Vec<_>| if !members.contains(&"ann") { members.push("ann") };
+//!     assert_eq!(doubled(add).await, None);
+//! }
+//! # a_member_is_added_once();
+//! ```
+//!
+//! A test of yours asserts inside of the loop. If it fails, it prints the faults, and the seed makes them again:
+//!
+//! ```text
+//! the faults of seed 5, after 8 calls: Lost(Reset), Nothing, Lost(Reset), Error(Busy), Error(Busy), Lost(Reset), Nothing, Nothing
 //! ```
 //!
 //! # A service that fails on command
