@@ -35,7 +35,7 @@
 //!     watches.
 //! 18. [tower](mod@tower): a policy as a layer around a client.
 //! 19. [Blocking programs](blocking): programs without async, with a progress line.
-//! 20. [Executors](executors): run without tokio.
+//! 20. [Executors](executors): run without tokio, on smol, in a browser, on a board.
 //! 21. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**

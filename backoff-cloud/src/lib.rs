@@ -77,6 +77,8 @@
 //! | feature | what it adds | on by default | Rust |
 //! |---|---|---|---|
 //! | `tokio`, `macros` | as in `backoff-core` | yes | 1.90 |
+//! | `smol` | the timer of async-io: async functions on smol, and on any other executor, as in `backoff-core` | no | 1.90 |
+//! | `wasm` | a browser's clock, timer and randomness, as in `backoff-core` | no | 1.90 |
 //! | `combine` | [`iam::Members`], and `Policy::combine`, as in `backoff-core`; turns on `tokio` | yes | 1.90 |
 //! | `tracing`, `metrics`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` | 1.90 |

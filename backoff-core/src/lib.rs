@@ -91,8 +91,10 @@
 //! |---|---|---|
 //! | `std` | blocking calls, the random source | yes |
 //! | `tokio` | tokio's clock and timer for async functions | yes |
+//! | `smol` | the timer of async-io: async functions on smol, and on any other executor ([`Std`]) | no |
+//! | `wasm` | a browser's clock, timer and randomness, on `wasm32-unknown-unknown` ([`Std`]); nothing elsewhere | no |
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
-//! | `testing` | `testing`: virtual time, and retries made instant or switched off, for the tests of a program | no |
+//! | `testing` | `testing`: virtual time, retries made instant or switched off, and faults by a seed, for the tests of a program | no |
 //! | `combine` | `Policy::combine`: changes of one resource that wait at the same time become one read and one write | no |
 //! | `rate` | `Rate`: calls share what a 429 says, and find the rate that a service allows | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
@@ -118,6 +120,9 @@
 //! | `kube-5` | [`Fault`](trait@Fault) for `kube::Error` 5 | no |
 //! | `azure-core-1` | [`Fault`](trait@Fault) for the errors of Azure's own clients (azure_core 1) | no |
 //! | `anyhow-1` | [`Fault`](trait@Fault) for `anyhow::Error` 1, by looking along its sources | no |
+//!
+//! Where several of `tokio`, `smol` and `wasm` are on, a call that names no runtime takes the browser's timer in a browser,
+//! tokio's inside a tokio runtime, and that of `smol` elsewhere.
 //!
 //! Without any feature the crate is `no_std`; calls then take a runtime of your own, made of
 //! [`Clock`], [`Sleep`] or [`BlockingSleep`], and [`Random`].

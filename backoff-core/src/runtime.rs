@@ -10,7 +10,7 @@ use core::{future::Future, time::Duration};
 #[diagnostic::on_unimplemented(
     message = "there is no clock to retry with",
     label = "`{Self}` is not a clock",
-    note = "turn on the feature `tokio` (for blocking functions: `std`) of backoff-core",
+    note = "turn on a feature of backoff-core: `tokio`, `smol`, in a browser `wasm`, for blocking functions `std`",
     note = "or pass a runtime of your own: `runtime = ..` in `#[retry]`, `.runtime(..)` after `Policy::retry`"
 )]
 pub trait Clock {
@@ -252,31 +252,76 @@ pub(crate) fn leaves_out(wait: Duration) -> bool {
     is_instant
 }
 
+/// What a program on an operating system takes from it, and its runtime.
+#[cfg(not(all(feature = "wasm", target_family = "wasm", target_os = "unknown")))]
+mod host {
+    #[cfg(not(any(feature = "smol", feature = "tokio")))]
+    pub use super::NoRuntime as AsyncRuntime;
+    #[cfg(all(feature = "smol", not(feature = "tokio")))]
+    pub use super::Std as AsyncRuntime;
+    #[cfg(feature = "tokio")]
+    pub use super::Tokio as AsyncRuntime;
+
+    #[cfg(feature = "std")]
+    #[inline]
+    pub(super) fn now() -> core::time::Duration {
+        super::with_std::since_origin(std::time::Instant::now())
+    }
+
+    /// Each `RandomState` has different keys, which come from the operating system.
+    #[cfg(feature = "std")]
+    pub(super) fn seed() -> [u64; 4] {
+        let state = std::hash::RandomState::new();
+        [0, 1, 2, 3].map(|i| std::hash::BuildHasher::hash_one(&state, i))
+    }
+
+    #[cfg(feature = "http-1")]
+    pub(crate) fn date() -> std::time::SystemTime {
+        std::time::SystemTime::now()
+    }
+}
+
+#[cfg(all(feature = "wasm", target_family = "wasm", target_os = "unknown"))]
+#[path = "runtime/browser.rs"]
+mod host;
+
+#[cfg(feature = "http-1")]
+pub(crate) use host::date;
+
+/// The runtime of async calls if the caller names none.
+pub use host::AsyncRuntime;
+/// The runtime of async calls if the caller names none.
+pub const ASYNC: AsyncRuntime = AsyncRuntime;
+
+#[cfg(feature = "smol")]
+mod smol;
+
 #[cfg(feature = "std")]
 mod with_std {
-    use super::{BlockingSleep, Clock, Duration, Random, Stop};
+    use super::{BlockingSleep, Clock, Duration, Random, Stop, host};
     use rand::{Rng as _, SeedableRng, rngs::SmallRng};
     use std::{
         cell::{Cell, RefCell},
-        hash::{BuildHasher, RandomState},
         sync::{Mutex, OnceLock, PoisonError},
         time::Instant,
     };
 
-    /// The clock and the timer of the standard library: the runtime of blocking calls.
+    /// The clock and the timer of the standard library: the runtime of blocking calls. The feature `smol` adds a timer
+    /// for async calls, which runs on any executor. In a browser, the feature `wasm` brings the browser's clock, timer
+    /// and randomness instead. With one of the two, and without `tokio`, this is the runtime of async calls. In a
+    /// browser with `wasm` this is always so.
     ///
     /// Random numbers come from a small generator of the thread (`rand`'s `SmallRng`). The standard
     /// library's `RandomState` seeds the generator from the operating system's randomness, with a
-    /// different seed for each thread. On `wasm32-unknown-unknown` the standard library has no
-    /// randomness, and all processes draw the same numbers: pass a generator of your own there, seeded
-    /// by the host, as in [`Random`].
+    /// different seed for each thread. On `wasm32-unknown-unknown` without the feature `wasm`, the clock panics, and
+    /// all processes draw the same numbers: pass a runtime of your own there.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct Std;
 
     impl Clock for Std {
         #[inline]
         fn now(&self) -> Duration {
-            since_origin(Instant::now())
+            host::now()
         }
     }
 
@@ -318,12 +363,11 @@ mod with_std {
         random
     }
 
-    /// A new generator. Each `RandomState` has different keys, which come from the operating system.
+    /// A new generator.
     fn seeded() -> SmallRng {
-        let state = RandomState::new();
         let mut seed = [0; 32];
-        for (i, bytes) in seed.chunks_exact_mut(8).enumerate() {
-            bytes.copy_from_slice(&state.hash_one(i).to_le_bytes());
+        for (bytes, number) in seed.chunks_exact_mut(8).zip(host::seed()) {
+            bytes.copy_from_slice(&number.to_le_bytes());
         }
         SmallRng::from_seed(seed)
     }
@@ -347,6 +391,7 @@ mod with_std {
 
     /// An instant as the time since the origin of the process. The origin is 100 years before the first
     /// instant, so that the paused clock of an older runtime is not before the origin.
+    #[cfg_attr(feature = "wasm", allow(dead_code, reason = "only for tokio there"))]
     #[inline]
     pub(super) fn since_origin(instant: Instant) -> Duration {
         const LEAD: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -371,11 +416,28 @@ mod with_tokio {
         task::{Context, Poll},
     };
     use pin_project_lite::pin_project;
+    #[cfg(not(feature = "smol"))]
+    use tokio::time::{Sleep as Timer, sleep as timer};
+
+    /// Tokio's timer inside a tokio runtime, async-io's elsewhere: two crates of a program may each turn one feature on.
+    #[cfg(feature = "smol")]
+    type Timer = Pin<std::boxed::Box<dyn Future<Output = ()> + Send + Sync>>;
+
+    #[cfg(feature = "smol")]
+    fn timer(wait: Duration) -> Timer {
+        if is_in_tokio() {
+            return std::boxed::Box::pin(tokio::time::sleep(wait));
+        }
+        std::boxed::Box::pin(Std.sleep(wait))
+    }
 
     /// Tokio's clock and timer: the runtime of async calls. Paused time works.
     ///
     /// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer, and is over
     /// at once.
+    ///
+    /// With the feature `smol`, a call outside a tokio runtime waits as [`Std`] does, and does not panic. Then each
+    /// wait allocates.
     ///
     /// # Panics
     /// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
@@ -404,7 +466,7 @@ mod with_tokio {
         #[track_caller]
         fn sleep(&self, wait: Duration) -> Self::Sleep {
             needs_runtime();
-            let timer = (!wait.is_zero()).then(|| tokio::time::sleep(wait));
+            let timer = (!wait.is_zero()).then(|| timer(wait));
             TokioSleep { timer }
         }
     }
@@ -413,6 +475,10 @@ mod with_tokio {
     impl super::Spawn for Tokio {
         #[track_caller]
         fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
+            #[cfg(feature = "smol")]
+            if !is_in_tokio() {
+                return super::Spawn::spawn(&Std, task);
+            }
             needs_runtime();
             drop(tokio::spawn(task));
         }
@@ -420,10 +486,10 @@ mod with_tokio {
 
     pin_project! {
         /// A wait.
-        #[derive(Debug)]
+        #[cfg_attr(not(feature = "smol"), derive(Debug))]
         pub struct TokioSleep {
             #[pin]
-            timer: Option<tokio::time::Sleep>,
+            timer: Option<Timer>,
         }
     }
 
@@ -446,12 +512,18 @@ mod with_tokio {
     #[track_caller]
     fn needs_runtime() {
         assert!(
-            tokio::runtime::Handle::try_current().is_ok(),
+            cfg!(feature = "smol") || is_in_tokio(),
             "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
-             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), pass the timer of another \
-             executor (`.runtime(..)`, in the attribute `runtime = ..`), or use the blocking form \
-             (`Policy::retry_blocking`, `#[retry]` on a function that is not async)"
+             inside a runtime (`#[tokio::main]`, `Runtime::block_on`), turn on the feature `smol`, whose \
+             timer runs on any executor, pass another timer (`.runtime(..)`, in the attribute \
+             `runtime = ..`), or use the blocking form (`Policy::retry_blocking`, `#[retry]` on a \
+             function that is not async)"
         );
+    }
+
+    /// Whether a tokio runtime runs on this thread.
+    fn is_in_tokio() -> bool {
+        tokio::runtime::Handle::try_current().is_ok()
     }
 
     impl Random for Tokio {
@@ -468,18 +540,15 @@ pub use with_tokio::Tokio;
 /// A placeholder for a runtime that the caller must still name, if no feature brings a runtime.
 ///
 /// It has no clock, so a type with this runtime is not a future and cannot be called.
-#[cfg(not(feature = "tokio"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRuntime;
 
-#[cfg(not(feature = "tokio"))]
 impl Random for NoRuntime {
     fn random(&self) -> u64 {
         0
     }
 }
 
-#[cfg(not(feature = "tokio"))]
 impl Sleep for NoRuntime {
     type Sleep = core::future::Pending<()>;
 
@@ -487,20 +556,6 @@ impl Sleep for NoRuntime {
         core::future::pending()
     }
 }
-
-/// The runtime of async calls if the caller names none.
-#[cfg(feature = "tokio")]
-pub type AsyncRuntime = Tokio;
-/// The runtime of async calls if the caller names none.
-#[cfg(not(feature = "tokio"))]
-pub type AsyncRuntime = NoRuntime;
-
-/// The runtime of async calls if the caller names none.
-#[cfg(feature = "tokio")]
-pub const ASYNC: AsyncRuntime = Tokio;
-/// The runtime of async calls if the caller names none.
-#[cfg(not(feature = "tokio"))]
-pub const ASYNC: AsyncRuntime = NoRuntime;
 
 /// The runtime of blocking calls if the caller names none.
 #[cfg(feature = "std")]

@@ -19,8 +19,14 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
 /// Crates that no package has. The pages have a hidden module for each, and these lines are not left out.
 const CRATES: &[&str] = &["# mod async_openai {", "# mod resend {"];
 
-/// Files with code for clients that this package does not have. tests/databases compiles them.
-const ELSEWHERE: &[&str] = &["redis.rs", "sqlx.rs", "tokio_postgres.rs"];
+/// Files with code for crates that this package does not have. tests/databases, runtimes and no_std compile them.
+const ELSEWHERE: &[&str] = &[
+    "embassy.rs",
+    "redis.rs",
+    "smol.rs",
+    "sqlx.rs",
+    "tokio_postgres.rs",
+];
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

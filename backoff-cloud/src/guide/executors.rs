@@ -3,20 +3,43 @@
 //!
 //! A call needs three things from outside: a [`Clock`](crate::Clock), a timer ([`Sleep`](crate::Sleep) for
 //! async functions, [`BlockingSleep`](crate::BlockingSleep) for others), and [`Random`](crate::Random)
-//! numbers for the jitter. The feature `tokio`, on by default, brings all of them for async functions; the
-//! feature `std` brings them for blocking functions.
+//! numbers for the jitter. A feature brings all of them, or you write them once.
 //!
 //! | where the program runs | features | write |
 //! |---|---|---|
 //! | tokio | the defaults | nothing; a debug build panics in each call outside a runtime, a release build at its first wait |
+//! | smol, async-std, pollster, Bevy, an executor of your own | `default-features = false`, `smol`, `macros` | nothing |
+//! | a browser, Node, Deno, a worker: `wasm32-unknown-unknown` | `wasm`, beside the defaults or beside `macros` | nothing |
 //! | threads, no async | `default-features = false`, `std`, `macros` | nothing |
-//! | smol, async-std, embassy, a game loop, … | `default-features = false`, `std`, `macros` | `.runtime(..)`, or `runtime = ..` in the attribute |
-//! | wasm in a browser | the same | `.runtime(..)` with the browser's timer and random numbers |
+//! | an executor with a timer that you prefer: monoio, glommio, compio, … | `default-features = false`, `std`, `macros` | `.runtime(..)`, or `runtime = ..` in the attribute |
+//! | embassy | `backoff-core` with `default-features = false`, `macros` | `runtime = ..` with embassy's timer |
 //! | no standard library | `backoff-core` without features | `.runtime(..)` with the board's timer |
+//!
+//! Features add up: another crate of the program may turn on one that you did not choose. A call that names no runtime
+//! then waits by
+//!
+//! 1. the browser's timer, on `wasm32-unknown-unknown` with `wasm`, which does nothing on other machines;
+//! 2. tokio's timer, with `tokio`; where `smol` is on too, only inside a tokio runtime;
+//! 3. the timer of `smol` otherwise.
+//!
+//! So a crate for the server and the browser turns on `tokio` and `wasm`. `runtime = Std` takes the timer of `smol`, or
+//! the browser's, even where `tokio` is on.
 //!
 //! A client may need tokio whatever the retry uses: reqwest and tonic do.
 //!
-//! # Another executor
+//! # smol, and executors without a timer
+//!
+//! The feature `smol` takes the timer of async-io, on which smol and async-std are built. The timer runs on a thread of
+//! its own, so that any executor can poll a call:
+//!
+//! ```ignore
+#![doc = include_str!("examples/smol.rs")]
+//! ```
+//!
+//! With this feature, `combine` runs the task of each busy resource on a thread of its own. A runtime of your own can
+//! use `smol::spawn(task).detach()` instead: see [`Spawn`](crate::Spawn).
+//!
+//! # A timer of your own
 //!
 //! Write the three traits once for a type of your own. Clock and random numbers come from the standard
 //! library's [`Std`](crate::Std), and only the timer is new. This one is of the crate `futures-timer`
@@ -73,37 +96,13 @@
 //! assert!(block_on(by_call()).is_err());
 //! ```
 //!
-//! With smol the timer is smol's own. Its future gives an `Instant`, and a `Sleep` gives `()`:
-//!
-//! ```ignore
-//! use backoff_cloud::Sleep;
-//! use std::{pin::Pin, task::{Context, Poll}, time::Duration};
-//!
-//! #[derive(Clone, Copy)]
-//! struct Smol; // with `Clock` and `Random` as above
-//!
-//! struct Wait(smol::Timer);
-//!
-//! impl Future for Wait {
-//!     type Output = ();
-//!     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-//!         Pin::new(&mut self.0).poll(cx).map(drop)
-//!     }
-//! }
-//! impl Sleep for Smol {
-//!     type Sleep = Wait;
-//!     fn sleep(&self, wait: Duration) -> Wait { Wait(smol::Timer::after(wait)) }
-//! }
-//! ```
-//!
 //! A timer whose future has no name goes into a box: `type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>`.
 //! That allocates once for each wait, and nothing where the first attempt succeeds.
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
 //! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`, `combine`
 //! and a layer of tower have the method `.runtime(..)` too. `combine` also needs a [`Spawn`](crate::Spawn) of the
-//! runtime: one method, which runs a task, as `smol::spawn(task).detach()` does. `Reconnect` and the feature `http`
-//! need tokio.
+//! runtime: one method, which runs a task. `Reconnect` and the feature `http` need tokio.
 //!
 //! # Threads
 //!
@@ -113,26 +112,32 @@
 //!
 //! # A browser
 //!
-//! On `wasm32-unknown-unknown` the standard library has neither a clock nor random numbers: `Std.now()` panics,
-//! and `Std.random()` gives each process the same numbers, so that all pages come back at the same time.
-//! Take all three from the browser. `gloo-timers` has a future that waits, `js_sys` a clock and random numbers:
+//! On `wasm32-unknown-unknown` the standard library has no clock, no timer and no random numbers. The feature `wasm`
+//! takes them from JavaScript: `performance.now`, `Date.now`, `setTimeout` and `Math.random`. The feature brings
+//! `wasm-bindgen` and `wasm-bindgen-futures`, and only there. Functions with `#[retry]`, calls, limits, `combine`, rates and hints in
+//! headers work as they stand:
 //!
-//! ```text
-//! impl Sleep for Browser {
-//!     type Sleep = gloo_timers::future::TimeoutFuture;
-//!     fn sleep(&self, wait: Duration) -> Self::Sleep { TimeoutFuture::new(wait.as_millis() as u32) }
-//! }
-//! impl Clock for Browser {
-//!     fn now(&self) -> Duration { Duration::from_secs_f64(js_sys::Date::now() / 1e3) }
-//! }
-//! impl Random for Browser {
-//!     fn random(&self) -> u64 { (js_sys::Math::random() * 2f64.powi(64)) as u64 }
-//! }
+//! ```toml
+//! [dependencies]
+//! backoff-cloud = { version = "0.1", features = ["wasm"] }
 //! ```
 //!
-//! `Date::now` follows the user's clock, which may be set back while a call runs. Where the deadline matters, use
-//! `performance.now()` instead. On WASI the standard library has a clock and random numbers, and nothing has to
-//! be written for blocking calls.
+//! - The future of a wait is `Send`, except in a program with the target feature `atomics`.
+//! - A page in the background waits longer: Chromium wakes its timers once a second, and later once a minute.
+//! - A browser's thread cannot sleep, so that a blocking function panics at its first wait.
+//! - `http`, `smol` and the clients with sockets do not build there, and `Reconnect` panics.
+//!
+//! On WASI the standard library has a clock and random numbers. Blocking calls need nothing there, and async calls a
+//! timer of your own.
+//!
+//! # embassy
+//!
+//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or the
+//! generator of the next section.
+//!
+//! ```ignore
+#![doc = include_str!("examples/embassy.rs")]
+//! ```
 //!
 //! # Without the standard library
 //!

@@ -192,6 +192,6 @@
 //!
 //! # An async retry outside of a runtime
 //!
-//! Tokio's timer needs a tokio runtime on the thread. Without one, a debug build panics at the first poll of
+//! Tokio's timer needs a tokio runtime on the thread. Without one, and without the feature `smol`, a debug build panics at the first poll of
 //! a call, and a release build when the first wait begins. The panic's message says what to write, and
 //! [Executors](super::executors) shows it.

@@ -37,4 +37,4 @@
 //! # Async or not
 //!
 //! `#[retry]`, `retry_block!`, `update` and `until` have a blocking form: [Blocking programs](super::blocking).
-//! The async forms run on tokio, or on [another executor](super::executors).
+//! The async forms run on tokio, on smol and in a browser, or on [another executor](super::executors).

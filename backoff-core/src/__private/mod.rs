@@ -14,14 +14,12 @@ pub use crate::{
     },
     judge::Stage,
     policy::{Policy, log_level::LogLevel},
-    runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, nanos},
+    runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, NoRuntime, nanos},
     state::Attempt,
     text::{Loggable, Rounded},
 };
 pub use core::{option::Option, pin::pin, result::Result, time::Duration};
 
-#[cfg(not(feature = "tokio"))]
-pub use crate::runtime::NoRuntime;
 #[cfg(feature = "macros")]
 pub use backoff_macros::__retry_block;
 

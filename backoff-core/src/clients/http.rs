@@ -9,10 +9,10 @@
 use crate::{
     facts::{fault::Fault, grpc::GrpcCode},
     hint::{self, Pushback},
+    runtime::date,
 };
 use core::{fmt, time::Duration};
 use http_1 as http;
-use std::time::SystemTime;
 
 /// The status alone; the hints are in the headers of the [response](http::Response).
 ///
@@ -76,12 +76,12 @@ impl<B> Fault for http::Response<B> {
             return None;
         }
         let status = self.status().as_u16();
-        let header = hint::in_headers(status, self.headers(), SystemTime::now());
+        let header = hint::in_headers(status, self.headers(), date());
         header.max(pushback(self.headers()).and_then(Pushback::wait))
     }
 
     fn unread_hint(&self) -> Option<(&str, &[u8])> {
-        hint::unread_in_headers(self.status().as_u16(), self.headers(), SystemTime::now())
+        hint::unread_in_headers(self.status().as_u16(), self.headers(), date())
     }
 
     fn header(&self, name: &str) -> Option<&str> {

@@ -21,7 +21,7 @@ pub use observed::observe_reply;
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
-use crate::runtime::{left_out, nanos};
+use crate::runtime::{Clock as _, Std, left_out, nanos};
 use crate::sync::{Mutex, MutexGuard};
 use control::{RateControl, SETTLE};
 use core::{
@@ -35,10 +35,7 @@ use core::{
 use line::Line;
 use quotas::Share;
 pub(crate) use quotas::{NO_TOKENS, Tokens};
-use std::{
-    sync::{Arc, OnceLock, PoisonError},
-    time::Instant,
-};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
 /// and name it in a policy with [`Policy::rate`](crate::Policy::rate).
@@ -155,7 +152,7 @@ struct State {
 
 /// The quotas that a reply states, the number and the share of the attempt that has the reply, and when the reply was
 /// observed.
-type Stated = (Vec<Quota>, Option<(u8, Share)>, Instant);
+type Stated = (Vec<Quota>, Option<(u8, Share)>, Duration);
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -170,7 +167,7 @@ impl Shared {
         if let Some(clock) = clock {
             state.control.at(clock);
             for (stated, attempt, observed) in mem::take(&mut state.stated) {
-                let age = nanos(observed.elapsed());
+                let age = nanos(Std.now().saturating_sub(observed));
                 state.control.hears(stated, attempt, age);
             }
         }

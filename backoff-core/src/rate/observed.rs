@@ -9,9 +9,9 @@ use super::{ON, control::UNREAD, quotas::Share};
 #[cfg(feature = "http-1")]
 use crate::facts::quota::{header_pairs, quotas};
 #[cfg(feature = "http-1")]
-use core::sync::atomic::Ordering::Release;
+use crate::runtime::{Clock as _, Std, date};
 #[cfg(feature = "http-1")]
-use std::time::Instant;
+use core::sync::atomic::Ordering::Release;
 
 std::thread_local! {
     /// The attempts of rates that this thread runs, one inside of the other: the
@@ -78,7 +78,7 @@ pub fn observe_reply(headers: &http_1::HeaderMap) {
 #[cfg(feature = "http-1")]
 impl Shared {
     fn observe(&self, headers: &http_1::HeaderMap, attempt: Option<Attempt>) {
-        let (stated, unread) = quotas(|| header_pairs(headers), std::time::SystemTime::now());
+        let (stated, unread) = quotas(|| header_pairs(headers), date());
         if let Some((header, value)) = unread
             && self.lock().control.is_first_warning(UNREAD)
         {
@@ -96,7 +96,7 @@ impl Shared {
             return;
         }
         let attempt = attempt.map(|(number, tokens)| (number, Share::of(tokens)));
-        self.lock().stated.push((stated, attempt, Instant::now()));
+        self.lock().stated.push((stated, attempt, Std.now()));
         // The next call reads the clock.
         self.flag.fetch_or(ON, Release);
     }

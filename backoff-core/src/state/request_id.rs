@@ -17,7 +17,7 @@ use core::fmt;
 ///
 /// **A runtime of your own must draw different numbers in each process.** With a fixed seed, or a
 /// generator that always returns the same number, two calls have the same id, and a server takes the
-/// second call for a copy of the first. The same happens on `wasm32-unknown-unknown`, and after a
+/// second call for a copy of the first. The same happens on `wasm32-unknown-unknown` without the feature `wasm`, and after a
 /// `fork` without an `exec`. The ids are not secret, because a generator for jitter may be predictable.
 ///
 /// ```

@@ -16,6 +16,8 @@ mod distributions;
 mod dropped;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod events;
+#[cfg(all(feature = "testing", feature = "tokio"))]
+mod faults;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod forms;
 #[cfg(all(feature = "macros", feature = "tokio"))]

@@ -33,6 +33,7 @@ fn waits() -> Vec<Duration> {
 }
 
 /// What a panic of this says.
+#[cfg(not(feature = "smol"))]
 fn panic_of(run: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
@@ -45,6 +46,7 @@ fn poll_once<F: Future>(future: F) -> bool {
     polled.is_ready()
 }
 
+#[cfg(not(feature = "smol"))]
 #[test]
 fn a_call_without_a_runtime_says_what_to_write() {
     let fine = || POLICY.retry(|| ready(Ok::<_, TimedOut>(7)));
@@ -70,7 +72,7 @@ fn a_call_without_a_runtime_says_what_to_write() {
     }
 }
 
-#[cfg(feature = "macros")]
+#[cfg(all(feature = "macros", not(feature = "smol")))]
 #[test]
 fn the_attributes_panic_points_to_the_function() {
     #[backoff_core::retry]
@@ -90,6 +92,30 @@ fn the_attributes_panic_points_to_the_function() {
     std::panic::set_hook(before);
     assert!(said.contains("no tokio runtime"), "{said}");
     assert_eq!(at.lock().unwrap().as_deref(), Some(file!()));
+}
+
+/// With both features, a call waits by the timer of the place where it runs.
+#[cfg(all(feature = "combine", feature = "smol"))]
+#[test]
+fn tokio_and_smol_share_a_program() {
+    let minute = Duration::from_secs(60);
+    let waits = Policy::constant(minute)
+        .jitter(Jitter::None)
+        .max_attempts(2);
+    let fails = || ready(Err::<(), _>(late()));
+    let paused = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build();
+    let reported = paused.unwrap().block_on(waits.retry(fails).reported());
+    assert_eq!(reported.unwrap_err().report.elapsed, minute);
+
+    let short = Duration::from_millis(2);
+    let waits = Policy::constant(short).jitter(Jitter::None).max_attempts(2);
+    let reported = async_io::block_on(waits.retry(fails).reported());
+    assert!(reported.unwrap_err().report.elapsed >= short);
+    let combined = waits.combine(|()| ready(Ok::<_, TimedOut>(1)), |(), _| ready(Ok(())));
+    assert!(async_io::block_on(combined.update((), |value| *value += 1)).is_ok());
 }
 
 fn late() -> TimedOut {

@@ -11,6 +11,12 @@ use backoff_core::{
     retry_block,
 };
 
+/// The program of the guide's page about executors.
+#[allow(dead_code, reason = "an example")]
+mod embassy {
+    include!("../../../backoff-cloud/src/guide/examples/embassy.rs");
+}
+
 /// A board's timer.
 #[derive(Clone, Copy, Debug)]
 pub struct Board;
