@@ -48,6 +48,7 @@
 #![cfg(any(
     not(doctest),
     all(
+        feature = "breaker",
         feature = "http",
         feature = "rate",
         feature = "serde",

@@ -80,7 +80,7 @@
 //! | `smol` | the timer of async-io: async functions on smol, and on any other executor, as in `backoff-core` | no | 1.90 |
 //! | `wasm` | a browser's clock, timer and randomness, as in `backoff-core` | no | 1.90 |
 //! | `combine` | [`iam::Members`], and `Policy::combine`, as in `backoff-core`; turns on `tokio` | yes | 1.90 |
-//! | `tracing`, `metrics`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
+//! | `tracing`, `metrics`, `breaker`, `rate`, `reconnect`, `testing` | as in `backoff-core` | no | 1.90 |
 //! | `std` | blocking functions without tokio, as in `backoff-core` | with `tokio` | 1.90 |
 //! | `hint` | `hint`: parsers for `Retry-After` and similar headers, as in `backoff-core` | no | 1.90 |
 //! | `anyhow-1`, `azure-core-1`, `h2-04`, `http-1`, `hyper-1`, `hyper-util-01`, `kube-5`, `object-store-014`, `redis-1`, `reqwest-012`, `reqwest-013`, `sqlx-08`, `sqlx-08-mysql`, `tokio-postgres-07`, `tonic-014`, `ureq-3` | `Fault` for the errors of these crates, as in `backoff-core` | no | 1.90 |
@@ -153,6 +153,8 @@ pub use backoff_core::testing;
 #[cfg(feature = "tower")]
 #[doc(inline)]
 pub use backoff_core::tower;
+#[cfg(feature = "breaker")]
+pub use backoff_core::{Admitted, Breaker};
 #[cfg(feature = "serde")]
 #[doc(inline)]
 pub use backoff_core::{PolicySettings, PolicySettingsError};

@@ -154,7 +154,8 @@ impl Ruling {
             | Stage::Conflict
             | Stage::Pending
             | Stage::Late
-            | Stage::Queued => false,
+            | Stage::Queued
+            | Stage::Refused => false,
         }
     }
 
@@ -261,6 +262,8 @@ pub enum Stage {
     Late,
     /// The attempt did not begin, because the call waited too long for its turn at its rate.
     Queued,
+    /// The attempt did not begin, because the breaker is open.
+    Refused,
 }
 
 impl Stage {
@@ -283,7 +286,12 @@ impl Stage {
     pub(crate) const fn is_cut(self) -> bool {
         matches!(
             self,
-            Stage::Cut | Stage::CutRead | Stage::CutOnce | Stage::Late | Stage::Queued
+            Stage::Cut
+                | Stage::CutRead
+                | Stage::CutOnce
+                | Stage::Late
+                | Stage::Queued
+                | Stage::Refused
         )
     }
 

@@ -96,6 +96,7 @@
 //! | `macros` | `#[retry]`, `retry_block!` | yes |
 //! | `testing` | `testing`: virtual time, retries made instant or switched off, and faults by a seed, for the tests of a program | no |
 //! | `combine` | `Policy::combine`: changes of one resource that wait at the same time become one read and one write | no |
+//! | `breaker` | `Breaker`: calls end at once while the service that they share is down | no |
 //! | `rate` | `Rate`: calls share what a 429 says, and find the rate that a service allows | no |
 //! | `reconnect` | `Reconnect`: a shared connection that is opened anew | no |
 //! | `tracing` | one event before each wait (`INFO`, or as [`Policy::log_waits`] says), one at the end of a call that was retried (`WARN`, or `INFO` where it succeeded); a span for each attempt, where a call asks for it ([`telemetry`]) | no |
@@ -132,6 +133,11 @@
 // First, so that the page of `Policy` begins with its constructors.
 mod policy;
 
+#[cfg_attr(
+    not(feature = "breaker"),
+    allow(dead_code, reason = "no call names one")
+)]
+mod breaker;
 mod budget;
 pub mod call;
 #[cfg(feature = "combine")]
@@ -173,6 +179,8 @@ mod clients;
 #[doc(hidden)]
 pub mod __private;
 
+#[cfg(feature = "breaker")]
+pub use breaker::{Admitted, Breaker};
 pub use budget::Budget;
 #[cfg(feature = "tower")]
 pub use call::tower;

@@ -33,6 +33,8 @@ pub enum StopReason {
     /// The turn of the call in the queue of its [`Rate`](crate::Policy) would have come after the deadline, or
     /// the call waited there as long as its limits allow.
     Rate,
+    /// The breaker of the policy or of the call is open, because too many attempts have failed.
+    Breaker,
     /// The highest number of callers already wait for the resource (`combine::Combining::at_most`).
     Full,
     /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on) and others). In log events and
@@ -52,7 +54,7 @@ impl StopReason {
     /// | | reasons |
     /// |---|---|
     /// | final | `Permanent`, `NothingKnown`, `MaybeApplied`, `StoppedByServer` |
-    /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Rate`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
+    /// | not final | `Attempts`, `Deadline`, `RetryAfter`, `Budget`, `Rate`, `Breaker`, `Full`, `Stopped`, `Unrepeatable`, `SwitchedOff` |
     ///
     /// After `MaybeApplied` the call may have done its work: find out before you call again. After a reason
     /// that is not final, wait before you call again, at least for
@@ -82,6 +84,7 @@ impl StopReason {
             | StopReason::RetryAfter
             | StopReason::Budget
             | StopReason::Rate
+            | StopReason::Breaker
             | StopReason::Full
             | StopReason::Stopped
             | StopReason::Unrepeatable
@@ -101,6 +104,7 @@ impl StopReason {
             StopReason::RetryAfter => "retry_after",
             StopReason::Budget => "budget",
             StopReason::Rate => "rate",
+            StopReason::Breaker => "breaker",
             StopReason::Full => "full",
             StopReason::Stopped => "stopped",
             StopReason::Unrepeatable => "unrepeatable",
@@ -123,6 +127,7 @@ impl fmt::Display for StopReason {
             StopReason::RetryAfter => "the server asks for a longer pause than is allowed",
             StopReason::Budget => "the budget for retries is used up",
             StopReason::Rate => "the turn of the call at the rate of the service comes too late",
+            StopReason::Breaker => "the breaker is open, because too many attempts have failed",
             StopReason::Full => "too many callers wait for the resource",
             StopReason::Stopped => "a signal has ended the call",
             StopReason::Unrepeatable => {

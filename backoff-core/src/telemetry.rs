@@ -48,9 +48,11 @@
 //! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
+//! | a `Breaker` opened | `WARN` | `breaker`, its name |
+//! | a `Breaker` closed | `INFO` | `breaker`, its name |
 //!
 //! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
-//! are used up, a deadline, a timeout, the budget, the rate or a signal ended the call, the attempt may have been
+//! are used up, a deadline, a timeout, the budget, the rate, the breaker or a signal ended the call, the attempt may have been
 //! applied, or the server asks for a long wait or for no further call: each of these is a warning, at the first
 //! attempt too, and also if no attempt was made (`attempts=0`). So is every failure after a retry: a call that was
 //! logged as waiting has an end in the log. There are these borders:

@@ -58,15 +58,16 @@ impl Args {
         self.stop_on.as_ref().or(self.cut_on.as_ref())
     }
 
-    /// Whether the policy may have a rate, as far as the attribute can tell.
+    /// Whether the policy may have a rate or a breaker, as far as the attribute can tell.
     pub(crate) fn may_have_rate(&self) -> bool {
-        self.policy.is_some() || self.rate.is_some()
+        self.policy.is_some() || self.rate.is_some() || self.breaker.is_some()
     }
 
-    /// The key that makes an error when the wait for a turn takes too long.
+    /// The key that makes an error when the wait for a turn takes too long, or the breaker is open.
     pub(crate) fn queue_key(&self) -> Option<&Ident> {
         let max_queue_time = self.max_queue_time.as_ref().map(|it| &it.key);
-        max_queue_time.or(self.rate.as_ref().map(|it| &it.key))
+        let shared = self.rate.as_ref().or(self.breaker.as_ref());
+        max_queue_time.or(shared.map(|it| &it.key))
     }
 
     /// Whether the policy's codes decide which errors are retried.

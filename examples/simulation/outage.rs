@@ -1,8 +1,8 @@
 //! A service is down for half a minute: who makes it worse, and does it come back?
 //!
 //! 20 client processes share a load of 700 requests a second. Each
-//! request makes up to five attempts (base 100 ms, full jitter); each process has a budget of its
-//! own, as a `static` in a program is the process' own. The service is that of
+//! request makes up to five attempts (base 100 ms, full jitter); each process has a budget, a breaker
+//! or both of its own, as a `static` in a program is the process' own. The service is that of
 //! [`service`](crate::service). It answers for 10 s, then it is down for 30 s, refusing or hanging,
 //! then it is up for a minute. In other runs it is up, and answers a share of all attempts with an
 //! error for three minutes, the last of which is looked at, once the budgets have settled.
@@ -39,6 +39,9 @@ const EXPERIMENTS: [Experiment; 4] = [
 /// The experiment of the chart.
 const DRAWN: &str = "down, hanging";
 
+/// So many contenders are on the chart: the other breakers' lines would lie on that of the first one.
+const DRAWN_CONTENDERS: usize = 7;
+
 /// Without a budget, the service does not come back from the drawn trouble.
 const TITLE: &str = "Without a budget the retries keep the service down after it is up again";
 
@@ -70,8 +73,8 @@ impl Experiment {
     fn run(&self, crew: &Crew, contender: &Contender) -> Vec<Vec<Tally>> {
         let title = format!("{}, {}", self.name, contender.name);
         crew.run(&title, |rng| {
-            let policies = [(); CLIENTS].map(|()| (contender.policy)());
-            run(&self.course, &policies, rng)
+            let clients = [(); CLIENTS].map(|()| (contender.client)());
+            run(&self.course, &clients, rng)
         })
     }
 
@@ -96,6 +99,13 @@ impl Experiment {
         total(tallies, |tally| tally.requests - tally.answered)
     }
 
+    /// How long a request that came during the trouble took until it was given up, in seconds.
+    fn lost_for(&self, tallies: &[Tally]) -> f64 {
+        let trouble = self.trouble(tallies);
+        let lost = total(trouble, |tally| tally.requests - tally.answered);
+        total(trouble, |tally| tally.lost_for) / 1e3 / lost.max(1.0)
+    }
+
     /// Seconds after the end of an outage; `None` if not within the run.
     fn recovery(&self, tallies: &[Tally]) -> Option<f64> {
         let after = &tallies[self.course.until as usize..];
@@ -111,6 +121,7 @@ impl Experiment {
             mean(&|run| self.attempts_per_request(run)),
             mean(&|run| self.answered(run)),
             mean(&|run| self.lost(run)),
+            mean(&|run| self.lost_for(run)),
             outage(Mean::of(runs.iter().filter_map(|run| self.recovery(run)))),
             outage(mean(&|run| match self.recovery(run) {
                 Some(_) => 0.0,
@@ -128,15 +139,16 @@ fn percent_answered(tallies: &[Tally]) -> f64 {
     100.0 * total(tallies, |tally| tally.answered) / total(tallies, |tally| tally.requests)
 }
 
-/// Every budget in every trouble.
+/// Every budget and every breaker in every trouble.
 pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let crew = Crew::new(seeds, EXPERIMENTS.len() * OUTAGE.len());
     let mut results = Results::new(
-        &["trouble", "budget"],
+        &["trouble", "budget or breaker"],
         &[
             "attempts per request",
             "answered, %",
             "requests lost",
+            "given up after, s",
             "recovered after, s",
             "never recovered, %",
         ],
@@ -146,7 +158,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
         for (index, contender) in OUTAGE.iter().enumerate() {
             let runs = experiment.run(&crew, contender);
             results.add([experiment.name, contender.name], experiment.means(&runs));
-            if experiment.name == DRAWN {
+            if experiment.name == DRAWN && index < DRAWN_CONTENDERS {
                 let line = |of| Line::measured(contender.name, index, over_time(&runs, of));
                 let attempted =
                     |bin: &[Tally]| total(bin, |tally| tally.attempts) / bin.len() as f64;
@@ -162,7 +174,7 @@ pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
         ),
         results,
         remarks:
-            "attempts, answered: during the trouble. recovered after: the mean of the runs that \
+            "attempts, answered, given up: during the trouble. recovered after: the mean of the runs that \
                   recovered within a minute.\n"
                 .to_owned(),
         charts: vec![("outage-hanging", chart(attempts, answered, seeds))],
@@ -243,6 +255,18 @@ mod tests {
             let (attempts, _, recovery) = one(Trouble::Refusing, name);
             assert!(attempts < most, "{name}: {attempts}");
             assert!(recovery.is_some_and(|seconds| seconds <= 2.0), "{name}");
+        }
+    }
+
+    #[test]
+    fn with_a_breaker_few_attempts_are_made_and_the_service_comes_back() {
+        for trouble in [Trouble::Refusing, Trouble::Hanging] {
+            let (attempts, _, recovery) = one(trouble, "breaker");
+            assert!(attempts < 0.1, "{attempts}");
+            assert!(
+                recovery.is_some_and(|seconds| seconds <= 3.0),
+                "{recovery:?}"
+            );
         }
     }
 

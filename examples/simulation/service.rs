@@ -10,12 +10,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use backoff_cloud::{Decision, Fault, Policy, RetryState, TimedOut};
+use backoff_cloud::{Admitted, Decision, Fault, FaultKind, RetryState, TimedOut};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::Exp1;
 
 use crate::quota::SECOND;
+use crate::strategies::Client;
 
 /// Requests a second that come, and that the service can answer.
 pub(crate) const LOAD: u64 = 700;
@@ -70,7 +71,24 @@ pub(crate) struct Tally {
     pub(crate) at_once: u32,
     /// Answered at all.
     pub(crate) answered: u32,
+    /// How long those together took that were not answered, in milliseconds.
+    pub(crate) lost_for: u32,
     pub(crate) attempts: u32,
+}
+
+impl Tally {
+    fn lose(&mut self, request: &Request, now: u64) {
+        self.lost_for += ((now - request.came) / 1_000_000) as u32;
+    }
+}
+
+impl Client {
+    /// An attempt has ended with this failure, or with a success.
+    fn hears(&self, admitted: Option<Admitted>, failure: Option<FaultKind>, now: u64) {
+        if let (Some(breaker), Some(admitted)) = (self.breaker, admitted) {
+            breaker.ended(admitted, failure, || Duration::from_nanos(now));
+        }
+    }
 }
 
 struct Service<'a> {
@@ -104,6 +122,8 @@ struct Request {
     came: u64,
     client: usize,
     retry: RetryState,
+    /// By the breaker of its client.
+    admitted: Option<Admitted>,
 }
 
 enum Event {
@@ -113,7 +133,7 @@ enum Event {
 }
 
 /// Runs until every request has its answer or is given up; gives a tally for each second.
-pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> Vec<Tally> {
+pub(crate) fn run(course: &Course, clients: &[Client], rng: &mut SmallRng) -> Vec<Tally> {
     let mut service = Service { course, free: 0 };
     let mut tallies = vec![Tally::default(); course.end as usize];
     let mut events = Events::default();
@@ -123,17 +143,25 @@ pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> V
         match event {
             Event::Comes if now >= course.end * SECOND => {}
             Event::Comes => {
-                let client = rng.random_range(0..policies.len());
+                let client = rng.random_range(0..clients.len());
                 let request = Request {
                     came: now,
                     client,
-                    retry: RetryState::start(&policies[client], clock),
+                    retry: RetryState::start(&clients[client].policy, clock),
+                    admitted: None,
                 };
                 tallies[second(now)].requests += 1;
                 events.add(now, Event::Attempt(request));
                 events.add(now + pause(rng), Event::Comes);
             }
-            Event::Attempt(request) => {
+            Event::Attempt(mut request) => {
+                if let Some(breaker) = clients[request.client].breaker {
+                    request.admitted = breaker.admit(clock);
+                    if request.admitted.is_none() {
+                        tallies[second(request.came)].lose(&request, now);
+                        continue;
+                    }
+                }
                 // What is still retried after the last second is not counted.
                 if let Some(tally) = tallies.get_mut(second(now)) {
                     tally.attempts += 1;
@@ -142,18 +170,24 @@ pub(crate) fn run(course: &Course, policies: &[Policy], rng: &mut SmallRng) -> V
                 events.add(replied, Event::Reply(request, reply));
             }
             Event::Reply(request, Ok(())) => {
-                request.retry.succeeded(&policies[request.client]);
+                let client = &clients[request.client];
+                client.hears(request.admitted, None, now);
+                request.retry.succeeded(&client.policy);
                 let tally = &mut tallies[second(request.came)];
                 tally.answered += 1;
                 tally.at_once += u32::from(request.retry.failures() == 0);
             }
             Event::Reply(mut request, Err(failure)) => {
-                let policy = &policies[request.client];
+                let client = &clients[request.client];
+                client.hears(request.admitted, Some(FaultKind::Transient), now);
+                let policy = &client.policy;
                 let verdict = policy.judge(&failure);
                 let random = || rng.next_u64();
                 if let Decision::Wait(wait) = request.retry.failed(policy, verdict, clock, random) {
                     let then = now + wait.delay.as_nanos() as u64;
                     events.add(then, Event::Attempt(request));
+                } else {
+                    tallies[second(request.came)].lose(&request, now);
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use backoff_cloud::{Budget, Codes, Jitter, Policy, codes, iam};
+use backoff_cloud::{Breaker, Budget, Codes, Jitter, Policy, codes, iam};
 
 /// A way to wait, and its name in tables and charts.
 #[derive(Clone, Copy)]
@@ -130,25 +130,63 @@ const REQUEST: Policy = Policy::exponential()
 #[derive(Clone, Copy)]
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
-    /// The policy of one process. Its budget is its own and full.
-    pub(crate) policy: fn() -> Policy,
+    /// The policy of one process. Its budget is its own and full, and its breaker is closed.
+    pub(crate) client: fn() -> Client,
 }
 
-const fn contender(name: &'static str, policy: fn() -> Policy) -> Contender {
-    Contender { name, policy }
+/// A process that calls a service.
+#[derive(Clone, Copy)]
+pub(crate) struct Client {
+    pub(crate) policy: Policy,
+    pub(crate) breaker: Option<&'static Breaker>,
+}
+
+impl From<Policy> for Client {
+    fn from(policy: Policy) -> Self {
+        Client {
+            policy,
+            breaker: None,
+        }
+    }
+}
+
+impl Client {
+    /// As a budget, the breaker lives as long as the program.
+    fn and(self, breaker: Breaker) -> Self {
+        let breaker: &Breaker = Box::leak(Box::new(breaker));
+        Client {
+            policy: self.policy.breaker(breaker),
+            breaker: Some(breaker),
+        }
+    }
+}
+
+const fn contender(name: &'static str, client: fn() -> Client) -> Contender {
+    Contender { name, client }
 }
 
 /// A policy holds its budget for ever, as a program's `static`; so the few bytes of each are never given
 /// back.
-fn with(budget: Budget) -> Policy {
-    REQUEST.budget(Box::leak(Box::new(budget)))
+fn with(budget: Budget) -> Client {
+    REQUEST.budget(Box::leak(Box::new(budget))).into()
 }
 
 pub(crate) const OUTAGE: &[Contender] = &[
-    contender("no budget", || REQUEST),
+    contender("no budget", || REQUEST.into()),
     contender("20 % of successes", || with(Budget::ratio(0.2, 100))),
     contender("AWS, retry costs 5", || with(Budget::costs(500, 5, 5))),
     contender("AWS, retry costs 14", || with(Budget::aws())),
     contender("gRPC (10, 0.1)", || with(Budget::grpc(10, 0.1))),
-    contender("no retry", || REQUEST.max_attempts(1)),
+    contender("no retry", || REQUEST.max_attempts(1).into()),
+    contender("breaker", || Client::from(REQUEST).and(Breaker::new())),
+    contender("breaker, 15 of 30", || {
+        Client::from(REQUEST).and(Breaker::new().opens_at(15, 30))
+    }),
+    contender("breaker, 15 of 30, probes each 5 s", || {
+        let breaker = Breaker::new().opens_at(15, 30);
+        Client::from(REQUEST).and(breaker.probe_every(Duration::from_secs(5)))
+    }),
+    contender("breaker, 15 of 30, and AWS, 14", || {
+        with(Budget::aws()).and(Breaker::new().opens_at(15, 30))
+    }),
 ];

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | a call fails now and then | a retry | |
 //! | many retries keep a service down | a [`Budget`](crate::Budget), a part of the policy | in the retry |
-//! | a service is down for minutes, and each call costs a timeout | a circuit breaker | inside: each attempt asks the breaker |
+//! | a service is down for minutes, and each call costs a timeout | a [`Breaker`](crate::Breaker), a part of the policy | in the retry |
 //! | one slow service takes all threads, connections or memory | a bulkhead: a semaphore, a limit of concurrency | inside, so that a call that waits holds no place |
 //! | the server allows a number of requests a second that you do not know | a [`Rate`](super::rates), a part of the policy | in the retry |
 //! | the server allows a number of requests a second that you know | a rate limit, such as the crate `governor` | inside: each attempt is a request |
@@ -14,8 +14,8 @@
 //! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
 //! | a read is slow now and then | a second request to another server (hedging) | inside one attempt |
 //!
-//! So, from the outside in: **cache or queue, fallback, retry with its budget and its rate, rate limit,
-//! bulkhead, circuit breaker, time limit of the attempt, request.**
+//! So, from the outside in: **cache or queue, fallback, retry with its budget, its rate and its breaker, rate
+//! limit, bulkhead, time limit of the attempt, request.**
 //!
 //! # A rate limit
 //!
@@ -79,31 +79,12 @@
 //!
 //! # A circuit breaker
 //!
-//! A breaker that is open refuses a request before it is sent. Put it inside, so that it sees each
-//! attempt; and its refusal ends the retry, because the next attempts would be refused too. Say so in the
-//! error:
+//! The library has one: a [`Breaker`](crate::Breaker) in the policy, [beside the budget](super::budgets_and_outages#a-breaker).
+//! A breaker of another crate belongs inside, so that it sees each attempt; and its refusal ends the retry, because the next
+//! attempts would be refused too: give the variant of its error `#[fault(permanent)]`.
 //!
-//! ```
-//! use backoff_cloud::{Fault, Policy, TimedOut, Verdict};
-//!
-//! #[derive(Debug, Fault)]
-//! enum CallError {
-//!     #[fault(forward)]
-//!     Request(TimedOut), // or the error of your client
-//!     /// The breaker is open.
-//!     #[fault(permanent)]
-//!     Open,
-//! }
-//!
-//! let request = CallError::Request(TimedOut::new(Default::default()));
-//! assert!(matches!(Policy::exponential().judge(&request), Verdict::Retry { .. }));
-//! assert_eq!(Policy::exponential().judge(&CallError::Open), Verdict::Permanent);
-//! ```
-//!
-//! Ask first whether a budget is enough. A [`Budget`](crate::Budget) stops retries while most calls fail, and
-//! lets every first attempt through, so nothing has to probe whether the service is back. A breaker also stops
-//! first attempts, and so it makes an outage of some calls an outage of all. It helps where an attempt
-//! is expensive: where each takes a thread and a timeout of half a minute.
+//! Ask first whether a budget is enough: it stops retries while most calls fail, and lets every first attempt through, so
+//! nothing has to probe whether the service is back.
 //!
 //! # A fallback
 //!

@@ -137,7 +137,7 @@
 //! | `concurrency_limit` | a call keeps its place while it waits | a place is held by an attempt alone: **inside** |
 //! | `load_shed` | **outside**: refuses calls that were not begun | ends a call that was begun, because the error of a refusal says nothing |
 //! | a load balancer | all attempts go to one server | each attempt chooses: **inside** |
-//! | a circuit breaker | an outage counts as one failure for each call | each attempt counts: **inside** ([beyond retries](super::beyond)) |
+//! | a circuit breaker | an outage counts as one failure for each call | each attempt counts: **inside**, or a [`Breaker`](crate::Breaker) in the policy |
 //! | a cache | **outside**: a hit needs no attempt | |
 //! | authentication, signatures with a time | an old token is sent again | a new one for each attempt: **inside** |
 //! | decompression, limits of the response's body | **outside** | |

@@ -58,10 +58,10 @@ impl CallPlan for Context<'_> {
         Some(self.operation)
     }
 
-    // The compiler knows of a constant policy whether it has a rate.
+    // The compiler knows of a constant policy whether it has a rate or a breaker.
     #[inline]
     fn counts(&self, retry: &RetryState) -> bool {
-        self.policy.shared_rate().is_some() && retry.is_in_flight()
+        self.policy.has_gate() && retry.is_in_flight()
     }
 
     fn rules(&self) -> Rules<'_> {

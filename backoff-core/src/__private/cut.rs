@@ -100,6 +100,12 @@ pub fn settle<T, E: FromTimedOut>(
 ) -> (Result<T, E>, Stage) {
     match done {
         Ok(outcome) => (outcome, Stage::Whole),
-        Err(late) => (Err(E::made_from(late)), unless_done),
+        Err(late) => {
+            let stage = match late.is_by_breaker() {
+                true => Stage::Refused,
+                false => unless_done,
+            };
+            (Err(E::made_from(late)), stage)
+        }
     }
 }

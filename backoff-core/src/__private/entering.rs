@@ -60,7 +60,7 @@ impl<C: Clock + Sleep> Future for Wait<'_, C> {
 #[cfg(feature = "rate")]
 #[inline]
 #[track_caller]
-pub fn wait<C: Sleep>(runtime: &C, wait: Duration) -> Wait<'static, C> {
+pub fn wait<'a, C: Sleep>(runtime: &C, wait: Duration) -> Wait<'a, C> {
     let sleep = runtime.sleep(wait);
     Wait::Until { sleep }
 }
@@ -76,8 +76,9 @@ pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Wait<'_, C> {
 pub struct Entering<'a, C: Sleep> {
     runtime: &'a C,
     state: &'a mut CallState,
-    /// Nothing if the attempt may begin at once.
+    /// Nothing if the attempt may begin at once, or if the breaker of the call is open.
     queued: Option<Queued<C::Sleep>>,
+    is_refused: bool,
 }
 
 /// No field is pinned in place: the queue has a box of its own.
@@ -90,18 +91,18 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
         let this = &mut *self;
         match &mut this.queued {
             Some(queued) => this.state.turn(queued, this.runtime, cx),
-            None => Poll::Ready(None),
+            None => Poll::Ready(this.is_refused.then(TimedOut::by_breaker)),
         }
     }
 }
 
-/// Whether the call has a rate.
+/// Whether an attempt of the call asks a rate or a breaker.
 #[inline]
 pub fn has_rate(context: &Context<'_>) -> bool {
-    context.policy.shared_rate().is_some()
+    context.policy.has_gate()
 }
 
-/// Whether a first attempt is next, and the call has a rate. A retry of a loop with a signal has waited for its turn
+/// Whether a first attempt is next, and the call has a rate or a breaker. A retry of a loop with a signal has waited for its turn
 /// in [`pause_or_stop`].
 #[inline]
 pub fn has_first_turn(context: &Context<'_>, state: &CallState) -> bool {
@@ -118,12 +119,13 @@ pub fn enters<'a, C: Clock + Sleep>(
 ) -> Entering<'a, C> {
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time;
-    let rate = context.policy.shared_rate();
-    let queued = rate.and_then(|rate| state.enters(rate, &rules, runtime));
+    let entered = state.enters(context, &rules, runtime);
+    let is_refused = entered.is_err();
     Entering {
         runtime,
         state,
-        queued,
+        queued: entered.unwrap_or_default(),
+        is_refused,
     }
 }
 
@@ -180,10 +182,7 @@ where
             return None;
         }
         let mut entering = enters(context, runtime, state, max_queue_time);
-        Some(match turn_or_signal(&mut entering, stop).await? {
-            Left::Over(_) => End::Queued,
-            Left::Stopped => End::Stopped,
-        })
+        Some(turn_or_signal(&mut entering, stop).await?.end())
     }
 }
 
@@ -196,13 +195,12 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     state: &mut CallState,
     max_queue_time: Option<Duration>,
 ) -> Option<TimedOut> {
-    let rate = context.policy.shared_rate()?;
-    if state.retry.failures() > 0 {
+    if !has_rate(context) || state.retry.failures() > 0 {
         return None;
     }
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time;
-    match state.enters_blocking(rate, &rules, &|| false, runtime) {
+    match state.enters_blocking(context, &rules, &|| false, runtime) {
         Err(Left::Over(late)) => Some(late),
         _ => None,
     }

@@ -54,6 +54,8 @@ pub struct Keys {
     pub rate: (),
     /// A number (`u32`), beside a rate: how many tokens of the service's quota each attempt uses at most (feature `rate`). Without it: 0: only quotas of requests delay the call. Example: `tokens = prompt.len() as u32 / 3 + 500`.
     pub tokens: (),
+    /// The path of a `static` `Breaker`, which ends calls at once while their service is down (feature `breaker`); the error is `From<TimedOut>`. Without it: the policy's breaker. Example: `breaker = DOWN`.
+    pub breaker: (),
     /// A duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_queue_time = "5s"`.
     pub max_queue_time: (),
     /// Arguments; each attempt gets a copy of its own. Write `mut` before an argument that the body changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.

@@ -28,7 +28,7 @@ made_from! {
         "`{Self}` cannot be made from `NotYet`",
         "`impl From<NotYet> for {Self} {{ fn from(not_yet: NotYet) -> Self {{ .. }} }}`, or a variant with `#[from] NotYet`",
         "an error of another crate needs a wrapper of your own";
-    FromTimedOut(TimedOut): "`timeout`, `attempt_timeout` and `max_queue_time` need `From<TimedOut>` for `{Self}`",
+    FromTimedOut(TimedOut): "`timeout`, `attempt_timeout`, `max_queue_time`, `rate` and `breaker` need `From<TimedOut>` for `{Self}`",
         "`{Self}` cannot be made from `TimedOut`",
         "`impl From<TimedOut> for {Self} {{ fn from(late: TimedOut) -> Self {{ .. }} }}`, or a variant with `#[from] TimedOut`",
         "for an error of another crate, write an error of your own around it, or use `deadline` with `attempt = n` and pass `n.remaining()` to the client as its timeout";

@@ -24,7 +24,7 @@ use core::time::Duration;
 /// The attempt after the wait begins, or the call asks its rate first.
 #[inline]
 pub fn begins<P: CallPlan>(guard: &mut Guard<P>) {
-    if guard.plan.budget().is_some() && guard.plan.rate().is_none() {
+    if guard.plan.budget().is_some() && !guard.plan.has_gate() {
         guard.state.retry.begins();
     }
 }
@@ -105,6 +105,7 @@ where
     let end = match stage {
         Stage::Late => End::Expired,
         Stage::Queued => End::Queued,
+        Stage::Refused => End::Refused,
         _ => {
             let next = parts.failed(error, stage, false);
             return next.is_wait().then(|| next.wait());
@@ -165,13 +166,13 @@ where
     runtime.sleep_blocking(wait);
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time.or(Some(Duration::MAX));
-    let end = match context.policy.shared_rate() {
-        _ if state.retry.is_late(&rules, || runtime.now()) => End::Late,
-        None => return false,
-        Some(rate) => match state.enters_blocking(rate, &rules, &|| false, runtime) {
+    let end = if state.retry.is_late(&rules, || runtime.now()) {
+        End::Late
+    } else {
+        match state.enters_blocking(context, &rules, &|| false, runtime) {
             Ok(()) => return false,
-            Err(_) => End::Queued,
-        },
+            Err(left) => left.end(),
+        }
     };
     ended(context, runtime, state, last, value, settings, end);
     true

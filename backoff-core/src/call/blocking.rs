@@ -4,7 +4,7 @@ use super::{
     call::{After, Call, Ended, Outcome},
     operation::Operation,
     parts::End,
-    plan::Plan,
+    plan::{Guard, Plan},
     retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     signal::{Stops, Unstopped},
@@ -65,12 +65,12 @@ where
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
         let (call, stops) = (&mut self.call, &self.driver.0);
         call.starts();
-        if call.guard.plan.rate().is_some()
+        if call.guard.plan.has_gate()
             && let Some(error) = call.enters_first(stops)
         {
             return Err(error);
         }
-        let mut after_wait = call.guard.plan.rate().is_some();
+        let mut after_wait = call.guard.plan.has_gate();
         loop {
             call.begins(after_wait);
             let outcome = call.attempt_blocking();
@@ -95,7 +95,7 @@ where
     R: Clock + BlockingSleep + Random,
 {
     /// Waits for the turn of the first attempt at the rate of the call. Returns the error of a call that waits too
-    /// long.
+    /// long, or whose breaker is open.
     #[cold]
     #[inline(never)]
     fn enters_first(&mut self, stops: &impl Stops) -> Option<O::Error> {
@@ -107,7 +107,8 @@ where
                 None
             }
             Err(Left::Over(late)) => {
-                S::expired(late).map(|error| self.gives_up(error, End::Queued))
+                let end = End::before(&late);
+                S::expired(late).map(|error| self.gives_up(error, end))
             }
         }
     }
@@ -143,30 +144,28 @@ where
                     self.keep(Pin::new(&mut Unstopped), last);
                     return None;
                 }
-                Err(Left::Over(_)) => End::Queued,
-                Err(Left::Stopped) => End::Stopped,
+                Err(left) => left.end(),
             }
         };
         Some(self.ends(last, end))
     }
 
-    /// Waits for a turn at the rate of the call, if it has one. Before a retry, the wait never passes the deadline,
+    /// Asks the breaker of the call, and waits for a turn at its rate, if it has one. Before a retry, the wait never passes the deadline,
     /// because the call has an error to return.
     fn stands(&mut self, stops: &impl Stops, is_retry: bool) -> Result<(), Left> {
         let (guard, runtime) = (&mut self.guard, &self.runtime);
-        let Some(rate) = guard.plan.rate() else {
+        if !guard.plan.has_gate() {
             guard.state.begins(runtime);
             return Ok(());
-        };
-        let mut rules = Self::rules_of(&guard.plan, &self.settings);
-        rules.tokens = guard.plan.tokens();
+        }
+        let Guard { plan, state } = guard;
+        let mut rules = Self::rules_of(plan, &self.settings);
+        rules.tokens = plan.tokens();
         if is_retry {
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
-        guard
-            .state
-            .enters_blocking(rate, &rules, &stopped, runtime)?;
+        state.enters_blocking(plan, &rules, &stopped, runtime)?;
         guard.runs();
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The methods that configure a call. Each setting is one method, for every form. A method knows the value and the error of
 //! the operation, so that closures need no types.
 
-#[cfg(feature = "rate")]
+#[cfg(any(feature = "breaker", feature = "rate"))]
 use super::settings::limits::MaxQueueTime;
 #[cfg(feature = "tracing")]
 use super::settings::spans::Spans;
@@ -24,6 +24,8 @@ use super::{
     update::Update,
     version::{Version, Versioned, VersionedUpdate},
 };
+#[cfg(feature = "breaker")]
+use crate::breaker::Breaker;
 #[cfg(feature = "rate")]
 use crate::rate::Rate;
 #[cfg(feature = "std")]
@@ -391,6 +393,44 @@ where
     {
         self.max_queue_time(Duration::MAX).planned(|plan| With {
             rate: Some(rate),
+            ..With::nothing(plan)
+        })
+    }
+
+    /// Ends the call at once while the service of this breaker is down, instead of the policy's [`Breaker`]: for example for
+    /// one host. The breaker can have any lifetime. If no attempt was made, the error is made from [`TimedOut`]; the reason
+    /// is [`StopReason::Breaker`](crate::StopReason::Breaker).
+    ///
+    /// ```
+    /// use backoff_core::{Breaker, Policy, TimedOut};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let of_this_host = Breaker::new();
+    /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
+    /// assert_eq!(Policy::exponential().retry(get).breaker(&of_this_host).await, Ok(42));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    ///
+    /// An error that cannot be made from `TimedOut` does not compile:
+    ///
+    /// ```compile_fail,E0277
+    /// use backoff_core::{Breaker, Policy};
+    ///
+    /// let of_this_host = Breaker::new();
+    /// let get = || Err::<(), _>(std::fmt::Error);
+    /// Policy::exponential().when_any(|_| true).blocking(get).breaker(&of_this_host);
+    /// ```
+    #[cfg(feature = "breaker")]
+    pub fn breaker(self, breaker: &Breaker) -> Retrying<With<'_, P>, O, (S, MaxQueueTime), R, W>
+    where
+        O::Error: From<TimedOut>,
+        W: MakesAttempts,
+    {
+        self.set(MaxQueueTime(Duration::MAX)).planned(|plan| With {
+            breaker: Some(breaker),
             ..With::nothing(plan)
         })
     }

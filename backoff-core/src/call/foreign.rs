@@ -102,11 +102,13 @@ impl ForeignCall {
 
     /// Waits for the turn of the attempt, if the policy has a rate.
     pub async fn turn<R: Clock + Sleep>(&mut self, runtime: &R) {
-        let Some(rate) = self.policy.shared_rate() else {
+        if !self.policy.has_gate() {
             return;
-        };
-        let queued = self.state.enters(rate, &Rules::of(&self.policy), runtime);
-        if let Some(mut queued) = queued {
+        }
+        let policy = &self.policy;
+        let queued = self.state.enters(policy, &Rules::of(policy), runtime);
+        // Nobody could make an error, so no breaker refuses the attempt.
+        if let Ok(Some(mut queued)) = queued {
             poll_fn(|cx| self.state.turn(&mut queued, runtime, cx)).await;
         }
     }

@@ -12,14 +12,15 @@ use super::{
 #[cfg(feature = "metrics")]
 use crate::event::metrics;
 use crate::{
+    breaker::Admitted,
     event::{
         attempt_event::{AttemptEvent, EndedBy, Step, with_source},
         log,
     },
-    facts::fault::Fault,
-    judge::{Ruling, Stage},
+    facts::fault::{Fault, FaultKind, TimedOut},
+    judge::{self, Ruled, Ruling, Stage},
     policy::Policy,
-    rate::{Rate, Reply},
+    rate::{Left, Rate, Reply},
     report::StopReason,
     runtime::{Clock, Random, shared_now},
     state::{Decision, RetryState},
@@ -63,10 +64,32 @@ pub enum End {
     Expired,
     /// The call waited too long for its turn.
     Queued,
+    /// The breaker is open.
+    Refused,
     /// A signal has come.
     Stopped,
     /// The loop ends for a reason of its own.
     GivenUp(StopReason),
+}
+
+impl End {
+    /// The call ends before an attempt, with this error.
+    pub(crate) const fn before(late: &TimedOut) -> Self {
+        match late.is_by_breaker() {
+            true => End::Refused,
+            false => End::Queued,
+        }
+    }
+}
+
+impl Left {
+    /// Why the call ends.
+    pub(crate) const fn end(&self) -> End {
+        match self {
+            Left::Over(late) => End::before(late),
+            Left::Stopped => End::Stopped,
+        }
+    }
 }
 
 /// The next step in a test that has made retries instant, or has switched them off.
@@ -216,9 +239,11 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             true => self.plan.rate(),
             false => None,
         };
-        if rate.is_some() {
+        if self.state.retry.is_in_flight() {
             let reply = Reply::of(ruling, failure.fault);
-            self.replied(reply.filter(|_| !failure.stage.is_cut()), failure.fault);
+            let reply = reply.filter(|_| !failure.stage.is_cut());
+            let kind = kind_of(ruling, failure.fault, failure.stage);
+            self.replied(reply, Some(kind), failure.fault);
         }
         let write = self.remembered(policy, &failure, ruling);
         let ruling = write.corrected(failure.stage, ruling);
@@ -229,6 +254,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if let Some(rate) = rate {
             rules.enter(rate, self.plan.tokens());
         }
+        rules.stop_by(self.plan.breaker());
         let (retry, runtime) = (&mut self.state.retry, self.runtime);
         let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
         let next = write.concluded(in_tests(next, retry));
@@ -285,7 +311,8 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
         let failure = self.failure(error, stage, stage.ruling(self.plan.policy()));
         if !stage.is_cut() {
-            self.replied(Reply::to(failure.fault), failure.fault);
+            let kind = Some(FaultKind::Permanent);
+            self.replied(Reply::to(failure.fault), kind, failure.fault);
         }
         let _stop = self.cut(failure);
     }
@@ -303,6 +330,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             End::Late => (EndedBy::Attempt, StopReason::Deadline),
             End::Expired => (EndedBy::Clock, StopReason::Deadline),
             End::Queued => (EndedBy::Clock, StopReason::Rate),
+            End::Refused => (EndedBy::Attempt, StopReason::Breaker),
             End::Stopped => (EndedBy::Signal, StopReason::Stopped),
             End::GivenUp(reason) => (EndedBy::Attempt, reason),
         };
@@ -323,7 +351,9 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
         if self.plan.counts(&self.state.retry) {
-            self.replied(Reply::to(value), value);
+            // A value with a fault is one that the policy does not retry.
+            let kind = value.map(|_| FaultKind::Permanent);
+            self.replied(Reply::to(value), kind, value);
         }
         self.state.return_tokens(self.plan.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
@@ -352,11 +382,22 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         }
     }
 
-    /// The attempt that the rate counts has ended with this reply; with none if the server did not reply.
+    /// The attempt that the rate or the breaker counts has ended with this reply; with none if the server did not reply.
+    /// For the breaker, the attempt has failed so, or has succeeded.
     #[cold]
     #[inline(never)]
-    pub(crate) fn replied(&mut self, reply: Option<Reply>, fault: Option<&dyn Fault>) {
+    pub(crate) fn replied(
+        &mut self,
+        reply: Option<Reply>,
+        failure: Option<FaultKind>,
+        fault: Option<&dyn Fault>,
+    ) {
         let epoch = self.state.retry.take_epoch();
+        let is_probe = self.state.retry.take_probe();
+        if let Some(breaker) = self.plan.breaker().filter(|_| epoch.is_some()) {
+            let runtime = self.runtime;
+            breaker.ended(Admitted { is_probe }, failure, || shared_now(runtime));
+        }
         let (Some(rate), Some(epoch)) = (self.plan.rate(), epoch) else {
             return;
         };
@@ -440,6 +481,17 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
             log::log(&event);
             self.settings.notify(&event, failure.error);
         }
+    }
+}
+
+/// The kind of a failure for a breaker.
+fn kind_of(ruling: Ruling, fault: Option<&dyn Fault>, stage: Stage) -> FaultKind {
+    match ruling.ruled {
+        _ if stage.is_cut() => FaultKind::Transient,
+        Ruled::Retry(kind) => kind,
+        // The policy would retry it if it were idempotent.
+        Ruled::MaybeApplied => fault.map_or(FaultKind::Transient, judge::kind_of),
+        Ruled::Permanent | Ruled::NothingKnown | Ruled::StoppedByServer => FaultKind::Permanent,
     }
 }
 

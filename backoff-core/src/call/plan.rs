@@ -1,17 +1,19 @@
-//! The policy of a call, and a budget, a rate and a name of the call's own; and the guard that gives tokens back.
+//! The policy of a call, and a budget, a rate, a breaker and a name of the call's own; and the guard that gives tokens back.
 
 use super::call_state::CallState;
 #[cfg(feature = "combine")]
 use crate::state::Together;
 use crate::{
+    breaker::{Admitted, Breaker},
     budget::Budget,
+    facts::fault::FaultKind,
     policy::Policy,
     rate::{NO_TOKENS, Rate, Tokens},
     state::{RetryState, Rules},
 };
-use core::ops::Deref;
+use core::{ops::Deref, time::Duration};
 
-/// The policy of a call, with the budget, the rate and the name. This trait is used as an object, so that most
+/// The policy of a call, with the budget, the rate, the breaker and the name. This trait is used as an object, so that most
 /// code after a failure is compiled once for all plans.
 pub trait CallPlan {
     /// The policy.
@@ -35,6 +37,18 @@ pub trait CallPlan {
         self.policy().shared_rate()
     }
 
+    /// The breaker that ends the call while a service is down.
+    #[inline]
+    fn breaker(&self) -> Option<&Breaker> {
+        self.policy().shared_breaker()
+    }
+
+    /// Whether an attempt asks a rate or a breaker before it begins.
+    #[inline]
+    fn has_gate(&self) -> bool {
+        self.policy().has_gate()
+    }
+
     /// How many tokens of a quota an attempt uses.
     #[inline]
     fn tokens(&self) -> Tokens {
@@ -47,7 +61,7 @@ pub trait CallPlan {
         None
     }
 
-    /// Whether a rate counts the attempt that runs.
+    /// Whether a rate or a breaker counts the attempt that runs.
     #[inline]
     fn counts(&self, retry: &RetryState) -> bool {
         retry.is_in_flight()
@@ -115,14 +129,15 @@ impl<P: Deref<Target = Policy> + Clone> Plan for P {
     }
 }
 
-/// A plan with a budget, a rate, a number of tokens or a name of the call's own. Made by
-/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate), `Retrying::tokens` and
+/// A plan with a budget, a rate, a breaker, a number of tokens or a name of the call's own. Made by
+/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate), `Retrying::breaker`, `Retrying::tokens` and
 /// [`Retrying::operation`](super::Retrying::operation).
 #[derive(Clone, Copy, Debug)]
 pub struct With<'b, P> {
     pub(crate) plan: P,
     pub(crate) budget: Option<&'b Budget>,
     pub(crate) rate: Option<&'b Rate>,
+    pub(crate) breaker: Option<&'b Breaker>,
     pub(crate) tokens: Tokens,
     pub(crate) operation: Option<&'static str>,
 }
@@ -134,6 +149,7 @@ impl<P> With<'_, P> {
             plan,
             budget: None,
             rate: None,
+            breaker: None,
             tokens: NO_TOKENS,
             operation: None,
         }
@@ -162,6 +178,16 @@ impl<P: CallPlan> CallPlan for With<'_, P> {
     }
 
     #[inline]
+    fn breaker(&self) -> Option<&Breaker> {
+        self.breaker.or_else(|| self.plan.breaker())
+    }
+
+    #[inline]
+    fn has_gate(&self) -> bool {
+        self.rate.is_some() || self.breaker.is_some() || self.plan.has_gate()
+    }
+
+    #[inline]
     fn tokens(&self) -> Tokens {
         self.tokens.max(self.plan.tokens())
     }
@@ -180,6 +206,7 @@ impl<'b, P: Plan> Plan for With<'b, P> {
             plan: self.plan.owned(),
             budget: self.budget,
             rate: self.rate,
+            breaker: self.breaker,
             tokens: self.tokens,
             operation: self.operation,
         }
@@ -211,8 +238,7 @@ impl<P: CallPlan> Drop for Guard<P> {
     #[inline(always)]
     fn drop(&mut self) {
         // A plan without a size is a constant, of which the compiler knows whether it shares anything.
-        let may_share =
-            size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.rate().is_some();
+        let may_share = size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.has_gate();
         if may_share && self.state.retry.holds() {
             self.give_back();
         }
@@ -250,14 +276,19 @@ impl<P: CallPlan> Guard<P> {
 }
 
 impl<P: CallPlan> Guard<P> {
-    /// The budget gets back the tokens of a wait that no attempt follows, and the rate gets back the share of an attempt
-    /// that is dropped.
+    /// The budget gets back the tokens of a wait that no attempt follows, the rate gets back the share of an attempt that
+    /// is dropped, and the place of a probe is free again.
     #[cold]
     #[inline(never)]
     fn give_back(&mut self) {
         let Guard { plan, state } = self;
         if let Some(budget) = plan.budget() {
             state.cancelled(budget);
+        }
+        let is_probe = state.retry.take_probe();
+        if let Some(breaker) = plan.breaker() {
+            let says_nothing = Some(FaultKind::Permanent);
+            breaker.ended(Admitted { is_probe }, says_nothing, || Duration::ZERO);
         }
         if let Some(rate) = plan.rate() {
             rate.pauses(state.id());

@@ -185,9 +185,10 @@ where
                 if let Some(ended) = call.arrives(signal.as_mut(), cx) {
                     break ended;
                 }
-                match call.enters() {
-                    Some(queued) => waits_for_its_turn(phase.as_mut(), queued),
-                    None => {
+                match call.enters(signal.as_mut()) {
+                    Err(error) => break Err(error),
+                    Ok(Some(queued)) => waits_for_its_turn(phase.as_mut(), queued),
+                    Ok(None) => {
                         let after_wait = call.guard.state.retry.failures() > 0;
                         let attempt = call.begins_attempt(signal.as_mut(), after_wait);
                         let timer = Default::default();

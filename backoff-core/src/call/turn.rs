@@ -5,7 +5,7 @@ use super::{
     call_state::CallState,
     operation::{Failed, Operation},
     parts::End,
-    plan::Plan,
+    plan::{CallPlan, Guard, Plan},
     setting::Setting,
     signal::{Signal, Stopped},
     timer::Timer,
@@ -48,26 +48,52 @@ impl Reply {
 }
 
 impl CallState {
-    /// An attempt is about to begin. Returns the call's place in the queue of this rate, if it has to wait: for
+    /// An attempt is about to begin, unless its breaker is open. Where no error can be made, the attempt begins all the same.
+    fn asks_breaker<C: Clock>(
+        &mut self,
+        plan: &dyn CallPlan,
+        rules: &Rules<'_>,
+        clock: &C,
+    ) -> Result<(), TimedOut> {
+        let Some(breaker) = plan.breaker() else {
+            return Ok(());
+        };
+        let admitted = breaker.admit(|| shared_now(clock));
+        if admitted.is_none() && rules.max_queue_time.is_some() {
+            return Err(TimedOut::by_breaker());
+        }
+        if plan.rate().is_none() {
+            self.begins_with_epoch(Some(0), clock);
+        }
+        let is_probe = admitted.is_some_and(|admitted| admitted.is_probe);
+        self.retry.set_probe(is_probe);
+        Ok(())
+    }
+
+    /// An attempt is about to begin. Returns the call's place in the queue of its rate, if it has to wait: for
     /// `max_queue_time`, and not beyond the deadline. Without `max_queue_time`, the attempt begins at the deadline.
     #[cold]
     #[inline(never)]
     pub(crate) fn enters<R: Clock + Sleep>(
         &mut self,
-        rate: &Rate,
+        plan: &dyn CallPlan,
         rules: &Rules<'_>,
         runtime: &R,
-    ) -> Option<Queued<R::Sleep>> {
-        if self.begins_if_off(rate, runtime) {
-            return None;
-        }
+    ) -> Result<Option<Queued<R::Sleep>>, TimedOut> {
+        self.asks_breaker(plan, rules, runtime)?;
+        let Some(rate) = plan
+            .rate()
+            .filter(|rate| !self.begins_if_off(rate, runtime))
+        else {
+            return Ok(None);
+        };
         let limit = self.remaining(rules, runtime);
         let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
         let limit = (limit, rules.max_queue_time.is_some());
         let entered = Queued::enter(rate, shared_now(runtime), limit, rules.tokens);
-        entered
+        Ok(entered
             .map(|epoch| self.begins_with_epoch(Some(epoch), runtime))
-            .err()
+            .err())
     }
 
     /// Waits in the queue. Then the attempt begins, or the time of the call is over.
@@ -94,14 +120,19 @@ impl CallState {
     #[inline(never)]
     pub(crate) fn enters_blocking<R: Clock + BlockingSleep>(
         &mut self,
-        rate: &Rate,
+        plan: &dyn CallPlan,
         rules: &Rules<'_>,
         stopped: &dyn Fn() -> bool,
         runtime: &R,
     ) -> Result<(), Left> {
-        if self.begins_if_off(rate, runtime) {
+        self.asks_breaker(plan, rules, runtime)
+            .map_err(Left::Over)?;
+        let Some(rate) = plan
+            .rate()
+            .filter(|rate| !self.begins_if_off(rate, runtime))
+        else {
             return Ok(());
-        }
+        };
         let limit = self.remaining(rules, runtime);
         let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
         let limit = (limit, rules.max_queue_time.is_some());
@@ -120,12 +151,15 @@ impl CallState {
         epoch.is_some()
     }
 
-    /// The attempt begins. The rate counts the attempt if there is a number.
+    /// The attempt begins. The rate or the breaker counts the attempt if there is a number.
     pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
         self.begins(clock);
         self.retry.set_epoch(epoch);
     }
 }
+
+/// The attempt of a call begins, or the call waits in the queue of its rate; or the call ends with an error.
+type Entered<O, R> = Result<Option<Queued<<R as Sleep>::Sleep>>, <O as Operation>::Error>;
 
 impl<P, O, S, R> Call<P, O, S, R>
 where
@@ -159,33 +193,45 @@ where
         Some(Err(self.gives_up(error, End::Expired)))
     }
 
-    /// The attempt begins, or the call gets a place in the queue of its rate.
+    /// The attempt begins, the call gets a place in the queue of its rate, or its breaker is open.
     #[inline]
-    pub(super) fn enters(&mut self) -> Option<Queued<R::Sleep>>
+    pub(super) fn enters<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
     where
         R: Sleep,
+        G: Signal<O::Value, O::Error>,
     {
-        if cfg!(feature = "rate") && self.guard.plan.rate().is_some() {
-            return self.enters_queue();
+        if self.guard.plan.has_gate() {
+            return self.enters_gate(signal);
         }
         if self.guard.state.retry.failures() > 0 {
             self.guard.state.begins(&self.runtime);
         }
-        None
+        Ok(None)
     }
 
     #[cold]
     #[inline(never)]
-    fn enters_queue(&mut self) -> Option<Queued<R::Sleep>>
+    fn enters_gate<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
     where
         R: Sleep,
+        G: Signal<O::Value, O::Error>,
     {
-        let rate = self.guard.plan.rate()?;
-        let mut rules = Self::rules_of(&self.guard.plan, &self.settings);
-        rules.tokens = self.guard.plan.tokens();
-        let queued = self.guard.state.enters(rate, &rules, &self.runtime);
-        self.guard.runs();
-        queued
+        let Guard { plan, state } = &mut self.guard;
+        let mut rules = Self::rules_of(plan, &self.settings);
+        rules.tokens = plan.tokens();
+        match state.enters(plan, &rules, &self.runtime) {
+            Ok(queued) => {
+                self.guard.runs();
+                Ok(queued)
+            }
+            Err(refused) => match S::expired(refused) {
+                Some(error) => {
+                    self.recalls(signal);
+                    Err(self.gives_up(error, End::Refused))
+                }
+                None => Ok(None),
+            },
+        }
     }
 
     /// Waits in the queue, until the signal comes.

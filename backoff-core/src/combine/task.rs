@@ -326,16 +326,18 @@ where
     /// Waits for a turn at the rate of the policy, if it has one.
     async fn enters(&mut self) {
         let (policy, runtime) = (&self.shared.settings.policy, &*self.shared.settings.runtime);
-        let Some(rate) = policy.shared_rate() else {
+        if !policy.has_gate() {
             return;
-        };
+        }
         // A write that was refused for its value, and whose parts are written next, was a reply.
-        self.parts(policy).replied(Some(Reply::Admitted), None);
+        self.parts(policy)
+            .replied(Some(Reply::Admitted), None, None);
         let queued = self
             .guard
             .state
-            .enters(rate, &state::Rules::of(policy), runtime);
-        if let Some(mut queued) = queued {
+            .enters(policy, &state::Rules::of(policy), runtime);
+        // Nobody could make an error, so no breaker refuses the attempt.
+        if let Ok(Some(mut queued)) = queued {
             let state = &mut self.guard.state;
             let _ = poll_fn(|cx| state.turn(&mut queued, runtime, cx)).await;
         }

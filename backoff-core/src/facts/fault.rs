@@ -288,10 +288,23 @@ impl FaultKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimedOut {
-    /// How long the attempt was allowed to run, or to wait for its turn.
+    /// How long the attempt was allowed to run, or to wait for its turn; zero if a breaker ended the call.
     pub after: Duration,
+    cause: Cause,
+}
+
+/// What ended the attempt, or the call before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Cut,
     /// The call waited for its turn, so nothing was sent.
-    in_queue: bool,
+    #[cfg_attr(
+        not(feature = "rate"),
+        allow(dead_code, reason = "only a rate has a queue")
+    )]
+    Queue,
+    /// The breaker was open, so nothing was sent.
+    Breaker,
 }
 
 impl TimedOut {
@@ -299,8 +312,29 @@ impl TimedOut {
     pub const fn new(after: Duration) -> Self {
         TimedOut {
             after,
-            in_queue: false,
+            cause: Cause::Cut,
         }
+    }
+
+    /// A call whose breaker is open.
+    pub(crate) const fn by_breaker() -> Self {
+        TimedOut {
+            after: Duration::ZERO,
+            cause: Cause::Breaker,
+        }
+    }
+
+    /// Whether the breaker of the call was open, so that no attempt was made.
+    ///
+    /// ```
+    /// use backoff_core::TimedOut;
+    /// use std::time::Duration;
+    ///
+    /// assert!(!TimedOut::new(Duration::from_secs(1)).is_by_breaker());
+    /// ```
+    #[cfg_attr(not(feature = "breaker"), doc(hidden))]
+    pub const fn is_by_breaker(&self) -> bool {
+        matches!(self.cause, Cause::Breaker)
     }
 
     /// A call that waited so long for its turn in the queue of its [`Rate`](crate::Policy).
@@ -308,7 +342,7 @@ impl TimedOut {
     pub(crate) const fn in_queue(after: Duration) -> Self {
         TimedOut {
             after,
-            in_queue: true,
+            cause: Cause::Queue,
         }
     }
 }
@@ -316,21 +350,22 @@ impl TimedOut {
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let after = Rounded(self.after);
-        match self.in_queue {
-            true => write!(f, "the call waited {after} for its turn"),
-            false => write!(f, "the attempt was cut after {after}"),
+        match self.cause {
+            Cause::Cut => write!(f, "the attempt was cut after {after}"),
+            Cause::Queue => write!(f, "the call waited {after} for its turn"),
+            Cause::Breaker => f.write_str("no attempt was made, because the breaker is open"),
         }
     }
 }
 
 impl core::error::Error for TimedOut {}
 
-/// A failure of the transport. The request may have arrived, unless the call waited for its turn.
+/// A failure of the transport. The request may have arrived, unless no attempt was made.
 impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
-        Some(match self.in_queue {
-            true => Delivery::NotSent,
-            false => Delivery::MaybeSent,
+        Some(match self.cause {
+            Cause::Cut => Delivery::MaybeSent,
+            Cause::Queue | Cause::Breaker => Delivery::NotSent,
         })
     }
 

@@ -5,6 +5,7 @@ use super::{
     within_a_year,
 };
 use crate::{
+    breaker::Breaker,
     delay::{
         Pace,
         draw::uniform,
@@ -42,7 +43,8 @@ impl Policy {
             (Growth::Exponential(2.0), Spread::Additive(most)) => FastPath::Additive(most),
             _ => FastPath::None,
         };
-        let limited = self.deadline != NEVER || self.budget.is_some();
+        let limited =
+            self.deadline != NEVER || self.budget.is_some() || self.shared_breaker().is_some();
         self.simple_retries = if limited || matches!(self.fast_path, FastPath::None) {
             0
         } else {
@@ -263,6 +265,7 @@ impl Policy {
     #[cfg(feature = "rate")]
     pub const fn rate(mut self, rate: &'static Rate) -> Self {
         self.rate = Some(rate);
+        self.has_gate = true;
         self.settled()
     }
 
@@ -272,6 +275,39 @@ impl Policy {
     pub const fn tokens(mut self, tokens: u32) -> Self {
         self.tokens = tokens;
         self
+    }
+
+    /// While the service of this breaker is down, calls end at once: see [`Breaker`].
+    ///
+    /// ```
+    /// use backoff_core::{Breaker, Policy};
+    ///
+    /// static DOWN: Breaker = Breaker::new();
+    /// const POLICY: Policy = Policy::exponential().breaker(&DOWN);
+    /// ```
+    #[cfg(feature = "breaker")]
+    pub const fn breaker(mut self, breaker: &'static Breaker) -> Self {
+        self.breaker = Some(breaker);
+        self.has_gate = true;
+        self.settled()
+    }
+
+    /// The breaker, if there is one.
+    #[inline]
+    pub(crate) const fn shared_breaker(&self) -> Option<&'static Breaker> {
+        #[cfg(feature = "breaker")]
+        return self.breaker;
+        #[cfg(not(feature = "breaker"))]
+        return None;
+    }
+
+    /// Whether an attempt asks a rate or a breaker before it begins.
+    #[inline]
+    pub(crate) const fn has_gate(&self) -> bool {
+        #[cfg(any(feature = "breaker", feature = "rate"))]
+        return self.has_gate;
+        #[cfg(not(any(feature = "breaker", feature = "rate")))]
+        return false;
     }
 
     /// The rate, if there is one.

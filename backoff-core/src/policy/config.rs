@@ -310,7 +310,7 @@ fn position(name: &str) -> Option<usize> {
 }
 
 /// Settings that only the code can have.
-const IN_CODE: &str = "attempt_timeout budget consecutive cut_on max_queue_time notify operation rate responses \
+const IN_CODE: &str = "attempt_timeout breaker budget consecutive cut_on max_queue_time notify operation rate responses \
                        runtime stop_on timeout tokens until when";
 
 /// What to write instead of a name that is not a rule.

@@ -201,6 +201,9 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             budget.capacity()
         )?;
     }
+    if policy.shared_breaker().is_some() {
+        f.write_str(", or while its breaker is open")?;
+    }
     if policy.shared_rate().is_some() && policy.deadline != NEVER {
         f.write_str(", or when the turn of a retry would come after the deadline")?;
     }

@@ -11,6 +11,8 @@ mod explain;
 pub(crate) mod log_level;
 pub mod schedule;
 
+#[cfg(feature = "breaker")]
+use crate::breaker::Breaker;
 #[cfg(feature = "rate")]
 use crate::rate::Rate;
 use crate::{
@@ -63,6 +65,7 @@ macro_rules! policy {
         /// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
         /// | after throttling a hint is the whole wait | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
         /// | tokens for all retries | [`budget`](Self::budget) | none |
+        /// | calls end at once while the service is down | `breaker`, with the feature `breaker` | no |
         /// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
         /// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
         /// | name of the policy in metrics | [`name`](Self::name) | none |
@@ -98,6 +101,11 @@ macro_rules! policy {
             pub(super) rate: Option<&'static Rate>,
             /// How many tokens of a quota an attempt uses: by the key `tokens`.
             pub(crate) tokens: Tokens,
+            #[cfg(feature = "breaker")]
+            pub(super) breaker: Option<&'static Breaker>,
+            /// Whether there is a rate or a breaker, so that an attempt looks at one byte.
+            #[cfg(any(feature = "breaker", feature = "rate"))]
+            pub(super) has_gate: bool,
             /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
             attempts: u32,
             /// Computed from `growth`, `jitter` and `throttled_base`.
@@ -120,6 +128,10 @@ macro_rules! policy {
             #[cfg(feature = "rate")]
             rate: None,
             tokens: NO_TOKENS,
+            #[cfg(feature = "breaker")]
+            breaker: None,
+            #[cfg(any(feature = "breaker", feature = "rate"))]
+            has_gate: false,
             attempts: DEFAULT_ATTEMPTS,
             fast_path: FastPath::Full,
             waits: true,
@@ -250,7 +262,7 @@ impl Delay for &Policy {
     }
 }
 
-/// Two policies are equal if their rules are equal and their budget, rate and custom function are the same.
+/// Two policies are equal if their rules are equal and their budget, rate, breaker and custom function are the same.
 /// [`log_waits`](Policy::log_waits) and [`name`](Policy::name) are not compared, because they only
 /// concern logs and metrics.
 impl PartialEq for Policy {
@@ -268,6 +280,7 @@ impl PartialEq for Policy {
                 (p.spread_retry_after, p.retry_after_alone),
                 p.budget.map(core::ptr::from_ref),
                 p.shared_rate().map(core::ptr::from_ref),
+                p.shared_breaker().map(core::ptr::from_ref),
             )
         };
         times(self) == times(other) && rules(self) == rules(other)

@@ -2,6 +2,7 @@
 
 use super::{Decision, RetryState, Rules, WaitSource, flag};
 use crate::{
+    breaker::Breaker,
     budget::Budget,
     delay::draw::uniform,
     facts::fault::FaultKind,
@@ -72,6 +73,9 @@ impl RetryState {
         }
         if self.failures() >= rules.most_attempts() {
             return Decision::Stop(StopReason::Attempts);
+        }
+        if rules.breaker.is_some_and(Breaker::is_open) {
+            return Decision::Stop(StopReason::Breaker);
         }
         if rules.is_unrepeatable {
             return Decision::Stop(StopReason::Unrepeatable);

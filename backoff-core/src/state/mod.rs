@@ -67,7 +67,7 @@ pub struct RetryState {
     /// The number of failed attempts in the lowest 20 bits, and the four flags above it.
     failures: [u8; 3],
     /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
-    /// exact for waits of so many milliseconds.
+    /// exact for waits of so many milliseconds. Its sign says that the running attempt is the probe of a breaker.
     last: [u8; 4],
     /// The number that the rate gave the running attempt.
     epoch: u8,
@@ -81,11 +81,13 @@ mod flag {
     pub(super) const THROTTLED: u8 = 0x20;
     /// No attempt has followed since the tokens were taken.
     pub(super) const HELD: u8 = 0x40;
-    /// A rate counts the attempt that runs.
+    /// A rate or a breaker counts the attempt that runs.
     pub(super) const IN_FLIGHT: u8 = 0x80;
     pub(super) const ALL: u8 = 0xf0;
 }
 
+/// The sign of an `f32`, in its last byte.
+const SIGN: u8 = 0x80;
 const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back, 26 days. A larger difference counts as a clock that went forward.
 const BACK: u64 = 1 << 51;
@@ -410,24 +412,24 @@ impl RetryState {
         self.has(flag::HELD)
     }
 
-    /// Whether a wait holds tokens of a budget, or a running attempt a share of a rate.
+    /// Whether a wait holds tokens of a budget, or a rate or a breaker counts a running attempt.
     #[inline]
     pub(crate) fn holds(&self) -> bool {
         self.has(flag::HELD | flag::IN_FLIGHT)
     }
 
-    /// Whether a rate counts an attempt that runs.
+    /// Whether a rate or a breaker counts an attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        cfg!(feature = "rate") && self.has(flag::IN_FLIGHT)
+        cfg!(any(feature = "breaker", feature = "rate")) && self.has(flag::IN_FLIGHT)
     }
 
-    /// The number of the running attempt, if a rate counts it.
+    /// The number of the running attempt, if something counts it.
     pub(crate) fn epoch(&self) -> Option<u8> {
         self.is_in_flight().then_some(self.epoch)
     }
 
-    /// An attempt begins. A rate counts the attempt if there is a number.
+    /// An attempt begins. A rate or a breaker counts the attempt if there is a number.
     #[inline]
     pub(crate) fn set_epoch(&mut self, epoch: Option<u8>) {
         self.take_epoch();
@@ -437,7 +439,19 @@ impl RetryState {
         }
     }
 
-    /// The attempt has ended. Returns its number, if a rate counts it.
+    /// The attempt that begins is the probe of a breaker, or is none.
+    pub(crate) fn set_probe(&mut self, is_probe: bool) {
+        self.last[3] = self.last[3] & !SIGN | if is_probe { SIGN } else { 0 };
+    }
+
+    /// The attempt has ended. Returns whether it was the probe of a breaker.
+    pub(crate) fn take_probe(&mut self) -> bool {
+        let is_probe = self.last[3] & SIGN != 0;
+        self.set_probe(false);
+        is_probe
+    }
+
+    /// The attempt has ended. Returns its number, if something counts it.
     #[inline]
     pub(crate) fn take_epoch(&mut self) -> Option<u8> {
         let epoch = self.epoch();

@@ -1,6 +1,7 @@
 //! The rules of one call: its policy, and what the plan, the settings and the operation of the call change of it.
 
 use crate::{
+    breaker::Breaker,
     budget::Budget,
     delay::{Delay, Pace},
     policy::{MOST_DEADLINE, NEVER, Policy},
@@ -18,6 +19,8 @@ pub struct Rules<'a> {
     pub(crate) budget: Option<&'a Budget>,
     /// The rate whose queue comes before the next attempt. A loop that does not ask its policy's rate has none.
     pub(crate) rate: Option<&'a Rate>,
+    /// The breaker that ends the retries while it is open.
+    pub(crate) breaker: Option<&'a Breaker>,
     pub(crate) delays: Option<&'a dyn Delay>,
     pace: Option<&'a Pace>,
     /// The number of conflicts whose wait was the pace's.
@@ -51,6 +54,7 @@ impl<'a> Rules<'a> {
             policy,
             budget: policy.budget,
             rate: None,
+            breaker: policy.shared_breaker(),
             delays: None,
             pace: None,
             paced: 0,
@@ -88,6 +92,15 @@ impl<'a> Rules<'a> {
         self.rate = Some(rate);
         self.tokens = tokens;
         self.is_changed = true;
+    }
+
+    /// This breaker replaces the policy's.
+    #[inline]
+    pub(crate) const fn stop_by(&mut self, breaker: Option<&'a Breaker>) {
+        if breaker.is_some() {
+            self.breaker = breaker;
+            self.is_changed = true;
+        }
     }
 
     /// These waits replace those of the policy.

@@ -2,6 +2,8 @@
 
 mod common;
 
+#[cfg(all(feature = "breaker", feature = "macros", feature = "tokio"))]
+mod breaker;
 #[cfg(all(feature = "tokio", feature = "macros"))]
 mod budgets;
 #[cfg(all(feature = "macros", feature = "tokio"))]
@@ -25,6 +27,7 @@ mod limits;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod maybe_applied;
 #[cfg(all(
+    feature = "breaker",
     feature = "combine",
     feature = "macros",
     feature = "metrics",
@@ -66,6 +69,7 @@ mod signals;
 #[cfg(all(feature = "macros", feature = "tokio", feature = "tracing"))]
 mod spans;
 #[cfg(all(
+    feature = "breaker",
     feature = "combine",
     feature = "macros",
     feature = "metrics",

@@ -271,6 +271,13 @@ keys! {
             without: "0: only quotas of requests delay the call",
             example: "tokens = prompt.len() as u32 / 3 + 500",
         }
+        breaker: Expr = Expr(Ok), Static {
+            usage: "breaker = DOWN",
+            no_literal: "the path of a `static`",
+            takes: "the path of a `static` `Breaker`, which ends calls at once while their service is down (feature \
+                    `breaker`); the error is `From<TimedOut>`",
+            without: "the policy's breaker",
+        }
         max_queue_time: Time = Expr(time) {
             usage: r#"max_queue_time = "5s""#,
             takes: "a duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`",

@@ -55,7 +55,7 @@ struct Bound {
     begin: TokenStream,
     /// The expression that refers to the context.
     context: TokenStream,
-    /// Whether the context may name a budget or a rate.
+    /// Whether the context may name a budget, a rate or a breaker.
     may_have_budget_or_rate: bool,
 }
 
@@ -82,7 +82,7 @@ impl Bound {
             let ty = mixed!(__backoff::Context<'static>);
             item(ty, of(mixed!(&#policy)))
         };
-        // Only a constant policy is known to name no budget and no rate.
+        // Only a constant policy is known to name no budget, no rate and no breaker.
         let may_have_budget_or_rate = args.may_have_rate() || args.budget.is_some();
         let known = |bind: Option<TokenStream>, made: &TokenStream| Bound {
             begin: mixed! {
@@ -300,7 +300,7 @@ impl Loop<'_> {
     fn max_queue_time(&self) -> TokenStream {
         match &self.values.max_queue_time {
             Some(wait) => mixed!(__backoff::Option::Some(#wait)),
-            None if self.args.rate.is_some() || self.args.cuts().is_some() => {
+            None if self.limited().is_some() => {
                 mixed!(__backoff::Option::Some(__backoff::Duration::MAX))
             }
             None => mixed!(__backoff::Option::None),

@@ -166,6 +166,7 @@ static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
 static PLENTY: Budget = Budget::ratio(0.1, 100);
 /// Nothing is refused, so it stays off.
 static OFF: backoff_core::Rate = backoff_core::Rate::new();
+static CLOSED: backoff_core::Breaker = backoff_core::Breaker::new().opens_at(31, 31);
 const POOR: Policy = QUICK.budget(&NONE_LEFT);
 static RULES: Policy = QUICK;
 static LAZY: LazyLock<Policy> = LazyLock::new(|| QUICK.max_attempts(3));
@@ -189,6 +190,8 @@ fn policies_and_budgets() {
         [policy = POOR, budget = PLENTY] => 3;
         [base = "1ms", budget = NONE_LEFT] => 1;
         [base = "1ms", rate = OFF] => 3;
+        [base = "1ms", breaker = CLOSED] => 3;
+        [policy = POOR, rate = OFF, breaker = CLOSED, budget = PLENTY] => 3;
         [policy = POOR, rate = OFF, budget = PLENTY, max_queue_time = "1m"] => 3;
         [policy = POOR, rate = OFF, budget = PLENTY, tokens = 500] => 3;
         [base = "1ms", rate = OFF, tokens = text.len() as u32] text: &'static str = "text" => 3;

@@ -124,6 +124,20 @@ fn waits_belong_to_the_resource() {
     ]);
 }
 
+#[cfg(feature = "breaker")]
+#[tokio::test(start_paused = true)]
+async fn changes_count_for_a_breaker_which_ends_their_retries() {
+    static DOWN: crate::Breaker = crate::Breaker::new().opens_at(2, 20);
+    let server = Arc::new(Server::failing([fails(503); 2], []).hops([0; 3]));
+    let combined = combine(AT_ONCE.breaker(&DOWN), &server);
+    assert!(combined.update(0, add(1)).await.is_err());
+    assert!(DOWN.is_open());
+    assert_eq!(server.calls(), (2, 0));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(written(&combined.update(0, add(1)).await));
+    assert!(!DOWN.is_open());
+}
+
 #[cfg(feature = "rate")]
 #[tokio::test(start_paused = true)]
 async fn a_change_takes_one_turn_at_its_rate() {

@@ -33,6 +33,7 @@ impl Story {
     /// - `failed 503`, `succeeded`: an attempt, `in` this time.
     /// - `waits 30 by RetryInfo`: after a failure; `for` so long, if not as long as it was meant.
     /// - `queues 1`: a wait for a turn, before an attempt. `too long`, `opens`, `unturned`: what the log says of it.
+    /// - `breaks`, `closes`: what the log says of a breaker.
     /// - `gave up deadline late`: after an attempt that ended after the deadline.
     /// - `gave up deadline with timeout`: with another error than that of the last attempt.
     pub(crate) fn new(words: &str) -> Self {
@@ -117,6 +118,14 @@ impl Story {
                 }
                 "too" => story.log.push(TOO_LONG.to_owned()),
                 "opens" => story.log.push("DEBUG calls go at 0.2 a second".to_owned()),
+                "breaks" => {
+                    let line = "WARN the breaker opens: 2 of the last 20 attempts failed";
+                    story.log.push(line.to_owned());
+                }
+                "closes" => {
+                    let line = "INFO the breaker closes: a probe succeeded";
+                    story.log.push(line.to_owned());
+                }
                 "unturned" => story.log.push(UNTURNED.to_owned()),
                 _ => panic!("`{part}` is no part of a story"),
             }

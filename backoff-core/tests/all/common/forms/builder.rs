@@ -190,6 +190,12 @@ forms! {
     #[cfg(feature = "rate")]
     blocking_own_rate(Rate) = "blocking, rate of the call", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [.rate(trial.rate.unwrap())] reported;
+    #[cfg(feature = "breaker")]
+    own_breaker(Breaker) = "retry, breaker of the call", Async:
+        values, Async, retry(|| trial.attempt()) [.breaker(trial.breaker.unwrap())] reported;
+    #[cfg(feature = "breaker")]
+    blocking_own_breaker(Breaker) = "blocking, breaker of the call", Blocking:
+        values, Blocking, blocking(|| trial.attempt_blocking()) [.breaker(trial.breaker.unwrap())] reported;
     update_write = "update, in its write", UpdateWrite:
         written, Async, update(
             async || trial.other_step(Reply(0)),

@@ -188,6 +188,9 @@ pub(crate) struct Setting {
     pub(crate) rate: Option<Duration>,
     #[cfg(feature = "rate")]
     pub(crate) max_queue_time: Option<Duration>,
+    /// The call has a breaker in these words.
+    #[cfg(feature = "breaker")]
+    pub(crate) breaker: Option<&'static str>,
     /// By how much the timers wake too late.
     pub(crate) late: Duration,
     /// The random number that is drawn.
@@ -214,6 +217,8 @@ pub(crate) const fn call(policy: Policy) -> Setting {
         rate: None,
         #[cfg(feature = "rate")]
         max_queue_time: None,
+        #[cfg(feature = "breaker")]
+        breaker: None,
         late: Duration::ZERO,
         random: 0,
         dropped: None,
@@ -295,6 +300,11 @@ impl Setting {
                 "when" => setting.when(|_| true.into()),
                 "when_any" => setting.when_any(|_| true.into()),
                 "budget" => setting.budget(value),
+                #[cfg(feature = "breaker")]
+                "breaker" => Self {
+                    breaker: Some(value),
+                    ..setting
+                },
                 #[cfg(feature = "rate")]
                 "rate" => setting.rate(time()),
                 #[cfg(feature = "rate")]
@@ -349,6 +359,7 @@ pub(crate) enum Kind {
 pub(crate) enum Own {
     Budget,
     Rate,
+    Breaker,
 }
 
 /// A form of a call.
@@ -417,6 +428,10 @@ impl Form {
         let (rate, max_queue_time) = (setting.rate, setting.max_queue_time);
         #[cfg(not(feature = "rate"))]
         let (rate, max_queue_time) = (None::<Duration>, None::<Duration>);
+        #[cfg(feature = "breaker")]
+        let breaker = setting.breaker;
+        #[cfg(not(feature = "breaker"))]
+        let breaker = None::<&str>;
         let cannot = [
             // Nobody can cut an attempt that blocks its thread.
             self.is_blocking() && (is_limited || hangs || setting.dropped.is_some()),
@@ -451,8 +466,11 @@ impl Form {
             self.own == Some(Own::Budget) && setting.budget.is_none(),
             // It differs only in where its rate is.
             self.own == Some(Own::Rate) && rate.is_none(),
-            // The caller's own loop makes the attempts, and waits for no turn.
-            matches!(self.kind, Resuming | BlockingResuming) && rate.is_some(),
+            // It differs only in where its breaker is.
+            self.own == Some(Own::Breaker) && breaker.is_none(),
+            // The caller's own loop makes the attempts, waits for no turn and asks no breaker.
+            matches!(self.kind, Resuming | BlockingResuming)
+                && (rate.is_some() || breaker.is_some()),
             // A layer has no `max_queue_time`.
             self.kind == Layer && max_queue_time.is_some(),
         ];

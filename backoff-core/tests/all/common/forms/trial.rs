@@ -8,6 +8,8 @@ use crate::common::{
 #[cfg(feature = "rate")]
 use backoff_core::Rate;
 use backoff_core::{Attempt, Budget, Event, Fault, Policy, Stop, Updated};
+#[cfg(feature = "breaker")]
+use backoff_core::{Breaker, Clock as _, FaultKind};
 use std::{
     cell::{Cell, RefCell},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -52,6 +54,8 @@ pub(crate) struct Trial<'t> {
     pub(crate) budget: Option<&'static Budget>,
     #[cfg(feature = "rate")]
     pub(super) rate: Option<&'static Rate>,
+    #[cfg(feature = "breaker")]
+    pub(super) breaker: Option<&'static Breaker>,
     pub(crate) time: Time,
     script: &'t [Step],
     /// What is known so far.
@@ -99,6 +103,25 @@ fn closed(wait: Duration, time: &Time) -> &'static Rate {
     rate
 }
 
+/// The policy's own where the call has another one: nobody may ask it.
+#[cfg(feature = "breaker")]
+static UNASKED: Breaker = Breaker::new().opens_at(1, 1);
+
+/// A breaker in words: after how many failures it opens, or `open`, and how long no probe goes. Probes go every 4 s.
+#[cfg(feature = "breaker")]
+fn breaker(words: &str, time: &Time) -> &'static Breaker {
+    let new = Breaker::new().probe_every(Duration::from_secs(4));
+    let Some(closed_for) = words.strip_prefix("open ") else {
+        return Box::leak(Box::new(new.opens_at(words.parse().unwrap(), 20)));
+    };
+    let breaker: &Breaker = Box::leak(Box::new(new.opens_at(1, 1)));
+    let attempt = breaker.admit(|| time.now()).unwrap();
+    breaker.ended(attempt, Some(FaultKind::Transient), || time.now());
+    time.pass(Duration::from_secs(4) - super::seconds(closed_for));
+    time.starts();
+    breaker
+}
+
 /// The name of an operation is that of a function, or was given: it has few values.
 pub(crate) fn assert_is_name(operation: &str) {
     let is_name = !operation.is_empty() && !operation.contains("{{") && operation.len() < 100;
@@ -125,10 +148,20 @@ impl<'t> Trial<'t> {
             Some(rate) => policy.rate(rate),
             None => policy,
         };
+        #[cfg(feature = "breaker")]
+        let breaker = setting.breaker.map(|words| breaker(words, &time));
+        #[cfg(feature = "breaker")]
+        let policy = match breaker {
+            Some(_) if form.own == Some(Own::Breaker) => policy.breaker(&UNASKED),
+            Some(breaker) => policy.breaker(breaker),
+            None => policy,
+        };
         Trial {
             setting,
             policy,
             budget,
+            #[cfg(feature = "breaker")]
+            breaker,
             #[cfg(feature = "rate")]
             rate,
             time,
@@ -154,6 +187,8 @@ impl<'t> Trial<'t> {
             form.name
         );
         assert_eq!(OF_POLICY.tokens(), 50.0, "{}", form.name);
+        #[cfg(feature = "breaker")]
+        assert!(!UNASKED.is_open(), "{}", form.name);
         #[cfg(feature = "rate")]
         let waiting = self.rate.map_or(0, Rate::waiting);
         #[cfg(feature = "rate")]

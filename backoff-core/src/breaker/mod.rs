@@ -1,0 +1,255 @@
+//! A breaker, shared by all callers of the same service: while the service is down, calls end at once.
+//!
+//! A [`Budget`](crate::Budget) ends the retries of an outage, and each call is still tried once. If the service hangs,
+//! each of these attempts keeps its caller waiting until its timeout, and the service gets all of them when it comes
+//! back. A [`Breaker`] ends these calls at once. Single attempts ask whether the service is back.
+
+mod machine;
+
+use crate::facts::fault::FaultKind;
+use core::{
+    fmt,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    time::Duration,
+};
+use machine::{Limits, MOST_ATTEMPTS, State};
+
+/// Ends calls at once while a service is down. Declare one `static` for each service (and region), and name it in a
+/// policy with [`Policy::breaker`](crate::Policy::breaker).
+///
+/// The breaker opens when 10 of the last 20 attempts of all its calls failed ([`opens_at`](Self::opens_at)). While it is
+/// open,
+///
+/// - a *retry* ends with its last error and [`StopReason::Breaker`](crate::StopReason::Breaker). A retry that waits when the
+///   breaker opens asks after its wait, as a first attempt does; a blocking call has its last error then too.
+/// - a *first attempt* is not made. The call ends with the same reason and with an error that is made from
+///   [`TimedOut`](crate::TimedOut): a call that names its breaker itself, by [`.breaker(..)`](crate::Retrying::breaker) or
+///   by the key `breaker`, and a call with `timeout`, `attempt_timeout` or `max_queue_time`. Any other call has no error to
+///   return: its attempt is made, and does not count.
+/// - every second, one attempt is made as a probe ([`probe_every`](Self::probe_every)), if there are calls. The first probe that succeeds closes
+///   the breaker for all calls. A probe that is dropped, or that ends without an answer about the service, frees its place
+///   at once; a probe that hangs does not hold up the next one.
+///
+/// Each opening is one `WARN` in the log, and each closing is one `INFO`.
+///
+/// # What counts
+///
+/// | an attempt ends with | the breaker counts |
+/// |---|---|
+/// | a failure that the call's judge calls [transient](FaultKind::Transient), a timeout, also if the attempt may have been applied and is not repeated | a failure |
+/// | a success, a conflict, a value that is not the awaited one yet | a success |
+/// | throttling (a 429), an error that is not retried: a 404, a mistake in one's own configuration | nothing |
+/// | a signal or a drop of the call | nothing |
+///
+/// Throttling is the subject of a `Rate`, because a service that refuses works.
+///
+/// # Costs
+///
+/// A success reads no clock and takes no lock, and writes nothing while no attempt has failed lately. All calls of a breaker
+/// need the same clock.
+///
+/// # Loops of other crates
+///
+/// Attempts of combined changes and jobs count, and their retries end while the breaker of their policy is open; first
+/// attempts are always made. The clients of Google and AWS, [`resuming`](crate::Policy::resuming) and
+/// [`RetryState`](crate::RetryState) end their retries too, but their attempts do not count. A loop of your own calls
+/// [`admit`](Self::admit) and [`ended`](Self::ended).
+///
+/// ```
+/// use backoff_core::{Breaker, Policy, StopReason, TimedOut};
+/// use std::time::Duration;
+///
+/// static DOWN: Breaker = Breaker::new().name("invoices");
+/// const POLICY: Policy = Policy::exponential().base(Duration::ZERO).breaker(&DOWN);
+///
+/// let lost = || Err::<(), _>(TimedOut::new(Duration::from_secs(1)));
+/// # #[cfg(feature = "std")] {
+/// for _ in 0..2 {
+///     POLICY.blocking(lost).call().unwrap_err(); // five attempts each
+/// }
+/// assert!(DOWN.is_open());
+/// let refused = POLICY.blocking(lost).breaker(&DOWN).reported().call().unwrap_err();
+/// assert_eq!((refused.reason, refused.report.attempts), (StopReason::Breaker, 0));
+/// # }
+/// ```
+pub struct Breaker {
+    state: AtomicU32,
+    limits: Limits,
+    name: Option<&'static str>,
+}
+
+/// An attempt that a [`Breaker`] has admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "tell the breaker how the attempt ends: `ended`"]
+pub struct Admitted {
+    pub(crate) is_probe: bool,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Breaker {
+    /// A closed breaker, which opens when 10 of the last 20 attempts failed, and makes a probe every second.
+    #[must_use]
+    pub const fn new() -> Self {
+        Breaker {
+            state: AtomicU32::new(State::NEW.0),
+            limits: Limits {
+                failures: 10,
+                attempts: 20,
+                pause: 1_000,
+            },
+            name: None,
+        }
+    }
+
+    /// The breaker opens when so many of the last attempts failed. By default these are 10 of the last 20.
+    ///
+    /// More attempts make a mistake rarer: while 20 % of all attempts fail by chance, 10 of 20 fail once in 385 times, and 15
+    /// of 30 once in 4,325 times.
+    ///
+    /// # Panics
+    /// Unless `failures` is from 1 to `of_the_last`, and `of_the_last` is at most 31. In a constant, the panic is a compile
+    /// error.
+    ///
+    /// ```
+    /// use backoff_core::Breaker;
+    ///
+    /// static DOWN: Breaker = Breaker::new().opens_at(15, 30);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn opens_at(mut self, failures: u32, of_the_last: u32) -> Self {
+        assert!(
+            failures >= 1 && failures <= of_the_last && of_the_last <= MOST_ATTEMPTS,
+            "a breaker opens at 1 or more failures among at most 31 attempts: write `opens_at(10, 20)`"
+        );
+        (self.limits.failures, self.limits.attempts) = (failures, of_the_last);
+        self
+    }
+
+    /// The time between the beginnings of two probes, and from the opening to the first probe: 1 s by default. Whole
+    /// milliseconds.
+    ///
+    /// # Panics
+    /// Unless `pause` is from 10 ms to an hour. In a constant, the panic is a compile error.
+    ///
+    /// ```
+    /// use backoff_core::Breaker;
+    /// use std::time::Duration;
+    ///
+    /// static DOWN: Breaker = Breaker::new().probe_every(Duration::from_secs(5));
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn probe_every(mut self, pause: Duration) -> Self {
+        assert!(
+            pause.as_millis() >= 10 && pause.as_millis() <= 3_600_000,
+            "a breaker probes within 10 ms to an hour: write `Duration::from_secs(1)`"
+        );
+        self.limits.pause = pause.as_millis() as u32;
+        self
+    }
+
+    /// The same breaker with a name, which the log shows.
+    ///
+    /// ```
+    /// use backoff_core::Breaker;
+    ///
+    /// static DOWN: Breaker = Breaker::new().name("invoices");
+    /// ```
+    #[must_use]
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
+
+    /// Whether the breaker is open: only probes are made.
+    pub fn is_open(&self) -> bool {
+        State(self.state.load(Relaxed)).is_open()
+    }
+
+    /// For a loop of your own: asks before an attempt whether it may begin. Nothing means that the breaker is open, and that
+    /// the attempt is no probe. Tell [`ended`](Self::ended) how an admitted attempt ends. The clock is read only while the
+    /// breaker is open.
+    ///
+    /// ```
+    /// use backoff_core::{Breaker, FaultKind};
+    /// use std::time::Duration;
+    ///
+    /// static DOWN: Breaker = Breaker::new().opens_at(1, 1);
+    /// let now = || Duration::from_secs(7);
+    /// let attempt = DOWN.admit(now).unwrap();
+    /// DOWN.ended(attempt, Some(FaultKind::Transient), now);
+    /// assert_eq!(DOWN.admit(now), None);
+    ///
+    /// let probe = DOWN.admit(|| Duration::from_secs(8)).unwrap();
+    /// DOWN.ended(probe, None, now);
+    /// assert!(!DOWN.is_open());
+    /// ```
+    pub fn admit(&self, now: impl Fn() -> Duration) -> Option<Admitted> {
+        let probe = |state| self.limits.probe(State(state), || millis(now()));
+        match self.change(probe) {
+            Ok(_) => Some(Admitted { is_probe: true }),
+            Err(state) => (!State(state).is_open()).then_some(Admitted { is_probe: false }),
+        }
+    }
+
+    /// For a loop of your own: an admitted attempt has ended with this failure, or with a success. An attempt that is dropped
+    /// has ended with [`FaultKind::Permanent`], which says nothing about the service. The clock is read only if the breaker
+    /// opens.
+    pub fn ended(
+        &self,
+        Admitted { is_probe }: Admitted,
+        failure: Option<FaultKind>,
+        now: impl Fn() -> Duration,
+    ) {
+        let mut then = State::NEW;
+        let before = self.change(|state| {
+            let now = || millis(now());
+            then = self.limits.ended(State(state), is_probe, failure, now);
+            (then != State(state)).then_some(then)
+        });
+        #[cfg(feature = "tracing")]
+        match (before.map(|it| State(it).is_open()), then.is_open()) {
+            (Ok(false), true) => tracing::warn!(
+                target: "backoff",
+                breaker = self.name,
+                "the breaker opens: {} of the last {} attempts failed",
+                self.limits.failures,
+                self.limits.attempts,
+            ),
+            (Ok(true), false) => tracing::info!(
+                target: "backoff",
+                breaker = self.name,
+                "the breaker closes: a probe succeeded",
+            ),
+            _ => {}
+        }
+        let _ = before;
+    }
+
+    /// Changes the state, if there is another one. Returns the state before.
+    fn change(&self, mut to: impl FnMut(u32) -> Option<State>) -> Result<u32, u32> {
+        let to = |state| to(state).map(|state| state.0);
+        self.state.fetch_update(Relaxed, Relaxed, to)
+    }
+}
+
+/// The time of the clock in whole milliseconds, which repeat after 49 days.
+fn millis(now: Duration) -> u32 {
+    now.as_millis() as u32
+}
+
+impl fmt::Debug for Breaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Breaker")
+            .field("name", &self.name)
+            .field("is_open", &self.is_open())
+            .field("limits", &self.limits)
+            .finish()
+    }
+}

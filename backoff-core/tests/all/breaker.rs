@@ -1,0 +1,210 @@
+//! A breaker ends calls while a service is down, in every form of a call. While it is open, a probe goes every 4 s.
+
+use crate::common::{
+    error::TestError,
+    forms::{BUSY, PLAIN, SECOND, call, check},
+    time::Time,
+};
+use backoff_core::{
+    Breaker, Decision, FaultKind, RetryState, StopReason, TimedOut, retry, retry_block,
+};
+use std::{
+    cell::Cell,
+    future::{pending, ready},
+    pin::{Pin, pin},
+    task::{Context, Waker},
+    time::Duration,
+};
+
+#[test]
+fn it_opens_when_enough_attempts_have_failed() {
+    let table = "
+        failures of the service       | breaker 3 | error 503 | 0 1 3; at 3 breaker: error 503
+        a lost connection             | breaker 1 | error lost | 0; at 0 breaker: error lost
+        a connection that is refused  | breaker 2 | error refused | 0 1; at 1 breaker: error refused
+        timeouts                      | breaker 2, attempt_timeout 3 | hangs | 0 4; at 7 breaker: error cut after 3s
+        the timeout of the call opens it too | breaker 1, timeout 3 | hangs | 0; at 3 breaker: error cut after 3s
+        the attempts end first        | breaker 4, max_attempts 4 | error 503 | 0 1 3 7; at 7 attempts: error 503
+        then no tokens are taken      | breaker 2, budget costs 50 | error 503 | 0 1; at 1 breaker: error 503 [40 40 40]
+        what may be applied counts    | breaker 1, careful | error lost, 200 | 0; at 0 maybe_applied: error lost
+        but update in its read        | 0; at 0 breaker: error lost
+        throttling does not count     | breaker 1, max_attempts 3 | error 429 | 0 1 3; at 3 attempts: error 429
+        a 404 does not                | breaker 1 | error 404 | 0; at 0 permanent: error 404
+        nor does a value that is awaited | breaker 1, until, max_attempts 2 | 202 | 0 1; at 1 attempts: error not yet
+    ";
+    check(call(PLAIN.max_attempts(5)), table);
+    let conflicts = "
+        nor does a conflict | breaker 1, max_attempts 2 | error conflict | 0 1; at 1 attempts: error Conflict
+        but layer | 0; at 0 permanent: error Conflict
+    ";
+    check(call(PLAIN.retry_conflicts(true)), conflicts);
+    let responses = "
+        a response counts as an error does | breaker 2, responses | 503 | 0 1; at 1 breaker: 503
+    ";
+    check(call(PLAIN), responses);
+}
+
+#[test]
+fn while_it_is_open_only_probes_are_made() {
+    let table = "
+        a first attempt is not made | breaker open 1, timeout 9 | 200 | never; at 0 breaker: error cut after 0ns
+        nor with another limit | breaker open 1, attempt_timeout 9 | 200 | never; at 0 breaker: error cut after 0ns
+        without an error, it is made, and does not count | breaker open 1 | 200 | 0; at 0: 200
+        but breaker of the call | never; at 0 breaker: error cut after 0ns
+        and is not repeated | breaker open 1 | error 503 | 0; at 0 breaker: error 503
+        but breaker of the call | never; at 0 breaker: error cut after 0ns
+        nor after throttling | breaker open 1 | error 429 | 0; at 0 breaker: error 429
+        but breaker of the call | never; at 0 breaker: error cut after 0ns
+        a probe that fails is not repeated | breaker open 0, timeout 9 | error 503 | 0; at 0 breaker: error 503
+        a probe succeeds | breaker open 0, timeout 9 | 200 | 0; at 0: 200
+        a probe that has no answer is not repeated | breaker open 0 | error 429 | 0; at 0 breaker: error 429
+    ";
+    check(call(PLAIN), table);
+}
+
+#[test]
+fn keys_name_it() {
+    static DOWN: Breaker = often();
+    #[retry(breaker = DOWN, policy = PLAIN, runtime = time)]
+    async fn get(time: &Time, reply: Result<u32, TestError>) -> Result<u32, TestError> {
+        reply
+    }
+    #[retry(breaker = DOWN, runtime = time)]
+    fn get_blocking(time: &Time, reply: Result<u32, TestError>) -> Result<u32, TestError> {
+        reply
+    }
+    let time = Time::default();
+    let refused = Err(TimedOut::new(Duration::ZERO).into());
+    for _ in 0..2 {
+        assert_eq!(time.run(get(&time, Ok(1))), Ok(1));
+        assert_eq!(time.run(get(&time, Err(BUSY))), Err(BUSY));
+        assert_eq!(time.run(get(&time, Ok(1))), refused);
+        assert_eq!(get_blocking(&time, Ok(1)), refused);
+        let block = retry_block!(breaker = DOWN, runtime = &time, async {
+            Ok::<_, TestError>(1)
+        });
+        assert_eq!(time.run(block), refused);
+        time.pass(SECOND);
+        assert_eq!(get_blocking(&time, Err(BUSY)), Err(BUSY));
+        time.pass(SECOND);
+        assert_eq!(get_blocking(&time, Ok(1)), Ok(1));
+    }
+}
+
+const fn often() -> Breaker {
+    Breaker::new().opens_at(1, 1).probe_every(SECOND)
+}
+
+fn poll_once<F: Future>(call: Pin<&mut F>) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    call.poll(&mut cx).is_ready()
+}
+
+#[test]
+fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
+    let (down, time) = (often(), Time::default());
+    let hangs = || {
+        let call = PLAIN.retry(pending::<Result<(), TestError>>);
+        Box::pin(call.breaker(&down).runtime(time.clone()).into_future())
+    };
+    let fails = || {
+        let call = PLAIN.retry(|| ready(Err::<(), _>(BUSY)));
+        let ended = time.run(call.breaker(&down).runtime(time.clone()).reported());
+        ended.unwrap_err().report.attempts
+    };
+    // An attempt that began before the breaker opened says nothing when it is dropped.
+    let mut early = hangs();
+    assert!(!poll_once(early.as_mut()));
+    assert_eq!((fails(), fails()), (1, 0));
+    drop(early);
+    assert_eq!(fails(), 0);
+    time.pass(SECOND);
+    let mut probe = hangs();
+    assert!(!poll_once(probe.as_mut()));
+    assert_eq!(fails(), 0);
+    drop(probe);
+    assert_eq!((fails(), fails()), (1, 0));
+    time.pass(SECOND);
+    let mut probe = hangs();
+    assert!(!poll_once(probe.as_mut()));
+    assert_eq!(fails(), 0);
+    time.pass(SECOND);
+    assert_eq!((fails(), fails()), (1, 0));
+}
+
+#[test]
+fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
+    let time = Time::default();
+    let opens = |down: &Breaker| {
+        let once = PLAIN.max_attempts(1);
+        let call = once.blocking(|| Err::<(), _>(BUSY));
+        call.breaker(down).runtime(time.clone()).call().unwrap_err()
+    };
+    let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
+    let get = || {
+        PLAIN
+            .retry(|| ready(Err::<(), _>(BUSY)))
+            .runtime(time.clone())
+    };
+    let call = get().breaker(&down).reported().into_future();
+    let mut call = pin!(call);
+    assert!(!poll_once(call.as_mut()));
+    opens(&down);
+    let gave_up = time.run(call).unwrap_err();
+    assert_eq!(
+        (gave_up.reason, gave_up.report.attempts),
+        (StopReason::Breaker, 1)
+    );
+    assert_eq!(
+        gave_up.error,
+        TestError::from(TimedOut::new(Duration::ZERO))
+    );
+
+    // A blocking call still has its error.
+    let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
+    let pauses = (time.clone(), Cell::new(0));
+    let call = PLAIN.blocking(|| Err::<(), _>(BUSY)).breaker(&down);
+    let call = call.notify(|_| {
+        if pauses.1.replace(1) == 0 {
+            opens(&down);
+        }
+    });
+    let gave_up = call
+        .runtime(pauses.0.clone())
+        .reported()
+        .call()
+        .unwrap_err();
+    assert_eq!(
+        (gave_up.reason, gave_up.report.attempts),
+        (StopReason::Breaker, 1)
+    );
+    assert_eq!(gave_up.error, BUSY);
+}
+
+#[test]
+fn a_success_asks_neither_for_the_time_nor_for_a_number() {
+    let (down, time) = (Breaker::new(), Time::default());
+    for _ in 0..3 {
+        let call = PLAIN.retry(|| ready(Ok::<_, TestError>(1))).breaker(&down);
+        time.run(call.runtime(time.clone()).into_future()).unwrap();
+    }
+    assert_eq!(time.asked(), 0);
+}
+
+#[test]
+fn a_loop_of_ones_own_is_ended_and_the_call_names_another_one() {
+    static DOWN: Breaker = often();
+    let (policy, now) = (PLAIN.breaker(&DOWN), || Duration::ZERO);
+    let decide = || RetryState::start(&policy, now).failed(&policy, true, now, || 0);
+    assert!(matches!(decide(), Decision::Wait(_)));
+    let attempt = DOWN.admit(now).unwrap();
+    DOWN.ended(attempt, Some(FaultKind::Transient), now);
+    assert_eq!(decide(), Decision::Stop(StopReason::Breaker));
+    assert!(policy.to_string().contains("while its breaker is open"));
+    assert_ne!(policy, PLAIN);
+    let (other, time) = (often(), Time::default());
+    let call = policy
+        .retry(|| ready(Ok::<_, TestError>(1)))
+        .breaker(&other);
+    assert_eq!(time.run(call.runtime(time.clone()).into_future()), Ok(1));
+}
