@@ -22,27 +22,28 @@
 //! 9. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
 //! 10. [Rates](rates): find the rate that a service allows, with all calls together.
 //! 11. [Calls to an LLM](quotas): keep the quotas that OpenAI, Anthropic and GitHub state in each reply.
-//! 12. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
-//! 13. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
+//! 12. [Hedging](hedging): a second request for a slow read.
+//! 13. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
+//! 14. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
-//! 14. [Testing](testing): test code that retries without waiting.
-//! 15. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 15. [Testing](testing): test code that retries without waiting.
+//! 16. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
 //!
 //! **By subject**
 //!
-//! 16. [Databases](databases): whole transactions, and connections that are replaced.
-//! 17. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 17. [Databases](databases): whole transactions, and connections that are replaced.
+//! 18. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 18. [tower](mod@tower): a policy as a layer around a client.
-//! 19. [Blocking programs](blocking): programs without async, with a progress line.
-//! 20. [Executors](executors): run without tokio, on smol, in a browser, on a board.
-//! 21. [Beyond retries](beyond): what other tools do better.
+//! 19. [tower](mod@tower): a policy as a layer around a client.
+//! 20. [Blocking programs](blocking): programs without async, with a progress line.
+//! 21. [Executors](executors): run without tokio, on smol, in a browser, on a board.
+//! 22. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 22. [Coming from another crate](coming_from): how to say the same with this library.
-//! 23. [Ported programs](ported): real code before and after.
-//! 24. [Comparison](comparison): what other libraries do, with the sources.
+//! 23. [Coming from another crate](coming_from): how to say the same with this library.
+//! 24. [Ported programs](ported): real code before and after.
+//! 25. [Comparison](comparison): what other libraries do, with the sources.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -85,6 +86,8 @@ pub mod budgets_and_outages;
 pub mod rates;
 
 pub mod quotas;
+
+pub mod hedging;
 
 pub mod traps;
 

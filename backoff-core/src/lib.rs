@@ -145,6 +145,7 @@ pub mod combine;
 pub mod delay;
 mod event;
 mod facts;
+mod hedge;
 mod judge;
 mod opaque;
 #[cfg(feature = "rate")]
@@ -204,6 +205,7 @@ pub use facts::{
     not_applied::NotApplied,
     not_opened::NotOpened,
 };
+pub use hedge::Hedge;
 pub use judge::Verdict;
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};

@@ -47,6 +47,7 @@
 //! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
 //! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
 //! | the first attempt succeeded | no event | |
+//! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
 //! | a `Breaker` opened | `WARN` | `breaker`, its name |
 //! | a `Breaker` closed | `INFO` | `breaker`, its name |
@@ -128,6 +129,8 @@
 //! | `retry.rate.waiting` | gauge | {call} | the same: the calls in the queue | `retry.rate` alone |
 //! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins at its turn | `retry.rate` alone |
 //! | `retry.rate.refused` | counter | {attempt} | when a call with the rate gets a 429 | `retry.rate` alone |
+//! | `retry.hedge.sent` | counter | {request} | when an attempt gets a second request from a [`Hedge`](crate::Hedge) | |
+//! | `retry.hedge.won` | counter | {request} | when such a request is the first to succeed | |
 //!
 //! | label | values |
 //! |---|---|
@@ -379,6 +382,16 @@ pub fn describe() {
         "retry.rate.refused",
         Unit::Count,
         "How many attempts at a rate were refused"
+    );
+    describe_counter!(
+        "retry.hedge.sent",
+        Unit::Count,
+        "How many attempts got a second request"
+    );
+    describe_counter!(
+        "retry.hedge.won",
+        Unit::Count,
+        "How many of these second requests had the first success"
     );
 }
 

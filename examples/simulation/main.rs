@@ -14,6 +14,7 @@
 //! | `batch` | many calls at once meet a limit of so many a second |
 //! | `rate` | the same with more jobs, while the calls of a process share what a 429 says, or nothing |
 //! | `quota` | a service states in its replies what remains of its quotas of requests and of tokens |
+//! | `hedge` | some reads take 20 times as long, and get a second request or none |
 //! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
 //!
 //! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
@@ -25,6 +26,7 @@ mod calls;
 mod check;
 mod contention;
 mod executor;
+mod hedge;
 mod iam;
 mod measured;
 mod outage;
@@ -100,6 +102,8 @@ enum Scenario {
     Rate,
     /// The replies of a service state what remains of 500 requests and 80,000 tokens a minute
     Quota,
+    /// Some reads take 20 times as long, and get a second request or none
+    Hedge,
     /// A service is down for 30 s, while each of its clients has a budget for retries, or none
     Outage,
 }
@@ -112,7 +116,7 @@ fn run(options: &Options) -> Result<(), Error> {
     let seeds = options.seeds.unwrap_or(match options.scenario {
         Scenario::Contention | Scenario::Iam => 1_000,
         Scenario::Batch => 200,
-        Scenario::Rate | Scenario::Quota | Scenario::Outage => 20,
+        Scenario::Rate | Scenario::Quota | Scenario::Hedge | Scenario::Outage => 20,
     });
     if options.check {
         let verdict = match options.scenario {
@@ -137,6 +141,7 @@ fn run(options: &Options) -> Result<(), Error> {
         Scenario::Batch => batch::findings(seeds)?,
         Scenario::Rate => rate::findings(seeds)?,
         Scenario::Quota => stated::findings(seeds)?,
+        Scenario::Hedge => hedge::findings(seeds)?,
         Scenario::Outage => outage::findings(seeds)?,
     };
     say(&format!("{title}\n\n{}\n{remarks}\n", results.table()))?;

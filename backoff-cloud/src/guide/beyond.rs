@@ -12,7 +12,7 @@
 //! | the same value is asked for again and again | a cache, such as the crate `moka` | outside: a hit needs no attempt |
 //! | an old value is better than none | a fallback | outside: after the retry has given up |
 //! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
-//! | a read is slow now and then | a second request to another server (hedging) | inside one attempt |
+//! | a read is slow now and then | a second request: a [`Hedge`](super::hedging) | in the retry, around each attempt |
 //!
 //! So, from the outside in: **cache or queue, fallback, retry with its budget, its rate and its breaker, rate
 //! limit, bulkhead, time limit of the attempt, request.**

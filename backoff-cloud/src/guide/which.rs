@@ -16,12 +16,13 @@
 //! | a whole function | [`#[retry]`](macro@crate::retry) | [The first retry](super::first_retry#a-whole-function) |
 //! | some lines in the middle of a function | [`retry_block!`](crate::retry_block) | [Read, modify, write](super::read_modify_write#a-function) |
 //!
-//! Many calls of one service can share more. Name it in the policy, which may have all three:
+//! Many calls of one service can share more. The policy names the rate, the budget and the breaker:
 //!
 //! | the service | use | page |
 //! |---|---|---|
 //! | answers 429 to calls above a rate | [`Rate`](crate::Rate) | [Rates](super::rates) |
 //! | states its quotas in each reply, as OpenAI, Anthropic and GitHub do | a [`Rate`](crate::Rate) for each quota, and [`tokens`](crate::Retrying::tokens) | [Calls to an LLM](super::quotas) |
+//! | answers some reads late | [`Hedge`](crate::Hedge), given to each call | [Hedging](super::hedging) |
 //! | can be down while many calls retry | [`Budget`](crate::Budget) | [Budgets and outages](super::budgets_and_outages) |
 //! | hangs for minutes, and each attempt costs a long timeout | [`Breaker`](crate::Breaker) | [the same page](super::budgets_and_outages#a-breaker) |
 //!

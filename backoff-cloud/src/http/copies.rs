@@ -28,7 +28,7 @@ impl Source {
 /// The requests of the attempts.
 pub(super) enum Copies {
     Many(Box<Built>),
-    /// The policy makes one attempt, so the request need not be copied.
+    /// The policy makes one attempt, of a request that has no copy.
     Once(Option<Box<Built>>),
     /// The request of the first attempt was built before the policy was known.
     Anew(Option<Box<Built>>, Build),
@@ -41,10 +41,15 @@ impl Copies {
     pub(super) fn of(request: Box<Built>, build: Option<Build>, is_once: bool) -> Self {
         match build {
             Some(build) => Copies::Anew(Some(request), build),
-            None if is_once => Copies::Once(Some(request)),
             None if request.can_be_copied() => Copies::Many(request),
+            None if is_once => Copies::Once(Some(request)),
             None => Copies::Refused(UNREPEATABLE.to_owned()),
         }
+    }
+
+    /// Whether there is a request of another attempt.
+    pub(super) const fn has_next(&self) -> bool {
+        !matches!(self, Copies::Once(None) | Copies::Refused(_))
     }
 
     /// The request of the next attempt.

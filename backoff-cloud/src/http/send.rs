@@ -12,7 +12,9 @@ use super::{
 use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
     Policy, Report, Retrying, Verdict,
-    call::{By, ByCodes, CallInfo, Failed, Failing, Judge, Memory, Operation, Run, When},
+    call::{
+        By, ByCodes, CallInfo, Failed, Failing, Judge, Memory, Operation, Run, RunsTwice, When,
+    },
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
@@ -293,6 +295,11 @@ impl<T: 'static> Operation for Requests<T> {
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
     const TIMED: bool = true;
 
+    fn may_run_twice(&self) -> bool {
+        // The second reply to a `DELETE` is a 404.
+        matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "TRACE") && self.copies.has_next()
+    }
+
     fn begin(&mut self, run: &Run<'_>) -> outgoing::Sent<T> {
         let mut request = match self.copies.next() {
             Ok(request) => request,
@@ -570,6 +577,8 @@ impl<J: Judge<ApiError>> Sending<J> {
         retrying(policy, self.judge, requests)
     }
 }
+
+impl<T: 'static> RunsTwice for Requests<T> {}
 
 /// The standard methods, which are names of operations.
 const METHODS: [&str; 9] = [

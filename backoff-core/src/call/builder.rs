@@ -8,8 +8,9 @@ use super::settings::spans::Spans;
 use super::{
     blocking::OnThread,
     call::Call,
-    operation::{Closure, Operation},
+    operation::{Closure, Operation, RunsTwice},
     plan::{Guard, Plan, With},
+    race::Hedging,
     report::Reported,
     retrying::{Awaited, Driver, Retrying},
     setting::Surrounds,
@@ -35,6 +36,7 @@ use crate::{
     delay::Delay,
     event::hook::Event,
     facts::fault::{Fault, TimedOut},
+    hedge::Hedge,
     report::Updated,
     runtime::Sleep,
 };
@@ -48,7 +50,7 @@ use core::{future::Future, time::Duration};
 )]
 pub trait MakesAttempts {}
 
-impl<G> MakesAttempts for Awaited<G> {}
+impl<G, H> MakesAttempts for Awaited<G, H> {}
 
 impl<N> MakesAttempts for OnThread<N> {}
 
@@ -67,7 +69,33 @@ pub trait Replaced {}
 )]
 pub trait CutsAttempts {}
 
-impl<G> CutsAttempts for Awaited<G> {}
+impl<G, H> CutsAttempts for Awaited<G, H> {}
+
+/// A call of the operation `O` whose attempts can have second requests.
+#[diagnostic::on_unimplemented(
+    message = "this call cannot be hedged: only an async read can run twice at the same time",
+    label = "the attempts of this call cannot",
+    note = "write `POLICY.retry(|| read()).hedge(&READS)` around an async read, which may be the read of an update"
+)]
+pub trait Hedges<'h, O, R> {
+    /// The same call with this hedge.
+    type Hedged: Driver<O, R>;
+
+    /// Adds the hedge.
+    fn hedged(self, hedge: &'h Hedge) -> Self::Hedged;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'h, O: RunsTwice, R: Sleep, G, H> Hedges<'h, O, R> for Awaited<G, H> {
+    type Hedged = Awaited<G, &'h Hedge>;
+
+    fn hedged(self, hedge: &'h Hedge) -> Self::Hedged {
+        Awaited {
+            signal: self.signal,
+            hedge,
+        }
+    }
+}
 
 impl<P, O, S, R, W> Retrying<P, O, S, R, W>
 where
@@ -365,6 +393,52 @@ where
         W: CutsAttempts,
     {
         self.set(Timeout(limit))
+    }
+
+    /// Sends the request of a slow attempt a second time: when the first request has not answered after the delay of
+    /// `hedge`. The first success is the outcome of the attempt, and the other request is dropped. [`Hedge`] says when
+    /// a second request is sent, and what happens if one of the two fails.
+    ///
+    /// This is for reads. If the policy is not [idempotent](crate::Policy::idempotent), no second request is sent. The
+    /// method does not compile on a blocking call, nor on an [`update`](crate::Policy::update): the read of an update
+    /// can be a call with a hedge.
+    ///
+    /// The operation is called while its first future still runs, so the future must not borrow what the closure
+    /// changes. A second request keeps the failure of the other one, so the future is `Send` only if the value and the
+    /// error are.
+    ///
+    /// ```
+    /// use backoff_core::{Hedge, Policy, TimedOut};
+    /// use std::{cell::Cell, time::Duration};
+    ///
+    /// static READS: Hedge = Hedge::after(Duration::from_millis(50));
+    /// const POLICY: Policy = Policy::exponential();
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// // The first request takes a second, the second one 10 ms.
+    /// let requests = Cell::new(0);
+    /// let read = || {
+    ///     let number = requests.replace(requests.get() + 1);
+    ///     async move {
+    ///         tokio::time::sleep(Duration::from_millis([1_000, 10][number])).await;
+    ///         Ok::<_, TimedOut>(number)
+    ///     }
+    /// };
+    /// let start = tokio::time::Instant::now();
+    /// assert_eq!(POLICY.retry(read).hedge(&READS).await, Ok(1));
+    /// assert_eq!(start.elapsed().as_millis(), 60);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    // With a projection as its type, the compiler would not show the message of the trait.
+    pub fn hedge<'h, V>(self, hedge: &'h Hedge) -> Retrying<P, O, S, R, V>
+    where
+        W: Hedges<'h, O, R, Hedged = V>,
+        V: Driver<O, R>,
+    {
+        self.waiting(|driver| driver.hedged(hedge))
     }
 
     /// Waits for a turn of `rate` before each attempt, instead of the policy's rate: for example for the limit
@@ -766,11 +840,17 @@ where
 }
 
 /// A call that the signal `F` ends.
-type Stoppable<P, O, S, R, F> =
-    Retrying<P, O, S, R, Awaited<StoppedBy<F, <O as Operation>::Value, <O as Operation>::Error>>>;
+type Stoppable<P, O, S, R, F, H> = Retrying<
+    P,
+    O,
+    S,
+    R,
+    Awaited<StoppedBy<F, <O as Operation>::Value, <O as Operation>::Error>, H>,
+>;
 
-impl<P, O, S, R, G> Retrying<P, O, S, R, Awaited<G>>
+impl<P, O, S, R, G, H> Retrying<P, O, S, R, Awaited<G, H>>
 where
+    H: Hedging,
     P: Plan,
     O: Operation,
     S: Surrounds,
@@ -817,9 +897,9 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn stop_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F> {
+    pub fn stop_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F, H> {
         let signal = StoppedBy::new(signal, None);
-        self.waiting(|_| Awaited { signal })
+        self.waiting(|Awaited { hedge, .. }| Awaited { signal, hedge })
     }
 
     /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempt.
@@ -856,12 +936,12 @@ where
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn cut_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F>
+    pub fn cut_on<F: Future>(self, signal: F) -> Stoppable<P, O, S, R, F, H>
     where
         O::Error: From<Stopped>,
     {
         let signal = StoppedBy::new(signal, Some(O::Error::from));
-        self.waiting(|_| Awaited { signal })
+        self.waiting(|Awaited { hedge, .. }| Awaited { signal, hedge })
     }
 }
 

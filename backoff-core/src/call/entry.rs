@@ -3,6 +3,7 @@
 use super::{
     blocking::OnThread,
     operation::{Awaits, Blocks, Plain, WithAttempt},
+    race::Unhedged,
     retrying::{Awaited, Driver, Retrying},
     settings::judges::{By, ByCodes, Judge, When, WhenAny},
     signal::Unstopped,
@@ -37,7 +38,10 @@ pub struct Judged<'p, J> {
 }
 
 /// No signal ends the call.
-pub(crate) const AWAITED: Awaited<Unstopped> = Awaited { signal: Unstopped };
+pub(crate) const AWAITED: Awaited<Unstopped> = Awaited {
+    signal: Unstopped,
+    hedge: Unhedged,
+};
 
 /// An update with async or with blocking closures.
 type AsyncUpdate<Read, Change, Write> = Update<Awaits<Read>, Change, Awaits<Write>>;

@@ -22,6 +22,7 @@ pub(crate) mod foreign;
 pub(crate) mod operation;
 pub(crate) mod parts;
 pub(crate) mod plan;
+pub(crate) mod race;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod retrying;
@@ -52,13 +53,15 @@ pub use crate::report::Reporting;
 #[doc(hidden)]
 pub use self::{
     blocking::OnThread,
-    builder::{CutsAttempts, MakesAttempts, Replaced},
+    builder::{CutsAttempts, Hedges, MakesAttempts, Replaced},
     call::Call,
     call_info::CallInfo,
     operation::{
-        Awaits, Blocks, Closure, Failed, Failing, Memory, Operation, Plain, Run, WithAttempt,
+        Awaits, Blocks, Closure, Failed, Failing, Memory, Operation, Plain, Run, RunsTwice,
+        WithAttempt,
     },
     plan::Plan,
+    race::{Hedging, Second, Unhedged},
     resume::{ByCaller, Resumed},
     retrying::{Awaited, Driver, Phase, Wait},
     setting::{Setting, Surrounds},

@@ -158,6 +158,12 @@ pub trait Operation: Memory<Self::Error> {
         0
     }
 
+    /// Whether the request of the running attempt may be sent once more at the same time: it only reads, and has a copy.
+    #[inline]
+    fn may_run_twice(&self) -> bool {
+        true
+    }
+
     /// Begins an attempt.
     fn begin(&mut self, run: &Run<'_>) -> Self::Running;
 
@@ -352,5 +358,11 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
         running.poll(cx).map_err(Failed::whole)
     }
 }
+
+/// An async operation whose attempt is one request: no read-modify-write.
+pub trait RunsTwice: Operation {}
+
+impl<F> RunsTwice for Plain<Awaits<F>> where Self: Operation {}
+impl<F> RunsTwice for WithAttempt<Awaits<F>> where Self: Operation {}
 
 named_in_debug!(Awaits, Blocks, Plain, WithAttempt);

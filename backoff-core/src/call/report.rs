@@ -5,6 +5,7 @@ use super::{
     call::Call,
     operation::Operation,
     plan::Plan,
+    race::Hedging,
     retrying::{Awaited, Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::report::Measured,
@@ -48,13 +49,14 @@ impl<P: Plan, O: Operation, S, R> Call<P, O, (S, Measured<O::Error>), R> {
     }
 }
 
-impl<P, O, S, R, G> Future for Reported<P, O, S, R, Awaited<G>>
+impl<P, O, S, R, G, H> Future for Reported<P, O, S, R, Awaited<G, H>>
 where
     P: Plan,
     O: Operation,
     S: Setting<O::Value, O::Error>,
     R: Clock + Sleep + Random,
     G: Signal<O::Value, O::Error>,
+    H: Hedging,
 {
     type Output = Outcome<O>;
 

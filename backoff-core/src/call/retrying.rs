@@ -6,6 +6,7 @@ use super::{
     cut_flag,
     operation::{Failed, Operation},
     plan::Plan,
+    race::{Attempt, Hedged, Hedging, Unhedged},
     setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes},
     signal::{Signal, Stopped, Unstopped},
@@ -32,30 +33,37 @@ pub trait Driver<O, R> {
 }
 
 pin_project! {
-    /// The call is awaited. `G` is its signal.
+    /// The call is awaited. `G` is its signal; `H` says whether attempts get second requests.
     #[derive(Clone, Copy, Debug, Default)]
-    pub struct Awaited<G> {
+    pub struct Awaited<G, H = Unhedged> {
         #[pin]
         pub(crate) signal: G,
+        pub(crate) hedge: H,
     }
 }
 
-/// The type of a running attempt, with its span if it has one.
-type Attempt<O, S> = <S as Surrounds>::Attempt<<O as Operation>::Running>;
+/// What a call stores of the second request of an attempt.
+type Second<O, S, R, H> = <H as Hedging>::Second<
+    Attempt<O, S>,
+    <R as Sleep>::Sleep,
+    <O as Operation>::Value,
+    <O as Operation>::Error,
+>;
 
 #[diagnostic::do_not_recommend]
-impl<O: Operation, R: Sleep, G> Driver<O, R> for Awaited<G> {
-    type Phase<S: Surrounds> = Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep>;
+impl<O: Operation, R: Sleep, G, H: Hedging> Driver<O, R> for Awaited<G, H> {
+    type Phase<S: Surrounds> =
+        Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep, Second<O, S, R, H>>;
 }
 
 pin_project! {
     /// What an async call stores of its attempt.
     #[project = PhaseProjection]
     #[allow(missing_docs, reason = "only the loop below uses the variants")]
-    pub enum Phase<A, T, S> {
+    pub enum Phase<A, T, S, D> {
         New,
         // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
-        Running { #[pin] attempt: A, #[pin] timer: T },
+        Running { #[pin] attempt: A, #[pin] timer: T, #[pin] second: D },
         Waiting { #[pin] wait: Wait<S> },
         Over,
     }
@@ -72,7 +80,7 @@ pin_project! {
     }
 }
 
-impl<A, T, S> Default for Phase<A, T, S> {
+impl<A, T, S, D> Default for Phase<A, T, S, D> {
     #[inline]
     fn default() -> Self {
         Phase::New
@@ -164,13 +172,14 @@ pin_project! {
     }
 }
 
-impl<P, O, S, R, G> Future for Retrying<P, O, S, R, Awaited<G>>
+impl<P, O, S, R, G, H> Future for Retrying<P, O, S, R, Awaited<G, H>>
 where
     P: Plan,
     O: Operation,
     S: Setting<O::Value, O::Error>,
     R: Clock + Sleep + Random,
     G: Signal<O::Value, O::Error>,
+    H: Hedging,
 {
     type Output = Result<O::Value, O::Error>;
 
@@ -178,28 +187,45 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let (call, mut phase) = (this.call, this.phase);
-        let mut signal = this.driver.project().signal;
+        let driver = this.driver.project();
+        let (mut signal, hedge) = (driver.signal, &*driver.hedge);
         // One phase after the other, and no `match`: so the compiler knows the phase after each step.
         let outcome = loop {
             if let PhaseProjection::New = phase.as_mut().project() {
                 if let Some(ended) = call.arrives(signal.as_mut(), cx) {
                     break ended;
                 }
-                match call.enters(signal.as_mut()) {
-                    Err(error) => break Err(error),
-                    Ok(Some(queued)) => waits_for_its_turn(phase.as_mut(), queued),
-                    Ok(None) => {
-                        let after_wait = call.guard.state.retry.failures() > 0;
-                        let attempt = call.begins_attempt(signal.as_mut(), after_wait);
-                        let timer = Default::default();
-                        phase.set(Phase::Running { attempt, timer });
+                if call.guard.plan.has_gate() {
+                    match call.enters(signal.as_mut()) {
+                        Err(error) => break Err(error),
+                        Ok(Some(queued)) => {
+                            waits_for_its_turn(phase.as_mut(), queued);
+                            continue;
+                        }
+                        Ok(None) => {}
                     }
+                } else if call.guard.state.retry.failures() > 0 {
+                    call.guard.state.begins(&call.runtime);
                 }
+                let after_wait = call.guard.state.retry.failures() > 0;
+                let attempt = call.begins_attempt(signal.as_mut(), after_wait);
+                let (timer, second) = Default::default();
+                phase.set(Phase::Running {
+                    attempt,
+                    timer,
+                    second,
+                });
             } else {
                 call.guard.resumes();
             }
-            if let PhaseProjection::Running { attempt, timer } = phase.as_mut().project() {
-                let polled = call.poll_attempt(attempt, timer, signal.as_mut(), cx);
+            if let PhaseProjection::Running {
+                attempt,
+                timer,
+                second,
+            } = phase.as_mut().project()
+            {
+                let second = hedge.of(second);
+                let polled = call.poll_attempt(attempt, second, timer, signal.as_mut(), cx);
                 let Poll::Ready(outcome) = polled else {
                     call.guard.pauses();
                     return Poll::Pending;
@@ -209,6 +235,9 @@ where
                     && failed.stage.is_cut()
                 {
                     cut(phase.as_mut(), failed.is_stopped);
+                } else if H::IS_ONE {
+                    // The other request is dropped before anything is told.
+                    phase.set(Phase::Over);
                 }
                 match call.after(outcome) {
                     After::Done(outcome) => break outcome,
@@ -238,8 +267,12 @@ where
                         break ended;
                     }
                     let attempt = call.begins_attempt(signal.as_mut(), true);
-                    let timer = Default::default();
-                    phase.set(Phase::Running { attempt, timer });
+                    let (timer, second) = Default::default();
+                    phase.set(Phase::Running {
+                        attempt,
+                        timer,
+                        second,
+                    });
                 }
             }
         };
@@ -281,6 +314,7 @@ where
     fn poll_attempt<G>(
         &mut self,
         mut attempt: Pin<&mut Attempt<O, S>>,
+        second: Option<Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>>,
         mut timer: Pin<&mut S::Timer<R::Sleep>>,
         mut signal: Pin<&mut G>,
         cx: &mut Context<'_>,
@@ -297,8 +331,14 @@ where
         // A read whose time is over, or that is ready together with the signal, must begin no write.
         let is_refused =
             (is_over || cuts.is_some()) && Self::stage(attempt.as_mut()) == Stage::Read;
-        if !is_refused && let Poll::Ready(outcome) = self.polled(attempt.as_mut(), cx) {
-            return Poll::Ready(outcome);
+        if !is_refused {
+            let polled = match second {
+                Some(second) => self.race(attempt.as_mut(), second, signal.as_mut(), cx),
+                None => self.polled(attempt.as_mut(), cx),
+            };
+            if polled.is_ready() {
+                return polled;
+            }
         }
         let stage = || Self::stage(attempt).cut();
         if let Some(cuts) = cuts {
@@ -348,7 +388,7 @@ where
 /// The call stands in the queue.
 #[cold]
 #[inline(never)]
-fn waits_for_its_turn<A, T, S>(mut phase: Pin<&mut Phase<A, T, S>>, queued: Queued<S>) {
+fn waits_for_its_turn<A, T, S, D>(mut phase: Pin<&mut Phase<A, T, S, D>>, queued: Queued<S>) {
     let wait = Wait::Queued { queued };
     phase.set(Phase::Waiting { wait });
 }
@@ -357,7 +397,7 @@ fn waits_for_its_turn<A, T, S>(mut phase: Pin<&mut Phase<A, T, S>>, queued: Queu
 /// is over.
 #[cold]
 #[inline(never)]
-fn cut<A, T, S>(mut phase: Pin<&mut Phase<A, T, S>>, is_stopped: bool) {
+fn cut<A, T, S, D>(mut phase: Pin<&mut Phase<A, T, S, D>>, is_stopped: bool) {
     match is_stopped {
         true => phase.set(Phase::Over),
         false => cut_flag::cutting(|| phase.set(Phase::Over)),

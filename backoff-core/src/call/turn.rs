@@ -193,25 +193,10 @@ where
         Some(Err(self.gives_up(error, End::Expired)))
     }
 
-    /// The attempt begins, the call gets a place in the queue of its rate, or its breaker is open.
-    #[inline]
-    pub(super) fn enters<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
-    where
-        R: Sleep,
-        G: Signal<O::Value, O::Error>,
-    {
-        if self.guard.plan.has_gate() {
-            return self.enters_gate(signal);
-        }
-        if self.guard.state.retry.failures() > 0 {
-            self.guard.state.begins(&self.runtime);
-        }
-        Ok(None)
-    }
-
+    /// The attempt begins, or the call gets a place in the queue of its rate; or the breaker ends the call.
     #[cold]
     #[inline(never)]
-    fn enters_gate<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
+    pub(super) fn enters<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
     where
         R: Sleep,
         G: Signal<O::Value, O::Error>,

@@ -2,14 +2,16 @@
 //! [`telemetry`](crate::telemetry).
 
 use super::attempt_event::{AttemptEvent, ErrorType, Step};
-use crate::{budget::Budget, report::StopReason, runtime::nanos, telemetry};
+use crate::{budget::Budget, policy::Policy, report::StopReason, runtime::nanos, telemetry};
 use core::{
     mem::size_of_val,
     ptr,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::Duration,
 };
-use metrics::{IntoF64, Key, Label, Level, Metadata, Recorder, gauge, histogram, with_recorder};
+use metrics::{
+    IntoF64, Key, Label, Level, Metadata, Recorder, counter, gauge, histogram, with_recorder,
+};
 
 /// The address of the recorder that stands in where none is installed, once it is known.
 static ABSENT: AtomicUsize = AtomicUsize::new(0);
@@ -65,13 +67,10 @@ const UNKNOWN: u64 = u64::MAX;
 const OFF: u64 = u64::MAX - 1;
 
 /// The labels of all metrics of a call, and room for those of its end.
-fn labels(event: &AttemptEvent<'_>) -> Vec<Label> {
+fn labels(operation: &'static str, policy: &Policy) -> Vec<Label> {
     let mut labels = Vec::with_capacity(5);
-    labels.push(Label::from_static_parts(
-        "retry.operation",
-        event.operation(),
-    ));
-    if let Some(policy) = event.policy.name {
+    labels.push(Label::from_static_parts("retry.operation", operation));
+    if let Some(policy) = policy.name {
         labels.push(Label::from_static_parts("retry.policy", policy));
     }
     labels
@@ -160,7 +159,7 @@ impl CallMetrics {
             return;
         }
         telemetry::describe_once();
-        let mut labels = labels(event);
+        let mut labels = labels(event.operation(), event.policy);
         labels.extend(error_type.map(of_type));
         let lasted = Duration::from_nanos(nanos(now).saturating_sub(self.began));
         histogram!("retry.attempt.duration", labels).record(lasted);
@@ -175,7 +174,7 @@ impl CallMetrics {
     ) {
         telemetry::describe_once();
         let attempts = event.attempt;
-        let mut labels = labels(event);
+        let mut labels = labels(event.operation(), event.policy);
         labels.push(Label::from_static_parts(
             "retry.outcome",
             outcome(reason, attempts),
@@ -203,6 +202,16 @@ pub(crate) fn level(budget: &Budget) {
     {
         gauge!("retry.budget.level", "retry.budget" => name).set(budget.tokens());
     }
+}
+
+/// An attempt gets a second request, or has its first success from one.
+pub(crate) fn hedged(operation: &'static str, policy: &Policy, wins: bool) {
+    telemetry::describe_once();
+    let name = match wins {
+        true => "retry.hedge.won",
+        false => "retry.hedge.sent",
+    };
+    counter!(name, labels(operation, policy)).increment(1);
 }
 
 fn of_type(error_type: ErrorType) -> Label {

@@ -23,6 +23,8 @@ mod faults;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod forms;
 #[cfg(all(feature = "macros", feature = "tokio"))]
+mod hedges;
+#[cfg(all(feature = "macros", feature = "tokio"))]
 mod limits;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod maybe_applied;

@@ -4,6 +4,7 @@ use crate::common::{
     error::TestError,
     forms::{BUSY, SECOND, assert_is_name, call, each_row},
 };
+use crate::spans::recorder::listening;
 use crate::stories::{
     POLICY,
     story::{Recorded, Story},
@@ -113,6 +114,49 @@ fn a_rate_with_a_name_shows_itself() {
     let shown =
         shown.map(|(metric, value)| (format!("retry.rate.{metric} retry.rate=quota"), vec![value]));
     assert_eq!(recorded, shown.into());
+}
+
+/// The second requests that were sent and that won. Each has a line in the log, and every span closes.
+#[test]
+fn second_requests_are_counted() {
+    let table = "
+        it wins                | hedge 1               | 200 taking 9, 201               | 1 1
+        it comes too late      | hedge 1               | 200 taking 2, 201 taking 9      | 1 0
+        it fails               | hedge 1               | 200 taking 9, error 503         | 1 0
+        each attempt has one   | hedge 1               | error 503 taking 2, error 503 taking 2, 200 taking 2, 201 | 2 1
+        the call is dropped    | hedge 1, dropped_at 5 | hangs                           | 1 0
+        the answer is quick    | hedge 1               | 200                             | 0 0
+    ";
+    each_row(
+        call(POLICY),
+        table,
+        |name, form, setting, script, counts| {
+            let (trial, mut recorded) = (form.trial(setting, script), Recorded::new());
+            let state = listening(|| recorded = recorded_with_operations(|| trial.run(form)).1);
+            let count = |what| {
+                let values = recorded.get(&format!("retry.hedge.{what} retry.policy=storage"));
+                values.map_or(0.0, |values| values[0])
+            };
+            let counted = format!("{} {}", count("sent"), count("won"));
+            assert_eq!(counted, counts, "{name}: {recorded:?}");
+            let lines = |text: &'static str, lines: &[String]| {
+                lines.iter().filter(|line| line.contains(text)).count()
+            };
+            let logged = lines(
+                "DEBUG slow attempt, sending a second request",
+                &state.logged,
+            );
+            assert_eq!(logged as f64, count("sent"), "{name}: {:?}", state.logged);
+            let [opened, closed] = [" opens", " closes"].map(|text| lines(text, &state.lines));
+            let attempts = form.name.contains("in spans").then_some(opened > 0);
+            assert_eq!(
+                (opened, attempts != Some(false)),
+                (closed, true),
+                "{name}: {:?}",
+                state.lines
+            );
+        },
+    );
 }
 
 type Combined<R> = combine::Combining<u8, u32, (), TestError, R>;

@@ -1,8 +1,8 @@
 //! Requests that the tower layer retries, in virtual time: exact schedules, and which requests are sent twice.
 
-use crate::common::{at_once, error::TestError};
+use crate::common::{at_once, error::TestError, time::Time};
 use backoff_core::{
-    Budget, Event, Policy, StopReason, codes,
+    Budget, Event, Hedge, Policy, StopReason, codes,
     testing::VirtualTime,
     tower::{Copies, Idempotent, Outgoing, RetryLayer},
 };
@@ -11,6 +11,7 @@ use http_1::{HeaderMap, Request, Response};
 use http_body_1::{Body, Frame};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use std::{
+    cell::Cell,
     collections::VecDeque,
     convert::Infallible,
     future::{Ready, ready},
@@ -19,8 +20,9 @@ use std::{
     task::{Context, Poll, Waker},
     time::Duration,
 };
-use tower::{Layer as _, Service, ServiceExt};
+use tower::{Layer as _, Service, ServiceExt, service_fn};
 
+const SECOND: Duration = Duration::from_secs(1);
 const POLICY: Policy = Policy::exponential().on(codes![429, 500..=504]);
 
 /// What the server answers: a status, with these seconds of `Retry-After` unless they are 0; or nothing.
@@ -383,4 +385,47 @@ fn a_reply_is_send() {
     let mut service = POLICY.layer().layer(Server::answering([]));
     let ready = at_once(ServiceExt::<Request<Full<Bytes>>>::ready(&mut service));
     is_send(&ready.unwrap().call(get()));
+}
+
+#[test]
+fn only_a_read_gets_a_second_request() {
+    fn requests<C>(layer: RetryLayer<C>, request: Request<Full<Bytes>>) -> u32
+    where
+        C: Copies<Request<Full<Bytes>>> + Clone,
+    {
+        let hedge = Box::leak(Box::new(Hedge::after(SECOND)));
+        let (time, begun) = (Time::default(), Cell::new(0));
+        let service = service_fn(|_| async {
+            begun.set(begun.get() + 1);
+            time.after(9 * SECOND).await;
+            Ok::<_, TestError>(Response::new(""))
+        });
+        let layer = layer.runtime(time.clone()).hedge(hedge);
+        time.run(layer.layer(service).oneshot(request)).unwrap();
+        begun.get()
+    }
+    let by_method = POLICY.idempotent_by_method();
+    for (method, expected) in [
+        ("GET", 2),
+        ("HEAD", 2),
+        ("QUERY", 2),
+        ("PUT", 1),
+        ("DELETE", 1),
+        ("POST", 1),
+    ] {
+        assert_eq!(
+            requests(by_method.layer(), with(method)),
+            expected,
+            "{method}"
+        );
+        assert_eq!(requests(POLICY.layer(), with(method)), expected, "{method}");
+        let reads = requests(POLICY.layer().idempotent(true), with(method));
+        let writes = requests(POLICY.layer().idempotent(false), with(method));
+        assert_eq!((reads, writes), (2, 1), "{method}");
+    }
+    let mut search = with("POST");
+    search.extensions_mut().insert(Idempotent(true));
+    assert_eq!(requests(POLICY.layer(), search), 2);
+    let no_copy = POLICY.layer().cloned_by(|_: &Request<Full<Bytes>>| None);
+    assert_eq!(requests(no_copy, get()), 1);
 }

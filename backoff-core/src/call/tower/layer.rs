@@ -10,6 +10,7 @@ use super::{
 use crate::{
     call::{
         entry::Judged,
+        race::{Hedging, Unhedged},
         retrying::{Awaited, Retrying},
         setting::Setting,
         settings::{
@@ -22,6 +23,7 @@ use crate::{
     },
     event::hook::Event,
     facts::fault::Fault,
+    hedge::Hedge,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, Clock, Random, Sleep},
 };
@@ -42,7 +44,8 @@ use tower_service::Service;
 /// WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
-pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
+pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped, H = Unhedged>
+{
     policy: Policy,
     operation: &'static str,
     idempotent: Option<bool>,
@@ -50,6 +53,7 @@ pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unsto
     settings: K,
     runtime: R,
     signals: G,
+    hedge: H,
 }
 
 /// The settings of a layer with this judge: responses are judged, too.
@@ -72,6 +76,7 @@ impl<J> RetryLayer<Cloned, LayerSettings<J>> {
             settings: (By(judge), Responses),
             runtime: ASYNC,
             signals: Unstopped,
+            hedge: Unhedged,
         }
     }
 }
@@ -104,7 +109,7 @@ impl<J> Judged<'_, J> {
     }
 }
 
-impl<C, K, R, G> RetryLayer<C, K, R, G> {
+impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
     /// Says for all requests whether they may be made twice. This setting takes precedence over the policy
     /// and over the method of the request. The extension [`Idempotent`](super::Idempotent) of a request
     /// takes precedence over this setting.
@@ -156,11 +161,11 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// });
     /// # let _ = layer;
     /// ```
-    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, K, R, G>
+    pub fn cloned_by<Request, F>(self, copy: F) -> RetryLayer<ClonedBy<F>, K, R, G, H>
     where
         F: Fn(&Request) -> Option<Request>,
     {
-        self.rebuilt(|_, k, r, g| (ClonedBy(copy), k, r, g))
+        self.rebuilt(|_, k, r, g, h| (ClonedBy(copy), k, r, g, h))
     }
 
     /// Reads the body of each request before the request is sent, up to `limit` bytes, and builds the body
@@ -176,21 +181,26 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     ///     .service(channel);
     /// let client = GreeterClient::new(channel);
     /// ```
-    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, K, R, G>
+    pub fn replaying<B, F>(self, limit: usize, rebuild: F) -> RetryLayer<Replaying<F>, K, R, G, H>
     where
         B: Body + Unpin,
         F: Fn(Replay<B>) -> B,
     {
-        self.rebuilt(|_, k, r, g| (Replaying { limit, rebuild }, k, r, g))
+        self.rebuilt(|_, k, r, g, h| (Replaying { limit, rebuild }, k, r, g, h))
     }
 
     /// The same layer of other parts.
-    fn rebuilt<D, I, Q, H>(
+    fn rebuilt<D, I, Q, V, W>(
         self,
-        change: impl FnOnce(C, K, R, G) -> (D, I, Q, H),
-    ) -> RetryLayer<D, I, Q, H> {
-        let (copies, settings, runtime, signals) =
-            change(self.copies, self.settings, self.runtime, self.signals);
+        change: impl FnOnce(C, K, R, G, H) -> (D, I, Q, V, W),
+    ) -> RetryLayer<D, I, Q, V, W> {
+        let (copies, settings, runtime, signals, hedge) = change(
+            self.copies,
+            self.settings,
+            self.runtime,
+            self.signals,
+            self.hedge,
+        );
         RetryLayer {
             policy: self.policy,
             operation: self.operation,
@@ -199,7 +209,28 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
             settings,
             runtime,
             signals,
+            hedge,
         }
+    }
+
+    /// Sends a slow request a second time, as [`Retrying::hedge`] does. The first response that the policy does not
+    /// retry wins.
+    ///
+    /// Only requests that have a copy and change nothing get a second one: those of the methods `GET`, `HEAD`, `OPTIONS`,
+    /// `TRACE` and `QUERY`; of your own types, those that [`Outgoing::may_repeat`] allows under a policy that is not
+    /// idempotent. [`Idempotent`](super::Idempotent) and [`idempotent`](Self::idempotent) take precedence: write
+    /// `.idempotent(true)` for a client of gRPC that only reads.
+    ///
+    /// ```
+    /// use backoff_core::{Hedge, Policy};
+    ///
+    /// static READS: Hedge = Hedge::p95();
+    ///
+    /// let layer = Policy::exponential().layer().hedge(&READS);
+    /// # let _ = layer;
+    /// ```
+    pub fn hedge(self, hedge: &'static Hedge) -> RetryLayer<C, K, R, G, &'static Hedge> {
+        self.rebuilt(|c, k, r, g, _| (c, k, r, g, hedge))
     }
 
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's. Each request gets a clone
@@ -213,11 +244,11 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// # let _ = layer;
     /// # }
     /// ```
-    pub fn runtime<Q>(self, runtime: Q) -> RetryLayer<C, K, Q, G>
+    pub fn runtime<Q>(self, runtime: Q) -> RetryLayer<C, K, Q, G, H>
     where
         Q: Clock + Sleep + Random + Clone,
     {
-        self.rebuilt(|c, k, _, g| (c, k, runtime, g))
+        self.rebuilt(|c, k, _, g, h| (c, k, runtime, g, h))
     }
 
     /// Ends the waits of all requests when the future of `signal` is ready, for a program that shuts down.
@@ -259,12 +290,12 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn stop_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, StopOn<F>>
+    pub fn stop_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, StopOn<F>, H>
     where
         F: Fn() -> Fut + Clone,
         Fut: Future,
     {
-        self.rebuilt(|c, k, r, _| (c, k, r, StopOn(signal)))
+        self.rebuilt(|c, k, r, _, h| (c, k, r, StopOn(signal), h))
     }
 
     /// As [`stop_on`](Self::stop_on), but the signal also cuts the running attempts. A request that comes
@@ -294,12 +325,12 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
     /// # is_service(client);
     /// ```
-    pub fn cut_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, CutOn<F>>
+    pub fn cut_on<F, Fut>(self, signal: F) -> RetryLayer<C, K, R, CutOn<F>, H>
     where
         F: Fn() -> Fut + Clone,
         Fut: Future,
     {
-        self.rebuilt(|c, k, r, _| (c, k, r, CutOn(signal)))
+        self.rebuilt(|c, k, r, _, h| (c, k, r, CutOn(signal), h))
     }
 
     /// Calls `hook` before each wait, and when a request is given up. Each request gets a clone of the
@@ -314,11 +345,11 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     ///     .notify(|event: &Event<'_, io::Error>| println!("{event}"));
     /// # let _ = layer;
     /// ```
-    pub fn notify<E, F>(self, hook: F) -> RetryLayer<C, (K, Notify<F>), R, G>
+    pub fn notify<E, F>(self, hook: F) -> RetryLayer<C, (K, Notify<F>), R, G, H>
     where
         F: FnMut(&Event<'_, E>) + Clone,
     {
-        self.rebuilt(|c, k, r, g| (c, (k, Notify(hook)), r, g))
+        self.rebuilt(|c, k, r, g, h| (c, (k, Notify(hook)), r, g, h))
     }
 
     /// Cuts each attempt after `limit`, or when the policy's deadline is over. The time of an attempt
@@ -347,13 +378,13 @@ impl<C, K, R, G> RetryLayer<C, K, R, G> {
     /// # fn is_service<S: tower::Service<http_1::Request<String>>>(_: S) {}
     /// # is_service(client);
     /// ```
-    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, (K, AttemptTimeout), R, G> {
-        self.rebuilt(|c, k, r, g| (c, (k, AttemptTimeout(limit)), r, g))
+    pub fn attempt_timeout(self, limit: Duration) -> RetryLayer<C, (K, AttemptTimeout), R, G, H> {
+        self.rebuilt(|c, k, r, g, h| (c, (k, AttemptTimeout(limit)), r, g, h))
     }
 }
 
-impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R, G> {
-    type Service = Retry<S, C, K, R, G>;
+impl<S, C: Clone, K: Clone, R: Clone, G: Clone, H: Clone> Layer<S> for RetryLayer<C, K, R, G, H> {
+    type Service = Retry<S, C, K, R, G, H>;
 
     fn layer(&self, service: S) -> Self::Service {
         let of = |may_repeat| Arc::new(self.policy.idempotent(may_repeat));
@@ -370,14 +401,14 @@ impl<S, C: Clone, K: Clone, R: Clone, G: Clone> Layer<S> for RetryLayer<C, K, R,
 /// The service inside must be `Clone`, because each repeated request needs a service that was made
 /// ready again.
 #[derive(Clone, Debug)]
-pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> {
+pub struct Retry<S, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped, H = Unhedged> {
     service: S,
     /// The policy for requests that must not be made twice, and for those that may.
     policies: [Arc<Policy>; 2],
-    layer: RetryLayer<C, K, R, G>,
+    layer: RetryLayer<C, K, R, G, H>,
 }
 
-impl<S, C, K, R, G> Retry<S, C, K, R, G> {
+impl<S, C, K, R, G, H> Retry<S, C, K, R, G, H> {
     /// The service inside.
     pub const fn get_ref(&self) -> &S {
         &self.service
@@ -396,18 +427,26 @@ impl<S, C, K, R, G> Retry<S, C, K, R, G> {
 
 /// The reply to a request of a [`Retry`]: a future with a name, which shares its policy and allocates
 /// nothing. The first attempt is made when the future is first polled.
-pub type Reply<S, Request, C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped> =
-    Retrying<
-        Arc<Policy>,
-        Sends<S, Request, C>,
-        K,
-        R,
-        Awaited<
-            <G as Signals<<S as Service<Request>>::Response, <S as Service<Request>>::Error>>::Signal,
-        >,
-    >;
+pub type Reply<
+    S,
+    Request,
+    C = Cloned,
+    K = LayerSettings,
+    R = AsyncRuntime,
+    G = Unstopped,
+    H = Unhedged,
+> = Retrying<
+    Arc<Policy>,
+    Sends<S, Request, C>,
+    K,
+    R,
+    Awaited<
+        <G as Signals<<S as Service<Request>>::Response, <S as Service<Request>>::Error>>::Signal,
+        H,
+    >,
+>;
 
-impl<S, Request, C, K, R, G> Service<Request> for Retry<S, C, K, R, G>
+impl<S, Request, C, K, R, G, H> Service<Request> for Retry<S, C, K, R, G, H>
 where
     S: Service<Request, Response: Fault> + Clone,
     Request: Outgoing,
@@ -415,10 +454,11 @@ where
     K: Setting<S::Response, S::Error> + Clone,
     R: Clock + Sleep + Random + Clone,
     G: Signals<S::Response, S::Error> + Clone,
+    H: Hedging + Clone,
 {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = Reply<S, Request, C, K, R, G>;
+    type Future = Reply<S, Request, C, K, R, G, H>;
 
     /// Makes the service inside ready. An error goes to the caller and is not retried, because there is no
     /// request yet.
@@ -435,9 +475,12 @@ where
         let own = request.idempotent().or(layer.idempotent);
         let may_repeat = own.unwrap_or_else(|| request.may_repeat(&layer.policy));
         let plan = Arc::clone(&self.policies[usize::from(may_repeat)]);
-        let sends = Sends::new(layer.operation, ready, request, layer.copies.clone());
+        let is_read = || request.may_repeat(&layer.policy.idempotent(false));
+        let is_read = H::IS_ONE && own.unwrap_or_else(is_read);
+        let copies = layer.copies.clone();
+        let sends = Sends::new(layer.operation, ready, request, copies, is_read);
         let (settings, runtime) = (layer.settings.clone(), layer.runtime.clone());
-        let signal = layer.signals.signal();
-        Retrying::new(plan, sends, settings, runtime, Awaited { signal })
+        let (signal, hedge) = (layer.signals.signal(), layer.hedge.clone());
+        Retrying::new(plan, sends, settings, runtime, Awaited { signal, hedge })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use crate::{
-    call::operation::{Failed, Memory, Operation, Run},
+    call::operation::{Failed, Memory, Operation, Run, RunsTwice},
     report::Report,
     state::Rules,
 };
@@ -28,16 +28,24 @@ pub struct Sends<S, Request, C> {
     /// The request of the next attempt, unless the request before could not be copied.
     next: Option<Request>,
     copies: C,
+    is_read: bool,
     is_begun: bool,
 }
 
 impl<S, Request, C> Sends<S, Request, C> {
-    pub(super) const fn new(name: &'static str, service: S, request: Request, copies: C) -> Self {
+    pub(super) const fn new(
+        name: &'static str,
+        service: S,
+        request: Request,
+        copies: C,
+        is_read: bool,
+    ) -> Self {
         Sends {
             name,
             service,
             next: Some(request),
             copies,
+            is_read,
             is_begun: false,
         }
     }
@@ -107,6 +115,10 @@ where
     type Running = Sending<S, Request>;
     type Report = Report;
 
+    fn may_run_twice(&self) -> bool {
+        self.is_read && self.next.is_some()
+    }
+
     fn begin(&mut self, _run: &Run<'_>) -> Sending<S, Request> {
         let request = self.next.take();
         let request = request.expect("no attempt follows on a request that cannot be copied");
@@ -146,3 +158,5 @@ where
         }
     }
 }
+
+impl<S, Request, C> RunsTwice for Sends<S, Request, C> where Self: Operation {}

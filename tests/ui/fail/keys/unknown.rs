@@ -34,6 +34,7 @@ ui::refused! {
     #[retry(retries = "3")]
 
     // What shall not be.
+    #[retry(hedge = READS)]
     #[retry(no_jitter)]
     #[retry(non_idempotent)]
 

@@ -173,6 +173,10 @@ forms! {
         values, Async, retry(|| trial.attempt()) [] into_future;
     own_budget(Budget) = "retry, budget of the call", Async:
         values, Async, retry(|| trial.attempt()) [.budget(trial.budget.unwrap())] reported;
+    hedged(Hedge) = "retry, hedged", Async:
+        values, Async, retry(|| trial.attempt()) [.hedge(trial.hedge)] reported;
+    hedged_in_spans(Hedge) = "retry_with, hedged, in spans", Async:
+        values, Async, retry_with(|_| trial.attempt()) [.hedge(trial.hedge).attempt_spans()] reported;
     blocking = "blocking", Blocking:
         values, Blocking, blocking(|| trial.attempt_blocking()) [] reported;
     blocking_with = "blocking_with, in spans", Blocking:

@@ -1,11 +1,14 @@
 //! The layer of tower.
 
-use super::{Ended, Form, Judge, Kind, Reply, Rule, Signal, Trial};
+use super::{Ended, Form, Judge, Kind, Own, Reply, Rule, Signal, Trial};
 use crate::common::error::TestError;
 use http_1::{Request, Response};
 use tower::{Layer as _, ServiceExt as _, service_fn};
 
-pub(super) const FORMS: &[Form] = &[Form::new("layer", Kind::Layer, layer)];
+pub(super) const FORMS: &[Form] = &[
+    Form::new("layer", Kind::Layer, layer),
+    Form::new("layer, hedged", Kind::Layer, hedged).with_own(Own::Hedge),
+];
 
 macro_rules! send {
     ($trial:ident, $layer:expr) => {{
@@ -45,15 +48,29 @@ macro_rules! signals {
     };
 }
 
-fn layer<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
-    let policy = trial.policy;
-    let idempotent = !trial.setting.is_careful;
-    assert!(trial.setting.rule == Rule::AnyValue || trial.setting.rule == Rule::Responses);
-    match trial.setting.judge {
-        Judge::Codes => signals!(trial, policy.layer().idempotent(idempotent)),
-        Judge::When(judge) => signals!(trial, policy.when(judge).layer().idempotent(idempotent)),
-        Judge::WhenAny(judge) => {
-            signals!(trial, policy.when_any(judge).layer().idempotent(idempotent))
+macro_rules! judges {
+    ($trial:ident $(, $method:ident($value:expr))?) => {{
+        let policy = $trial.policy;
+        let idempotent = !$trial.setting.is_careful;
+        assert!(matches!($trial.setting.rule, Rule::AnyValue | Rule::Responses));
+        match $trial.setting.judge {
+            Judge::Codes => {
+                signals!($trial, policy.layer().idempotent(idempotent)$(.$method($value))?)
+            }
+            Judge::When(judge) => {
+                signals!($trial, policy.when(judge).layer().idempotent(idempotent)$(.$method($value))?)
+            }
+            Judge::WhenAny(judge) => {
+                signals!($trial, policy.when_any(judge).layer().idempotent(idempotent)$(.$method($value))?)
+            }
         }
-    }
+    }};
+}
+
+fn layer<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    judges!(trial)
+}
+
+fn hedged<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
+    judges!(trial, hedge(trial.hedge))
 }

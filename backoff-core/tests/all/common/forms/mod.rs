@@ -183,6 +183,8 @@ pub(crate) struct Setting {
     pub(crate) signal: Option<Signal>,
     pub(crate) rule: Rule,
     pub(crate) budget: Option<&'static str>,
+    /// A slow attempt gets a second request after this time.
+    pub(crate) hedge: Option<Duration>,
     /// The call has a rate that lets nobody go for so long.
     #[cfg(feature = "rate")]
     pub(crate) rate: Option<Duration>,
@@ -213,6 +215,7 @@ pub(crate) const fn call(policy: Policy) -> Setting {
         signal: None,
         rule: Rule::AnyValue,
         budget: None,
+        hedge: None,
         #[cfg(feature = "rate")]
         rate: None,
         #[cfg(feature = "rate")]
@@ -242,6 +245,7 @@ setters! { Setting:
     conflict_if() { rule: Rule::ConflictIf }
     /// Each run has a new budget: see [`budget`].
     budget(words: &'static str) { budget: Some(words) }
+    hedge(after: Duration) { hedge: Some(after) }
     /// Each run has a new rate, which lets nobody go for so long.
     #[cfg(feature = "rate")]
     rate(closed_for: Duration) { rate: Some(closed_for) }
@@ -305,6 +309,7 @@ impl Setting {
                     breaker: Some(value),
                     ..setting
                 },
+                "hedge" => setting.hedge(time()),
                 #[cfg(feature = "rate")]
                 "rate" => setting.rate(time()),
                 #[cfg(feature = "rate")]
@@ -360,6 +365,8 @@ pub(crate) enum Own {
     Budget,
     Rate,
     Breaker,
+    /// No policy has a hedge.
+    Hedge,
 }
 
 /// A form of a call.
@@ -471,6 +478,8 @@ impl Form {
             // The caller's own loop makes the attempts, waits for no turn and asks no breaker.
             matches!(self.kind, Resuming | BlockingResuming)
                 && (rate.is_some() || breaker.is_some()),
+            // The other forms have no hedge.
+            self.own != Some(Own::Hedge) && setting.hedge.is_some(),
             // A layer has no `max_queue_time`.
             self.kind == Layer && max_queue_time.is_some(),
         ];

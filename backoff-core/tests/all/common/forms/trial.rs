@@ -7,7 +7,7 @@ use crate::common::{
 };
 #[cfg(feature = "rate")]
 use backoff_core::Rate;
-use backoff_core::{Attempt, Budget, Event, Fault, Policy, Stop, Updated};
+use backoff_core::{Attempt, Budget, Event, Fault, Hedge, Policy, Stop, Updated};
 #[cfg(feature = "breaker")]
 use backoff_core::{Breaker, Clock as _, FaultKind};
 use std::{
@@ -60,27 +60,41 @@ pub(crate) struct Trial<'t> {
     script: &'t [Step],
     /// What is known so far.
     log: RefCell<Came>,
-    /// How many attempts are running.
+    /// What says when a slow attempt gets a second request. Only the forms with a hedge use it.
+    pub(super) hedge: &'static Hedge,
+    /// How many requests of attempts are running, and since when any is.
     running: Cell<u32>,
+    since: Cell<Duration>,
+    attempts: Cell<u32>,
     signals: Cell<u32>,
 }
 
-/// Counts an attempt as running until it ends or is dropped, and its time.
-struct Running<'t>(&'t Trial<'t>, Duration);
+/// No attempt is as slow.
+const NEVER: Duration = Duration::from_secs(1_000_000);
+
+/// Counts a request of an attempt as running until it ends or is dropped, and the time of the attempt.
+struct Running<'t>(&'t Trial<'t>);
 
 impl<'t> Running<'t> {
     fn new(trial: &'t Trial<'t>) -> Self {
-        assert_eq!(trial.running.replace(1), 0, "one attempt at a time");
-        Running(trial, trial.time.elapsed())
+        let running = trial.running.replace(trial.running.get() + 1);
+        let most = u32::from(trial.setting.hedge.is_some());
+        assert!(running <= most, "one attempt at a time");
+        if running == 0 {
+            trial.attempts.set(trial.attempts.get() + 1);
+            trial.since.set(trial.time.elapsed());
+        }
+        Running(trial)
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let Running(trial, since) = self;
-        trial.running.set(0);
-        let ran = trial.time.elapsed() - *since;
-        trial.log.borrow_mut().ran += ran;
+        let Running(trial) = self;
+        trial.running.set(trial.running.get() - 1);
+        if trial.running.get() == 0 {
+            trial.log.borrow_mut().ran += trial.time.elapsed() - trial.since.get();
+        }
     }
 }
 
@@ -167,7 +181,10 @@ impl<'t> Trial<'t> {
             time,
             script,
             log: RefCell::default(),
+            hedge: Box::leak(Box::new(Hedge::after(setting.hedge.unwrap_or(NEVER)))),
             running: Cell::new(0),
+            since: Cell::default(),
+            attempts: Cell::default(),
             signals: Cell::new(0),
         }
     }
@@ -202,12 +219,13 @@ impl<'t> Trial<'t> {
         came.attempts = match form.kind {
             // An attempt begins with the read.
             Kind::UpdateWrite | Kind::BlockingUpdateWrite => came.other_steps,
-            _ => u32::try_from(came.begun.len()).unwrap(),
+            _ => self.attempts.get(),
         };
         came.result = ended.as_ref().map(|ended| ended.result);
         came.told = ended.and_then(|ended| ended.told);
         came.end = self.time.elapsed();
         came.waits = self.time.waits();
+        came.waits.retain(|wait| *wait != NEVER);
         came
     }
 

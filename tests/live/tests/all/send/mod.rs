@@ -1,6 +1,7 @@
 //! `POLICY.send(request)` with requests of reqwest. A test tells the server what to answer.
 
 mod forms;
+mod hedges;
 mod keys;
 mod open;
 mod replies;

@@ -1,0 +1,103 @@
+//! You will be able to cut the slowest reads of your program by a second request, and you will know where this harms.
+//!
+//! # The problem
+//!
+//! A few replies take long although the service is well: a busy server, a lost packet, a pause of a garbage
+//! collector. A program that reads from 100 servers for each page waits for the slowest of them, so if 2 % of the
+//! replies are slow, 87 % of the pages are. A retry does not help, because nothing has failed. A short time limit
+//! helps, but also ends requests that nearly had their answer.
+//!
+//! A **hedge** sends the request a second time when the first one is slow, and takes whichever answers first:
+//!
+//! ```
+//! use backoff_cloud::{Hedge, Policy, TimedOut};
+//! use std::{cell::Cell, time::Duration};
+//! use tokio::time::{Instant, sleep};
+//!
+//! /// One for the calls that take about the same time.
+//! static READS: Hedge = Hedge::p95();
+//! const POLICY: Policy = Policy::exponential();
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), TimedOut> {
+//! // Your request; each fiftieth one takes a second, and the others 20 ms.
+//! let requests = Cell::new(0);
+//! let get = || {
+//!     requests.set(requests.get() + 1);
+//!     let takes = if requests.get() % 50 == 0 { 1_000 } else { 20 };
+//!     async move {
+//!         sleep(Duration::from_millis(takes)).await;
+//!         Ok::<_, TimedOut>("a page")
+//!     }
+//! };
+//! let mut slow = 0;
+//! for _ in 0..1_000 {
+//!     let start = Instant::now();
+//!     assert_eq!(POLICY.retry(get).hedge(&READS).await?, "a page");
+//!     slow += u32::from(start.elapsed().as_millis() > 50);
+//! }
+//! // The first hundred calls are only measured.
+//! assert_eq!(slow, 2);
+//! assert_eq!(requests.get(), 1_018);
+//! # Ok(()) }
+//! ```
+//!
+//! # What you get, and what it costs
+//!
+//! A simulated read takes 20 ms, and some reads take 20 times as long (20,000 reads, means of 20 seeds):
+//!
+//! | slow replies | | requests for a read | 99 % ended in | 99.9 % ended in |
+//! |---|---|---|---|---|
+//! | 2 % | no hedge | 1 | 398 ms | 492 ms |
+//! | 2 % | `Hedge::after(40 ms)` | 1.020 | 60 ms | 65 ms |
+//! | 2 % | `Hedge::p95()` | 1.048 | 46 ms | 186 ms |
+//! | 20 % | no hedge | 1 | 493 ms | 545 ms |
+//! | 20 % | `Hedge::after(40 ms)` | 1.050 | 485 ms | 539 ms |
+//! | 20 % | `Hedge::p95()` | 1.049 | 469 ms | 518 ms |
+//! | none | `Hedge::p95()` | 1.048 | 27 ms, as without | 29 ms, as without |
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- hedge
+//! cargo run -p examples --example hedge      # the same over real HTTP
+//! ```
+//!
+//! - **The load is bounded.** At most one call in 20 sends a second request, and ten more after a quiet time, however slow
+//!   the service is. Each second request also takes the tokens of a retry out of the policy's
+//!   [`Budget`](crate::Budget). While a [`Rate`](super::rates) delays calls, none is sent.
+//! - **If a fifth of the replies is slow, a hedge does nearly nothing**, because only a twentieth of the calls can have
+//!   one. Such a service is overloaded, and more requests would make it slower.
+//! - [`Hedge::after`](crate::Hedge::after) sends no second request while the service is quick. Its delay must be near
+//!   the 95th percentile, and you must keep it there. [`Hedge::p95`](crate::Hedge::p95) measures, and sends up to
+//!   5 % more requests, also while the service is quick.
+//!
+//! # How to write it
+//!
+//! | call | write |
+//! |---|---|
+//! | a function or a closure | `POLICY.retry(\|\| get()).hedge(&READS)` |
+//! | a request of reqwest, with the feature `http` | `POLICY.send(client.get(url)).json::<Page>().hedge(&READS)` |
+//! | a layer of tower | `POLICY.layer().hedge(&READS)` |
+//! | an attribute or a block | the function form: the body of a function cannot run twice at the same time |
+//! | a read-modify-write | its read: `POLICY.update(\|\| RETRY_ONCE.retry(\|\| get()).hedge(&READS), ..)`, where `RETRY_ONCE` makes one attempt |
+//! | a blocking call | nothing: give it to `spawn_blocking`, or take an async client |
+//!
+//! `send` and the layer send a second request only for `GET`, `HEAD` and the other methods that change nothing, so one
+//! layer serves reads and writes. A search by `POST` needs the function form, or [`Idempotent(true)`](crate::tower::Idempotent)
+//! in the layer, and a client of gRPC that only reads needs `.layer().idempotent(true)`. Under a policy with
+//! [`idempotent(false)`](crate::Policy::idempotent), a function gets no second request.
+//!
+//! [`Hedge`](crate::Hedge) says which request decides. In short: the first success wins, a 404 decides, and after a
+//! 503 the other request goes on. The request that lost is dropped: an HTTP/1 connection is closed, and a stream of
+//! HTTP/2 is reset; the server may work on it for a while.
+//!
+//! # When not
+//!
+//! - **All requests go to one server, or wait for one lock.** The second request waits behind the first one. A hedge
+//!   helps where another server, another connection or another replica answers.
+//! - **The slow requests are large.** A second request for a large object is as slow. Use one `Hedge` for each kind of
+//!   request: a hedge for small reads hedges each large one.
+//! - **A request is expensive**: a completion of a language model, a query that scans a table.
+//! - **Writes**, also idempotent ones: of two `DELETE`s one is answered with 404, of two writes with an etag one with
+//!   412, and a `PUT` that arrives late can overwrite a newer value of somebody else. In the function form the library
+//!   does not see what you send: give the hedge to reads only.
+//! - **A service with a quota that is nearly used up.** Each second request counts.

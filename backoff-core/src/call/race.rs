@@ -1,0 +1,214 @@
+//! An attempt that gets a second request if its first one is slow. See [`Hedge`].
+
+use super::{
+    call::{Call, Outcome},
+    operation::{Failed, Operation},
+    plan::Plan,
+    setting::{Setting, Surrounds},
+    signal::Signal,
+};
+use crate::{
+    event,
+    facts::fault::FaultKind,
+    hedge::Hedge,
+    judge::{Ruled, Stage},
+    runtime::{Clock, Random, Sleep},
+};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use pin_project_lite::pin_project;
+
+/// The type of a running attempt, with its span if it has one.
+pub(super) type Attempt<O, S> = <S as Surrounds>::Attempt<<O as Operation>::Running>;
+
+/// Whether attempts get second requests: never ([`Unhedged`]), or as a `&Hedge` says.
+pub trait Hedging {
+    /// Whether an attempt may have a second request.
+    const IS_ONE: bool = true;
+    /// What an attempt stores of its second request.
+    type Second<A, S, T, E>: Default;
+
+    /// The hedge, and the second request.
+    fn of<'s, A, S, T, E>(
+        &'s self,
+        second: Pin<&'s mut Self::Second<A, S, T, E>>,
+    ) -> Option<Hedged<'s, A, S, T, E>>;
+}
+
+/// A hedge, and the second request of an attempt.
+pub(super) type Hedged<'s, A, S, T, E> = (&'s Hedge, Pin<&'s mut Second<A, S, T, E>>);
+
+/// No attempt gets a second request.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unhedged;
+
+impl Hedging for Unhedged {
+    const IS_ONE: bool = false;
+    type Second<A, S, T, E> = ();
+
+    #[inline(always)]
+    fn of<'s, A, S, T, E>(&'s self, _: Pin<&'s mut ()>) -> Option<Hedged<'s, A, S, T, E>> {
+        None
+    }
+}
+
+impl Hedging for &Hedge {
+    type Second<A, S, T, E> = Second<A, S, T, E>;
+
+    fn of<'s, A, S, T, E>(
+        &'s self,
+        second: Pin<&'s mut Second<A, S, T, E>>,
+    ) -> Option<Hedged<'s, A, S, T, E>> {
+        Some((self, second))
+    }
+}
+
+pin_project! {
+    /// The second request of an attempt.
+    #[derive(Debug)]
+    pub struct Second<A, S, T, E> {
+        // Until the request begins.
+        #[pin]
+        sleep: Option<S>,
+        #[pin]
+        request: Option<A>,
+        // When the first request was first pending; zero if answers are not measured.
+        began: Option<Duration>,
+        // The failure of the request that ended first, and how long it asks the call to wait.
+        failed: Option<(Result<T, Failed<E>>, u64)>,
+    }
+}
+
+impl<A, S, T, E> Default for Second<A, S, T, E> {
+    fn default() -> Self {
+        let (sleep, request, began, failed) = Default::default();
+        Second {
+            sleep,
+            request,
+            began,
+            failed,
+        }
+    }
+}
+
+impl<P, O, S, R> Call<P, O, S, R>
+where
+    P: Plan,
+    O: Operation,
+    S: Setting<O::Value, O::Error>,
+    R: Clock + Random,
+{
+    /// Polls the two requests of an attempt.
+    pub(super) fn race<G>(
+        &mut self,
+        mut first: Pin<&mut Attempt<O, S>>,
+        (hedge, second): Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>,
+        mut signal: Pin<&mut G>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Outcome<O>>
+    where
+        R: Sleep,
+        G: Signal<O::Value, O::Error>,
+    {
+        let mut second = second.project();
+        for is_first in [true, false] {
+            if !is_first && second.began.is_none() {
+                if self.guard.state.retry.failures() == 0 {
+                    hedge.called();
+                }
+                *second.began = Some(hedge.measured(|| self.runtime.now()));
+                let is_read = self.guard.plan.policy().idempotent && self.operation.may_run_twice();
+                let delay = hedge.delay().filter(|_| is_read);
+                let sleep = delay.map(|delay| self.runtime.sleep(delay));
+                second.sleep.set(sleep);
+            }
+            let sleep = second.sleep.as_mut().as_pin_mut();
+            if !is_first && sleep.is_some_and(|sleep| sleep.poll(cx).is_ready()) {
+                second.sleep.set(None);
+                if self.takes_hedge(hedge, signal.as_mut(), cx) {
+                    second.request.set(Some(self.attempt()));
+                }
+            }
+            let polled = match second.request.as_mut().as_pin_mut() {
+                Some(request) if !is_first => self.polled(request, cx),
+                // The first one has failed.
+                Some(_) if second.failed.is_some() => continue,
+                _ if is_first => self.polled(first.as_mut(), cx),
+                _ => continue,
+            };
+            let Poll::Ready(outcome) = polled else {
+                continue;
+            };
+            let asked = self.asked(&outcome);
+            match (asked, second.failed.take()) {
+                (Some(asked), None) if second.request.is_some() => {
+                    *second.failed = Some((outcome, asked));
+                    if !is_first {
+                        second.request.set(None);
+                    }
+                }
+                (Some(asked), Some((other, longer))) if longer > asked => {
+                    return Poll::Ready(other);
+                }
+                _ => {
+                    if asked.is_none() && outcome.is_ok() {
+                        let since = |began| self.runtime.now().saturating_sub(began);
+                        hedge.answered(|| second.began.map(since).unwrap_or_default());
+                        if !is_first {
+                            self.tells(true);
+                        }
+                    }
+                    return Poll::Ready(outcome);
+                }
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Whether the second request begins now. All reasons against it that may change during an attempt are here.
+    fn takes_hedge<G>(&self, hedge: &Hedge, signal: Pin<&mut G>, cx: &mut Context<'_>) -> bool
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        let (plan, state) = (&self.guard.plan, &self.guard.state);
+        let is_over = G::IS_ONE && signal.has_come(cx)
+            || state.remaining(&self.rules(), &self.runtime).is_zero();
+        let begins = !is_over
+            && plan
+                .rate()
+                .is_none_or(|rate| rate.begins_if_off().is_some())
+            && plan.breaker().is_none_or(|it| !it.is_open())
+            && hedge.take()
+            && plan.budget().is_none_or(|it| it.take(FaultKind::Transient));
+        #[cfg(feature = "metrics")]
+        if let Some(budget) = plan.budget() {
+            event::metrics::level(budget);
+        }
+        if begins {
+            let _entered = self.settings.enter();
+            self.tells(false);
+        }
+        begins
+    }
+
+    /// How long a failure asks the call to wait, in nanoseconds; nothing if the outcome is none that the call retries.
+    fn asked(&self, outcome: &Outcome<O>) -> Option<u64> {
+        let policy = self.guard.plan.policy();
+        let ruling = match outcome {
+            Ok(value) => policy.rule(Stage::Whole, S::answer(value)?),
+            Err(failed) => self.settings.judge(policy, failed.stage, &failed.error)?,
+        };
+        matches!(ruling.ruled, Ruled::Retry(_)).then_some(ruling.asked())
+    }
+
+    /// The second request begins, or wins.
+    fn tells(&self, wins: bool) {
+        let plan = &self.guard.plan;
+        let name = plan.operation().unwrap_or_else(|| self.operation.name());
+        event::hedged(name, plan.policy(), wins);
+    }
+}
