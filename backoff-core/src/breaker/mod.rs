@@ -56,6 +56,7 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// [`admit`](Self::admit) and [`ended`](Self::ended).
 ///
 /// ```
+/// # #[cfg(feature = "breaker")] fn main() {
 /// use backoff_core::{Breaker, Policy, StopReason, TimedOut};
 /// use std::time::Duration;
 ///
@@ -71,6 +72,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// let refused = POLICY.blocking(lost).breaker(&DOWN).reported().call().unwrap_err();
 /// assert_eq!((refused.reason, refused.report.attempts), (StopReason::Breaker, 0));
 /// # }
+/// # }
+/// # #[cfg(not(feature = "breaker"))] fn main() {}
 /// ```
 pub struct Breaker {
     state: AtomicU32,
@@ -116,9 +119,12 @@ impl Breaker {
     /// error.
     ///
     /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
     /// use backoff_core::Breaker;
     ///
     /// static DOWN: Breaker = Breaker::new().opens_at(15, 30);
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     #[must_use]
     #[track_caller]
@@ -138,10 +144,13 @@ impl Breaker {
     /// Unless `pause` is from 10 ms to an hour. In a constant, the panic is a compile error.
     ///
     /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
     /// use backoff_core::Breaker;
     /// use std::time::Duration;
     ///
     /// static DOWN: Breaker = Breaker::new().probe_every(Duration::from_secs(5));
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     #[must_use]
     #[track_caller]
@@ -157,9 +166,12 @@ impl Breaker {
     /// The same breaker with a name, which the log shows.
     ///
     /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
     /// use backoff_core::Breaker;
     ///
     /// static DOWN: Breaker = Breaker::new().name("invoices");
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
@@ -177,6 +189,7 @@ impl Breaker {
     /// breaker is open.
     ///
     /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
     /// use backoff_core::{Breaker, FaultKind};
     /// use std::time::Duration;
     ///
@@ -189,6 +202,8 @@ impl Breaker {
     /// let probe = DOWN.admit(|| Duration::from_secs(8)).unwrap();
     /// DOWN.ended(probe, None, now);
     /// assert!(!DOWN.is_open());
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     pub fn admit(&self, now: impl Fn() -> Duration) -> Option<Admitted> {
         let probe = |state| self.limits.probe(State(state), || millis(now()));

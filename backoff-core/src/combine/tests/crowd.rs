@@ -95,5 +95,8 @@ fn two_who_come_and_go_at_the_same_moment_on_two_threads_both_get_through() {
     }
     let made = [0, 1].map(|key| server.get(key).names);
     assert_eq!(made, [[ROUNDS / 2; 2]; 2]);
-    assert_eq!(combined.busy(), 0);
+    // The last task ends after its callers are told.
+    while combined.busy() > 0 {
+        std::thread::yield_now();
+    }
 }

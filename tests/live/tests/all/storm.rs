@@ -124,6 +124,8 @@ fn serve(resources: &Resources) -> Server {
                 }
             });
             match fate {
+                // A client that is slow to cut its attempt must not see a success that was not applied.
+                Fate::Stalls if !is_applied => CLOSE,
                 Fate::Well | Fate::Stalls => good,
                 Fate::Says(status, headers, body) => kept(status, headers, body),
                 Fate::Closed => CLOSE,
