@@ -33,7 +33,7 @@ const RESOURCE: &str = "projects/demo";
 /// Many writers change one IAM policy at the same time, in six ways: without retries, retrying
 /// the write alone, retrying the whole function without jitter, with the jitter of another library
 /// and with IAM's own policy, and combined into few calls. Then crowds of different sizes do, in four ways. Prints
-/// tables and draws two pictures.
+/// tables and draws three pictures.
 #[derive(Debug, Parser)]
 #[command(name = "iam")]
 struct Options {
@@ -47,17 +47,18 @@ struct Options {
     #[arg(long)]
     patient: bool,
 
-    /// How many tasks the crowds of the second picture have
+    /// How many tasks the crowds of the last picture have
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = crowd::TASKS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     tasks: Vec<u16>,
 
-    /// How often each crowd runs; the second picture shows the means
+    /// How often each crowd runs; the last picture shows the means
     #[arg(long, value_name = "N", default_value_t = crowd::RUNS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: u16,
 
-    /// Where to draw the first picture; the second is drawn beside it, with `-crowd` in its name
+    /// Where to draw all six ways; two of them are drawn beside it, with `-two` in the name, and the crowds, with
+    /// `-crowd`
     #[arg(long, value_name = "FILE", default_value = "out/iam.svg")]
     out: PathBuf,
 }
@@ -76,10 +77,16 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    save(&options.out, &side_by_side::show(options).await?)?;
-    let name = options.out.file_stem().unwrap_or_default();
-    let crowd = format!("{}-crowd.svg", name.to_string_lossy());
-    let picture = crowd::show(&options.tasks, options.runs, options.pace()).await?;
-    save(&options.out.with_file_name(crowd), &picture)?;
+    let name = options
+        .out
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let beside = |end| options.out.with_file_name(format!("{name}-{end}.svg"));
+    let [all, two] = side_by_side::show(options).await?;
+    save(&options.out, &all)?;
+    save(&beside("two"), &two)?;
+    let crowd = crowd::show(&options.tasks, options.runs, options.pace()).await?;
+    save(&beside("crowd"), &crowd)?;
     Ok(())
 }

@@ -78,11 +78,18 @@ pub(crate) fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending
     Ok(())
 }
 
-/// In two lines: the calls, and how a writer ends. Only what is drawn.
-pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> + Clone) -> Drawn {
+/// The calls, and in a new line how a writer ends. Only what is drawn.
+pub(crate) fn legend<'a>(
+    area: &Area,
+    top: i32,
+    width: i32,
+    stories: impl Iterator<Item = &'a Story> + Clone,
+) -> Drawn {
     let has_call = |outcome| stories.clone().any(|story| story.answered(outcome) > 0);
     let has_end = |ending| stories.clone().any(|story| story.ended(ending) > 0);
     const ROW: i32 = 14;
+    const LINE: i32 = 30;
+    const LEFT: i32 = 24;
     let calls = [
         ("read", Kind::Read, Outcome::Done),
         ("write", Kind::Write, Outcome::Done),
@@ -90,9 +97,11 @@ pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> +
         ("throttled (429)", Kind::Write, Outcome::Throttled),
         ("failed (5xx, reset)", Kind::Write, Outcome::Failed),
     ];
-    let y = 122;
-    let mut x = 24;
+    let (mut x, mut y) = (LEFT, top);
     for (name, kind, outcome) in calls.into_iter().filter(|call| has_call(call.2)) {
+        if x + room(name) > width {
+            (x, y) = (LEFT, y + LINE);
+        }
         let half = half(kind, ROW);
         let colour = colour(kind, outcome);
         fill(area, (x, y - half), (x + 12, y + half), colour)?;
@@ -102,8 +111,7 @@ pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> +
     line(area, (x, y), (x + 20, y), WAIT, 2)?;
     named(area, "waiting", (x, y))?;
 
-    let y = 152;
-    let mut x = 24;
+    (x, y) = (LEFT, y + LINE);
     for ending in Ending::ALL.into_iter().filter(|ending| has_end(*ending)) {
         end_mark(area, (x + 8, y), ROW, ending)?;
         x = named(area, words(ending), (x, y))?;
@@ -111,13 +119,17 @@ pub(crate) fn legend<'a>(area: &Area, stories: impl Iterator<Item = &'a Story> +
     Ok(())
 }
 
-/// Writes the name of an entry of the legend, and says where the next one begins. The width is
-/// guessed from the letters: an SVG brings no fonts to measure with.
+/// The width of an entry of the legend, guessed from the letters: an SVG brings no fonts to measure with.
+fn room(name: &str) -> i32 {
+    50 + 8 * name.chars().count() as i32
+}
+
+/// Writes the name of an entry of the legend, and says where the next one begins.
 fn named(
     area: &Area,
     name: &str,
     (x, y): (i32, i32),
 ) -> Result<i32, Box<dyn std::error::Error + Send + Sync>> {
     text(area, name, (x + 28, y), SMALL, INK, HPos::Left)?;
-    Ok(x + 50 + 8 * name.chars().count() as i32)
+    Ok(x + room(name))
 }

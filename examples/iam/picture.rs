@@ -1,4 +1,5 @@
-//! The six ways as a picture: a panel for each way, a row for each writer, time to the right.
+//! Ways as pictures: a panel for each way, a row for each writer, time to the right. One picture has all six ways, one
+//! the two that differ most, in letters for a phone.
 
 use std::time::Duration;
 
@@ -35,19 +36,53 @@ pub(crate) fn draw(ways: &[Runs], title: &str, circumstances: &str) -> Picture {
     let panel = HEADLINE + row * writers + AXIS + GAP;
     let height = HEAD + panel * ways.len() as i32;
     let end = stories().map(|story| story.took).max();
-    let scale = Scale::up_to(end.unwrap_or_default(), row);
+    let scale = Scale::up_to(end.unwrap_or_default(), row, WIDTH);
 
     page((WIDTH, height), |page| {
         text(page, title, (24, 28), 26, INK, HPos::Left)?;
         text(page, circumstances, (24, 62), SMALL, FAINT, HPos::Left)?;
         let rows = format!("{ROWS} {SCALE}");
         text(page, &rows, (24, 88), SMALL, FAINT, HPos::Left)?;
-        legend(page, stories())?;
+        legend(page, 122, WIDTH, stories())?;
         for (way, runs) in ways.iter().enumerate() {
             let top = HEAD + panel * way as i32;
             let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
             let scale = &scale;
-            Panel { area, row, scale }.draw(way + 1, runs)?;
+            let headline = format!("{} · {}", way + 1, runs.drawn().title);
+            Panel { area, row, scale }.draw(&headline, &ended(runs), runs.drawn())?;
+        }
+        Ok(())
+    })
+}
+
+/// Draws the drawn runs of two ways. The titles are what the runs show.
+pub(crate) fn draw_two(ways: [(&Runs, &str); 2], circumstances: &[&str]) -> Picture {
+    const WIDTH: i32 = 480;
+    const HEAD: i32 = 248;
+    const ROW: i32 = 13;
+    let stories = || ways.iter().map(|(runs, _)| runs.drawn());
+    let arrived = |story: &Story| format!("{} of {}", story.arrived(), story.writers());
+    let [one, other] = ways.map(|(runs, _)| arrived(runs.drawn()));
+    let writers = stories().map(Story::writers).max().unwrap_or(0) as i32;
+    let panel = HEADLINE + ROW * writers + AXIS + GAP;
+    page((WIDTH, HEAD + 2 * panel), |page| {
+        let title = format!("Retry the whole function: {other}, not {one}");
+        text(page, &title, (24, 28), 24, INK, HPos::Left)?;
+        for (y, words) in (60..).step_by(24).zip(circumstances) {
+            text(page, words, (24, y), SMALL, FAINT, HPos::Left)?;
+        }
+        legend(page, 148, WIDTH, stories())?;
+        for (top, (runs, headline)) in (HEAD..).step_by(panel as usize).zip(ways) {
+            let story = runs.drawn();
+            let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
+            let scale = &Scale::up_to(story.took, ROW, WIDTH);
+            let words = format!("{} arrived", arrived(story));
+            Panel {
+                area,
+                row: ROW,
+                scale,
+            }
+            .draw(headline, &words, story)?;
         }
         Ok(())
     })
@@ -68,10 +103,10 @@ struct Scale {
 
 impl Scale {
     /// Rows that have names need room for them.
-    fn up_to(end: Duration, row: i32) -> Self {
+    fn up_to(end: Duration, row: i32, width: i32) -> Self {
         let (left, right) = match row {
-            NAMED_ROW.. => (116, WIDTH - 210),
-            _ => (40, WIDTH - 60),
+            NAMED_ROW.. => (116, width - 210),
+            _ => (40, width - 60),
         };
         Self {
             end: end.as_secs_f64().max(1e-3),
@@ -113,11 +148,9 @@ struct Panel<'a, 'svg> {
 }
 
 impl Panel<'_, '_> {
-    fn draw(&self, number: usize, runs: &Runs) -> Drawn {
-        let story = runs.drawn();
-        let headline = format!("{number} · {}", story.title);
-        text(&self.area, &headline, (24, 16), 20, INK, HPos::Left)?;
-        self.words(&ended(runs), (24, 42), INK, HPos::Left)?;
+    fn draw(&self, headline: &str, words: &str, story: &Story) -> Drawn {
+        text(&self.area, headline, (24, 16), 20, INK, HPos::Left)?;
+        self.words(words, (24, 42), INK, HPos::Left)?;
         for writer in (0..story.writers()).step_by(2) {
             let (top, bottom) = (self.top(writer), self.top(writer + 1));
             self.bar((self.scale.left, self.scale.right), (top, bottom), BAND)?;
@@ -258,6 +291,23 @@ mod tests {
     }
 
     #[test]
+    fn two_ways_say_what_they_show() {
+        let two = [Ending::GaveUp, Ending::Arrived].map(|ending| {
+            let endings = &[ending; 3];
+            Runs::of(Story::of("a way", endings, 30))
+        });
+        let svg = draw_two([(&two[0], "one"), (&two[1], "other")], &["lines"]).unwrap();
+        for words in [
+            "whole function: 3 of 3, not 0 of 3",
+            "lines",
+            "one",
+            "0 of 3 arrived",
+        ] {
+            assert!(svg.contains(words), "{words} is missing");
+        }
+    }
+
+    #[test]
     fn draws_any_crowd() {
         for writers in [1, 8, 32, 1000] {
             draw(&[story(writers), story(writers)].map(Runs::of), "", "").unwrap();
@@ -267,7 +317,7 @@ mod tests {
     #[test]
     fn ticks_leave_room() {
         for end in [MS / 2, MS * 17, MS * 3000, MS * 300_000] {
-            let scale = Scale::up_to(end, 10);
+            let scale = Scale::up_to(end, 10, WIDTH);
             let mut places: Vec<_> = scale.ticks().iter().map(|&tick| scale.x(tick)).collect();
             places.sort_unstable();
             assert!(places.len() < 30);

@@ -20,8 +20,8 @@ const SEEDS: u64 = 5;
 /// How long the service thinks about a call.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// Prints the table; gives the picture.
-pub(crate) async fn show(options: &Options) -> Result<String, Error> {
+/// Prints the table; gives the picture of all ways, and one of the two that differ most.
+pub(crate) async fn show(options: &Options) -> Result<[String; 2], Error> {
     let title = format!(
         "{} writers change one IAM policy at the same time",
         options.writers
@@ -39,7 +39,28 @@ pub(crate) async fn show(options: &Options) -> Result<String, Error> {
     let ways = all_ways(options).await?;
 
     say(&format!("\n{}\n{}", table(&ways), remarks(&ways)))?;
-    picture::draw(&ways, &title, &circumstances)
+    let two = [
+        (Way::WriteAlone, "The write alone is retried"),
+        (
+            Way::ReadModifyWrite,
+            "The whole function is retried, with jitter",
+        ),
+    ];
+    let runs = |way| {
+        &ways[Way::SIDE_BY_SIDE
+            .iter()
+            .position(|&one| one == way)
+            .unwrap_or(0)]
+    };
+    let two = picture::draw_two(
+        two.map(|(way, headline)| (runs(way), headline)),
+        &[
+            &title,
+            "A row is a writer. Times are shortened a hundredfold;",
+            "each panel has its own scale.",
+        ],
+    )?;
+    Ok([picture::draw(&ways, &title, &circumstances)?, two])
 }
 
 /// A line for each way.
