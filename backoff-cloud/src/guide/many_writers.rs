@@ -46,6 +46,21 @@
 //! Make one [`iam::Members`](crate::iam::Members) for the process, and give a clone to each task; its page
 //! has this example. For any other resource there is `combine`, as in the next section.
 //!
+//! The first table of the example has sixteen writers, each with a member to add, while the service throttles, fails and
+//! conflicts. Means of five runs:
+//!
+//! | way | members that arrive, of 16 | time |
+//! |---|---|---|
+//! | no retry | 1 | 0.02 s |
+//! | the write alone is retried | 1 | 3.0 s |
+//! | the whole function is retried, without jitter | 13 | 2.7 s |
+//! | the whole function, with jitter of another library (backon) | 16 | 0.6 s |
+//! | the whole function, `iam::READ_MODIFY_WRITE` | 16 | 0.5 s |
+//! | combined (`iam::Members`), two calls | 16 | 0.02 s |
+//!
+//! Jitter decides, not the library. In the repository, `docs/iam.svg` shows one run, and `docs/iam-crowd.svg` crowds of
+//! 1 to 100 tasks. In a debug build the writers meet less often.
+//!
 //! # Several processes: combine, and keep a pace
 //!
 //! Changes of different processes cannot be combined; the version keeps them in order. Let each process
