@@ -80,23 +80,3 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
     }
     assert!(pages.contains("iam") && pages.contains("storage"));
 }
-
-#[test]
-fn each_feature_has_a_row_on_the_first_page() {
-    let manifest = read("Cargo.toml").expect("the manifest");
-    let features = manifest.split("[features]").nth(1).expect("features");
-    let features = features.split("\n[").next().unwrap_or_default();
-    let root = read("src/lib.rs").expect("the root of the crate");
-    let rows = root.lines().filter_map(|line| line.strip_prefix("//! | `"));
-    let named: Vec<&str> = rows
-        .flat_map(|row| row.split(" | ").next().unwrap_or_default().split(", "))
-        .map(|name| name.trim_matches('`'))
-        .collect();
-    for line in features.lines().filter(|line| !line.starts_with('#')) {
-        let Some((name, _)) = line.split_once(" = ") else {
-            continue;
-        };
-        let count = named.iter().filter(|it| **it == name).count();
-        assert_eq!(count, usize::from(name != "default"), "{name}");
-    }
-}

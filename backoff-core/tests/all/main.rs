@@ -20,6 +20,7 @@ mod dropped;
 mod events;
 #[cfg(all(feature = "testing", feature = "tokio"))]
 mod faults;
+mod features;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod forms;
 #[cfg(all(feature = "macros", feature = "tokio"))]

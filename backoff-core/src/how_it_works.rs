@@ -1,0 +1,30 @@
+//! How a retry works, and what always holds.
+//!
+//! ```text
+//! operation ─ error ─▶ Fault ─ facts ─▶ Policy ─ verdict ─▶ RetryState
+//!     ▲                                                          │
+//!     └────── sleep, call again ◀─ a loop ◀─ wait or stop ───────┘
+//! ```
+//!
+//! An error states facts ([`Fault`](trait@crate::Fault)). A [`Policy`](crate::Policy), a constant, holds the
+//! rules and judges the facts. [`RetryState`](crate::RetryState) decides whether to wait or to stop. It has no
+//! I/O, no clock and no random source of its own, and nothing else decides. A loop sleeps and calls again.
+//!
+//! # What holds
+//!
+//! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
+//! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The
+//!   deadline does not cut an attempt that is running; [`timeout`](crate::Retrying::timeout) does.
+//! - Nothing is allocated, except by a call that waits in the queue of a rate.
+//! - A success reads the clock only for a deadline, a report, an [`Attempt`](crate::Attempt), a rate or a
+//!   recorder of metrics. It draws a random number only for the [id](crate::Attempt::id) of an `Attempt`.
+//! - Every form returns the operation's own `Result`. Only [`reported`](crate::Retrying::reported) returns an
+//!   error of its own, which also says which attempts were made.
+//!
+//! # Late timers
+//!
+//! A call decides before the wait whether another attempt fits. If an async timer wakes late, the attempt
+//! begins late too, perhaps after the deadline. The call cannot return the last error at that point, because
+//! its future does not keep the error while it waits: the future would be as large as the error, and could
+//! not be `Send` where the error is not. Tokio's timer rounds up to a millisecond. A blocking retry reads the
+//! clock again after the wait.
