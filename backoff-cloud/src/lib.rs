@@ -90,6 +90,8 @@ pub mod mysql;
 pub mod openai;
 pub mod plain_http;
 pub mod postgres;
+#[macro_use]
+mod preset_list;
 pub mod presets;
 pub mod pubsub;
 #[cfg(test)]

@@ -45,7 +45,7 @@
 //!
 //! # What is retried
 //!
-//! Each call has codes of its own; [`presets`](crate::presets::ALL#retried-failures) has them all. Failures of
+//! Each call has codes of its own; [`presets`](crate::presets#retried-failures) has them all. Failures of
 //! the connection are retried too. A message whose acknowledgement was lost is then published twice. The
 //! service delivers a message at least once anyway, so a subscriber must handle a second delivery. If it
 //! cannot, put an identifier of your own into the message, or use `PUBLISH.idempotent(false)`.

@@ -31,7 +31,7 @@
 //! | you call | the policy |
 //! |---|---|
 //! | an LLM | [`openai::send`](crate::openai::send), [`anthropic::send`](crate::anthropic::send): see [Calls to an LLM](super::quotas) |
-//! | another service in the [table of presets](crate) | the service's `REQUEST`, or another constant of its module |
+//! | another service in the [table of presets](crate::presets) | the service's `REQUEST`, or another constant of its module |
 //! | another HTTP service, by `send` or a layer | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD) |
 //! | another HTTP service, in a function or a block | [`plain_http::IDEMPOTENT`](crate::plain_http::IDEMPOTENT) or [`NOT_IDEMPOTENT`](crate::plain_http::NOT_IDEMPOTENT): see [Idempotency](super::idempotency) |
 //! | something else | [`Policy::exponential`](crate::Policy::exponential): see [Errors](super::errors) and [Waits and limits](super::waits_and_limits) |
