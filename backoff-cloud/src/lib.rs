@@ -66,10 +66,10 @@
 //! | an LLM | [`openai::REQUEST`], [`anthropic::REQUEST`] |
 //! | GitHub, Kubernetes | [`github::REQUEST`], [`kubernetes::REQUEST`] |
 //! | a database: whole transactions | `TRANSACTION` of [`postgres`], [`mysql`], [`sqlite`], [`spanner`], [`firestore`] |
-//! | another HTTP service | [`plain_http::BY_METHOD`] with `send`; in a function [`plain_http::IDEMPOTENT`] |
+//! | another HTTP service | [`plain_http::BY_METHOD`] with `send`; in a function [`IDEMPOTENT`](plain_http::IDEMPOTENT) |
 //!
 //! Read on: [all presets with their numbers](presets) · [the guide](guide) · [features] ·
-//! [how it works, and what holds](how_it_works)
+//! [how it works](how_it_works) · [guarantees](how_it_works#guarantees)
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod aip194;

@@ -140,11 +140,12 @@ macro_rules! presets {
     };
 }
 
-/// The rows of the table of waits and ends.
+/// The rows of the table of waits and ends. The names are not set as code, because a browser breaks code in a narrow
+/// table after any letter.
 macro_rules! waits {
     ($($module:ident::$name:ident: $for:literal; $($waits:literal),+; $($failures:literal),+;)+) => {
         concat!($(
-            "| [`", stringify!($module), "::", stringify!($name), "`](crate::", stringify!($module), "::",
+            "| [", stringify!($module), "::", stringify!($name), "](crate::", stringify!($module), "::",
             stringify!($name), ") | ", $for, $(" | ", $waits,)+ " |\n",
         )+)
     };
@@ -153,6 +154,6 @@ macro_rules! waits {
 /// The rows of the table of retried failures.
 macro_rules! failures {
     ($($module:ident::$name:ident: $for:literal; $($waits:literal),+; $($failures:literal),+;)+) => {
-        concat!($("| `", stringify!($module), "::", stringify!($name), "`", $(" | ", $failures,)+ " |\n",)+)
+        concat!($("| ", stringify!($module), "::", stringify!($name), $(" | ", $failures,)+ " |\n",)+)
     };
 }

@@ -1,4 +1,4 @@
-//! How a retry works, and what always holds.
+//! How a retry works, and what the library guarantees.
 //!
 //! ```text
 //! operation ─ error ─▶ Fault ─ facts ─▶ Policy ─ verdict ─▶ RetryState
@@ -10,7 +10,7 @@
 //! rules and judges the facts. [`RetryState`](crate::RetryState) decides whether to wait or to stop. It has no
 //! I/O, no clock and no random source of its own, and nothing else decides. A loop sleeps and calls again.
 //!
-//! # What holds
+//! # Guarantees
 //!
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The

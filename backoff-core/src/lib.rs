@@ -24,7 +24,7 @@
 //!
 //! [`Fault`](trait@Fault) says what an error means; a [feature](features) implements it for the errors of common
 //! clients. No attempt begins after the `deadline`. With `timeout` in its place, the running attempt is cut too, and
-//! the error needs `From<`[`TimedOut`]`>`.
+//! the error needs [`From<TimedOut>`](TimedOut).
 //!
 //! **A closure.** A [`Policy`] is a constant with the rules:
 //!
@@ -71,7 +71,7 @@
 //! | you want to retry | take |
 //! |---|---|
 //! | a function, or some of its lines | [`#[retry]`](macro@retry), [`retry_block!`] |
-//! | a closure, async or blocking | [`Policy::retry`], [`Policy::retry_blocking`] |
+//! | a closure, async or blocking | [`Policy::retry`], [`retry_blocking`](Policy::retry_blocking) |
 //! | a read-modify-write | [`Policy::update`]; in many tasks of one process, `Policy::combine` |
 //! | until a value is there | [`until`](call::Retrying::until) |
 //! | a list of pages, a download, a watch | [`Policy::resuming`], which goes on where it failed |
@@ -79,7 +79,8 @@
 //! | with a shared connection | `Reconnect`, which opens it again |
 //! | in a loop of your own | [`RetryState`] |
 //!
-//! Read on: [features] · [how it works, and what holds](how_it_works) · [logs and metrics](telemetry) ·
+//! Read on: [features] · [how it works](how_it_works) · [guarantees](how_it_works#guarantees) ·
+//! [logs and metrics](telemetry) ·
 //! [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/) ·
 //! [policies of cloud providers](https://docs.rs/backoff-cloud/latest/backoff_cloud/presets/)
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
