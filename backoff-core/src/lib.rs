@@ -22,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! [`Fault`](trait@Fault) says what an error means; a [feature](features) implements it for the errors of common
-//! clients. No attempt begins after the `deadline`. With `timeout` in its place, the running attempt is cut too, and
-//! the error needs [`From<TimedOut>`](TimedOut).
+//! A [`Fault`](trait@Fault) is an error that states its status or its kind. The errors of common clients become one
+//! by a [feature](features). No attempt begins after the `deadline`. With `timeout` in its place, the running attempt
+//! is cut too, and the error needs [`From<TimedOut>`](TimedOut).
 //!
 //! **A closure.** A [`Policy`] is a constant with the rules:
 //!
