@@ -1,7 +1,9 @@
 //! The guide: how to do each thing that the library is for, one page for each.
 //!
-//! Read the pages in this order, or open the one that you need. Every snippet is compiled when the
-//! library is tested, and runs where that is possible without a network.
+//! Read the pages in this order, or open the one that you need.
+//!
+//! `cargo test --workspace` compiles the Rust code of these pages, except that for smol (`-p runtimes --features smol`) and
+//! for clients of databases (`-p databases --features servers`). The code runs where that is possible without a network.
 //!
 //! **Begin here**
 //!
@@ -23,7 +25,7 @@
 //! 10. [Rates](rates): find the rate that a service allows, with all calls together.
 //! 11. [Calls to an LLM](quotas): keep the quotas that OpenAI, Anthropic and GitHub state in each reply.
 //! 12. [Hedging](hedging): a second request for a slow read.
-//! 13. [Traps](traps): retries inside retries, calls that end early, and other mistakes.
+//! 13. [Right and wrong](right_and_wrong): mistakes that are easy to make, each beside the right code.
 //! 14. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
 //! 15. [Testing](testing): test code that retries without waiting.
@@ -89,7 +91,7 @@ pub mod quotas;
 
 pub mod hedging;
 
-pub mod traps;
+pub mod right_and_wrong;
 
 pub mod telemetry_and_shutdown;
 

@@ -154,7 +154,7 @@
 //!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
 //! - **The conflict is in the value.** The same write conflicts for ever: read again, and decide again
 //!   ([`Policy::update`](crate::Policy::update)).
-//! - **A level below retries already.** [Retry at one level](super::traps#retries-inside-retries).
+//! - **A level below retries already.** [Retry at one level](super::right_and_wrong#retries-inside-retries).
 //! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
 //!   [`resuming()`](crate::Policy::resuming).
 //! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner. Bound the call by

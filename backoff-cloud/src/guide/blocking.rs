@@ -53,7 +53,7 @@
 //! Ctrl-C ends a program at once, also during a wait. A program that has to finish its work first gives the
 //! call a [`Stop`](crate::Stop): [Telemetry and shutdown](super::telemetry_and_shutdown#shut-down) has a
 //! snippet. In an async program, a blocking call belongs on a thread of `spawn_blocking`:
-//! [Traps](super::traps#a-blocking-retry-inside-an-async-runtime).
+//! [Right and wrong](super::right_and_wrong#a-blocking-retry-in-an-async-function).
 //!
 //! # Tests
 //!

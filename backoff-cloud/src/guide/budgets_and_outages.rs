@@ -226,4 +226,4 @@
 //! - `attempt_timeout` frees a call from an attempt that hangs. Without it, an outage fills your program
 //!   with calls that wait.
 //! - A `deadline` that fits your caller: a retry after the caller has left is work for nobody.
-//! - One level of retries only: see [Traps](super::traps).
+//! - One level of retries only: see [Right and wrong](super::right_and_wrong#retries-inside-retries).

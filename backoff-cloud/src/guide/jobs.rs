@@ -92,4 +92,4 @@
 //! [Step Functions]: https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 //!
 //! If such a queue repeats the job, the code of the job should not retry for long: retries inside retries multiply, as
-//! [Traps](super::traps) shows. One or two short retries inside the job are enough.
+//! [Right and wrong](super::right_and_wrong#retries-inside-retries) shows. One or two short retries inside the job are enough.

@@ -76,7 +76,7 @@
 //!   `openai::send` asks again, and you pay for both. `openai::REQUEST.send(ask)` does not ask again then.
 //! - **An answer that takes longer than `attempt_timeout`.** Each attempt is cut, and each one may be paid.
 //! - **Answers of a client that repeats requests by itself** inside of a call that does, too: see
-//!   [Traps](super::traps#retries-inside-retries).
+//!   [Right and wrong](super::right_and_wrong#retries-inside-retries).
 //!
 //! A 429 costs no money, but OpenAI counts it against the limit of requests.
 //!

@@ -126,6 +126,28 @@
 //! }
 //! ```
 //!
+//! # Ending a call early
+//!
+//! A future that is dropped does nothing more. The running attempt is dropped with it, no other attempt
+//! begins, and no hook is called. A budget gets back what the wait has cost. A write that was under way may
+//! have been applied. So `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nobody
+//! learns what failed before.
+//!
+//! A program that [shuts down](super::telemetry_and_shutdown#shut-down) gives its calls a signal instead. Then a wait ends
+//! at once, and the call returns its last error, with the reason [`Stopped`](crate::StopReason::Stopped):
+//!
+//! | | the wait | the running attempt | a signal before the first attempt |
+//! |---|---|---|---|
+//! | [`stop_on(future)`](crate::Retrying::stop_on) | is ended | is finished | the attempt is made |
+//! | [`cut_on(future)`](crate::Retrying::cut_on) | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
+//! | `stop_on = future` in `#[retry]` and `retry_block!` | is ended | is finished | the attempt is made |
+//! | `cut_on = future` there | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
+//! | `stop_on(..)` and `cut_on(..)` of a layer of tower | is ended | is finished, or cut | as above |
+//! | [`stop_on(&stop)`](crate::Retrying::stop_on) of a blocking call | is ended | is finished | the attempt is made |
+//! | [`stop_on(..)`](crate::Retrying::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |
+//! | [`stop_on(future)`](crate::combine::Updating::stop_on) of a combined change | is ended | a write of the change is finished; a read is abandoned | no attempt is made |
+//! | dropping the future | is ended | is dropped | no attempt is made |
+//!
 //! # Retry-After
 //!
 //! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or

@@ -55,7 +55,7 @@ impl Policy {
     /// `retry_block!` or the attribute `#[retry]`.
     ///
     /// If the operation itself retries, the calls multiply: see [retries inside
-    /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#retries-inside-retries).
+    /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/right_and_wrong/#retries-inside-retries).
     ///
     /// ```
     /// use backoff_core::{Policy, TimedOut};
@@ -119,7 +119,7 @@ impl Policy {
     ///
     /// Do not call this on a thread of an async runtime, because nothing else runs on that thread
     /// meanwhile. Use [`retry`](Self::retry) there, or call this inside `tokio::task::spawn_blocking`: see
-    /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#a-blocking-retry-inside-an-async-runtime).
+    /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/right_and_wrong/#a-blocking-retry-in-an-async-function).
     ///
     /// # Errors
     /// The operation's last error, when no further attempt is made.

@@ -105,7 +105,7 @@ pin_project! {
     ///
     /// The future is `Send` when its parts are, and allocates nothing. Dropping the future
     /// ends the running attempt and all retries. A write that was running may then have been applied. For a
-    /// program that shuts down there are [other ways to end a call](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/traps/#ending-a-call-early).
+    /// program that shuts down there are [other ways to end a call](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/waits_and_limits/#ending-a-call-early).
     ///
     /// The parameters are the policy, perhaps [`With`](super::With) a budget, a rate or a name (`P`), the
     /// operation (`O`), the list of the settings (`S`), the runtime (`R`), and how the call waits (`W`).
