@@ -8,44 +8,45 @@
 //! **Begin here**
 //!
 //! 1. [The first retry](first_retry): from `cargo add` to a program that retries, in two minutes.
-//! 2. [Which of these do I need](which): from what you want to do to the part of the library that does it.
-//! 3. [Errors](errors): which errors are retried, and how your own error says what it knows.
-//! 4. [Waits and limits](waits_and_limits): how long a call waits, and what ends it.
+//! 2. [Why retries, and why they hurt](why_retries): when a retry helps, what harm retries do, and what prevents it.
+//! 3. [Which of these do I need](which): from what you want to do to the part of the library that does it.
+//! 4. [Errors](errors): which errors are retried, and how your own error says what it knows.
+//! 5. [Waits and limits](waits_and_limits): how long a call waits, and what ends it.
 //!
 //! **Writes**
 //!
-//! 5. [Idempotency](idempotency): requests that must not be made twice, and keys for requests.
-//! 6. [Read, modify, write](read_modify_write): change a value that others change too.
-//! 7. [Many writers](many_writers): what to use where many programs change one resource.
+//! 6. [Idempotency](idempotency): requests that must not be made twice, and keys for requests.
+//! 7. [Read, modify, write](read_modify_write): change a value that others change too.
+//! 8. [Many writers](many_writers): what to use where many programs change one resource.
 //!
 //! **In production**
 //!
-//! 8. [Configuration](configuration): policies from files and from the environment.
-//! 9. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
-//! 10. [Rates](rates): find the rate that a service allows, with all calls together.
-//! 11. [Calls to an LLM](quotas): keep the quotas that OpenAI, Anthropic and GitHub state in each reply.
-//! 12. [Hedging](hedging): a second request for a slow read.
-//! 13. [Right and wrong](right_and_wrong): mistakes that are easy to make, each beside the right code.
-//! 14. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
+//! 9. [Configuration](configuration): policies from files and from the environment.
+//! 10. [Budgets and outages](budgets_and_outages): keep retries from prolonging an outage.
+//! 11. [Rates](rates): find the rate that a service allows, with all calls together.
+//! 12. [Calls to an LLM](quotas): keep the quotas that OpenAI, Anthropic and GitHub state in each reply.
+//! 13. [Hedging](hedging): a second request for a slow read.
+//! 14. [Right and wrong](right_and_wrong): mistakes that are easy to make, each beside the right code.
+//! 15. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
-//! 15. [Testing](testing): test code that retries without waiting.
-//! 16. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 16. [Testing](testing): test code that retries without waiting.
+//! 17. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
 //!
 //! **By subject**
 //!
-//! 17. [Databases](databases): whole transactions, and connections that are replaced.
-//! 18. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 18. [Databases](databases): whole transactions, and connections that are replaced.
+//! 19. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 19. [tower](mod@tower): a policy as a layer around a client.
-//! 20. [Blocking programs](blocking): programs without async, with a progress line.
-//! 21. [Executors](executors): run without tokio, on smol, in a browser, on a board.
-//! 22. [Beyond retries](beyond): what other tools do better.
+//! 20. [tower](mod@tower): a policy as a layer around a client.
+//! 21. [Blocking programs](blocking): programs without async, with a progress line.
+//! 22. [Executors](executors): run without tokio, on smol, in a browser, on a board.
+//! 23. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 23. [Coming from another crate](coming_from): how to say the same with this library.
-//! 24. [Ported programs](ported): real code before and after.
-//! 25. [Comparison](comparison): what other libraries do, with the sources.
+//! 24. [Coming from another crate](coming_from): how to say the same with this library.
+//! 25. [Ported programs](ported): real code before and after.
+//! 26. [Comparison](comparison): what other libraries do, with the sources.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -68,6 +69,8 @@
 )]
 
 pub mod first_retry;
+
+pub mod why_retries;
 
 pub mod which;
 

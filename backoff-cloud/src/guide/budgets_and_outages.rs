@@ -29,7 +29,7 @@
 //! cargo run --release -p examples --example simulation -- outage
 //! ```
 //!
-//! The command draws a picture of this table too: `docs/outage-hanging.svg` in the repository.
+//! The command draws [a picture of this outage](super::why_retries#how-retries-hurt) too.
 //!
 //! # A budget
 //!
@@ -89,8 +89,7 @@
 //!   `POLICY.retry(call).budget(&host.budget)`.
 //! - Processes share nothing. Each has its own bucket, as in the table above.
 //! - Two services with one budget stop each other's retries.
-//! - [`aws::STANDARD`](crate::aws::STANDARD) and the presets of [`dynamodb`](crate::dynamodb) have budgets.
-//!   The other presets have none, because their documentation names none: add yours.
+//! - [Which presets have a budget](super::why_retries#which-presets-have-a-budget): the others need yours.
 //! - A call that is dropped while it waits gives back the tokens that its wait has taken.
 //!
 //! # A breaker

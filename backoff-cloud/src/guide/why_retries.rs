@@ -1,0 +1,77 @@
+//! After this page you know when a retry helps, how retries do harm, and what prevents each harm.
+//!
+//! # Why
+//!
+//! Many failures are over after a moment. A connection breaks, a server restarts, a database ends one of two transactions
+//! in a deadlock. Such a failure is *transient*: the same request succeeds a little later. In a simulation, 20 % of all
+//! attempts fail by chance. Without a retry the service answers 79.93 % of the requests, with up to five attempts 99.97 %.
+//!
+//! A retry does not help where the failure stays: a wrong request, a missing permission. The error says which kind it is,
+//! and the policy decides: [Errors](super::errors).
+//!
+//! # How retries hurt
+//!
+//! **They multiply the load.** Five attempts are five times the load, at the worst moment. Layers multiply each other:
+//! three layers with five attempts each make [125 calls](super::right_and_wrong#retries-inside-retries).
+//!
+//! **They prolong an outage.** The same service can answer 1,000 requests a second, and gets 700. Then it hangs for 30 s.
+//! With up to five attempts it gets 4.62 attempts for each request of the outage. Afterwards it does not recover within a
+//! minute, in any of 20 runs, although the clients back off: new requests keep coming. With a budget it recovers at once:
+//!
+#![doc = include_str!("../../doc/outage-hanging.svg")]
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- outage
+//! ```
+//!
+//! **They come together.** Clients that fail together and wait equally long come back together. *Jitter*, the random part
+//! of a wait, spreads them. In the model of AWS' article
+//! [Exponential Backoff And Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), 100 clients
+//! write one row. Without jitter (*exponential* in the picture) they are done after 63.6 s, with full jitter after 4.9 s:
+//!
+#![doc = include_str!("../../doc/contention-completion.svg")]
+//!
+//! ```sh
+//! cargo run --release -p examples --example simulation -- contention
+//! ```
+//!
+//! **They write twice.** A service makes the order, and its reply is lost. The client repeats the request, and the service
+//! makes a second order.
+//!
+//! **They do not end.** A server that never answers holds an attempt for ever, and a loop without a limit holds its caller.
+//!
+//! # What prevents the harm
+//!
+//! | harm | prevented by | by default |
+//! |---|---|---|
+//! | load multiplied by layers | [a retry at one level](super::right_and_wrong#retries-inside-retries); an inner [`RetryError`](crate::RetryError) is not retried | no |
+//! | an outage prolonged | a [budget](super::budgets_and_outages); for a service that hangs, a [breaker](super::budgets_and_outages#a-breaker) too | in the presets below |
+//! | clients that come back together | [jitter](super::waits_and_limits#jitter) | full jitter |
+//! | the same `Retry-After` for all clients | [`spread_retry_after`](crate::Policy::spread_retry_after) | in the presets `READ_MODIFY_WRITE` |
+//! | many calls above a limit | a [rate](super::rates), which they share | no |
+//! | a write made twice | `idempotent = false`, or [a key](super::idempotency); [`update`](super::read_modify_write#update) | in `send` and a layer of tower, which look at the method; not in `#[retry]` and closures |
+//! | a call that never ends | [`timeout`, `attempt_timeout`, `deadline`, `max_attempts`](super::waits_and_limits#four-limits) | five attempts; `send` cuts an attempt after ten minutes, `iam::add` after one; nothing cuts others |
+//!
+//! # Which presets have a budget
+//!
+//! [`aws::STANDARD`](crate::aws::STANDARD) and the presets of [`dynamodb`](crate::dynamodb) and [`s3`](crate::s3): the
+//! documentation of AWS' SDKs names the numbers. The other presets have none, because their documentation names none.
+//!
+//! A budget belongs to one service, and to one region of it, because these fail separately: two services with one budget
+//! stop each other's retries. A preset cannot know what you call. So declare a budget for each service:
+//!
+//! ```
+//! use backoff_cloud::{Budget, Policy, storage};
+//!
+//! static STORAGE: Budget = Budget::aws().name("storage");
+//! const REQUEST: Policy = storage::REQUEST.budget(&STORAGE);
+//! ```
+//!
+//! Each process has a bucket of its own. [Share a budget](super::budgets_and_outages#share-a-budget) has the rules.
+//!
+//! # Read more
+//!
+//! - [Timeouts, retries, and backoff with
+//!   jitter](https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/), Amazon Builders' Library.
+//! - [Addressing Cascading Failures](https://sre.google/sre-book/addressing-cascading-failures/), Google's book "Site
+//!   Reliability Engineering".
