@@ -1,6 +1,7 @@
 //! The guide: how to do each thing that the library is for, one page for each.
 //!
-//! Read the pages in this order, or open the one that you need.
+//! Read the pages in this order, or open the one that you need. The search box above finds pages by their subject: try
+//! `429`, `idempotency key` or `shutdown`.
 //!
 //! `cargo test --workspace` compiles the Rust code of these pages, except that for smol (`-p runtimes --features smol`) and
 //! for clients of databases (`-p databases --features servers`). The code runs where that is possible without a network.
@@ -68,55 +69,108 @@
     allow(rustdoc::broken_intra_doc_links)
 )]
 
+#[doc(alias("getting started", "tutorial", "quick start", "cargo add"))]
+#[doc(alias("reqwest", "first program"))]
 pub mod first_retry;
 
+#[doc(alias("thundering herd", "retry storm", "retry amplification"))]
+#[doc(alias("cascading failure", "exponential backoff", "transient"))]
+#[doc(alias = "why retry")]
 pub mod why_retries;
 
+#[doc(alias("choose", "decision", "overview", "cheat sheet"))]
+#[doc(alias("attribute or policy", "which policy"))]
 pub mod which;
 
+#[doc(alias("503", "500", "retryable", "status code", "anyhow", "thiserror"))]
+#[doc(alias("error type", "classification"))]
 pub mod errors;
 
+#[doc(alias("Retry-After", "jitter", "timeout", "deadline", "max_attempts"))]
+#[doc(alias("max_delay", "cancel", "linear", "fibonacci"))]
 pub mod waits_and_limits;
 
+#[doc(alias("idempotency key", "Idempotency-Key", "POST", "duplicate"))]
+#[doc(alias("exactly once", "at least once", "lost reply", "double charge"))]
 pub mod idempotency;
 
+#[doc(alias("etag", "If-Match", "optimistic locking", "compare and swap"))]
+#[doc(alias("409", "412", "precondition", "conflict"))]
 pub mod read_modify_write;
 
+#[doc(alias("contention", "crowd", "batching", "coalesce"))]
+#[doc(alias("concurrent updates", "lost update", "pace"))]
 pub mod many_writers;
 
+#[doc(alias("config", "TOML", "serde", "environment variable", "settings"))]
+#[doc(alias = "dotenv")]
 pub mod configuration;
 
+#[doc(alias("circuit breaker", "retry budget", "token bucket", "outage"))]
+#[doc(alias("overload", "load shedding", "fail fast"))]
 pub mod budgets_and_outages;
 
+#[doc(alias("rate limit", "429", "Too Many Requests", "throttle"))]
+#[doc(alias("adaptive", "AIMD", "quota", "RESOURCE_EXHAUSTED"))]
 pub mod rates;
 
+#[doc(alias("LLM", "OpenAI", "Anthropic", "Claude", "GPT"))]
+#[doc(alias("x-ratelimit-remaining", "tokens per minute", "RateLimit"))]
 pub mod quotas;
 
+#[doc(alias("hedged request", "backup request", "tail latency", "p99"))]
+#[doc(alias("speculative retry", "slow read"))]
 pub mod hedging;
 
+#[doc(alias("pitfall", "mistake", "anti-pattern", "best practice"))]
+#[doc(alias("error_for_status", "nested retries", "select!"))]
+#[doc(alias("spawn_blocking", "traps"))]
 pub mod right_and_wrong;
 
+#[doc(alias("prometheus", "OpenTelemetry", "logging", "metrics", "tracing"))]
+#[doc(alias("shutdown", "CancellationToken", "ctrl-c", "observability"))]
 pub mod telemetry_and_shutdown;
 
+#[doc(alias("mock", "virtual time", "start_paused", "unit test"))]
+#[doc(alias("fault injection", "chaos", "wiremock", "test without waiting"))]
 pub mod testing;
 
+#[doc(alias("apalis", "queue", "cron", "Celery", "Temporal"))]
+#[doc(alias("Step Functions", "durable", "background job"))]
 pub mod jobs;
 
+#[doc(alias("sqlx", "PostgreSQL", "MySQL", "SQLite", "Redis", "deadlock"))]
+#[doc(alias("serialization failure", "transaction", "40001", "failover"))]
 pub mod databases;
 
+#[doc(alias("polling", "long-running operation", "pagination", "page token"))]
+#[doc(alias("stream", "watch", "server-sent events", "resumable download"))]
 pub mod polling_pages_streams;
 
+#[doc(alias("layer", "middleware", "hyper", "tonic", "gRPC", "client"))]
 pub mod tower;
 
+#[doc(alias("sync", "ureq", "thread", "command line", "CLI", "progress bar"))]
+#[doc(alias = "without async")]
 pub mod blocking;
 
+#[doc(alias("smol", "wasm", "WebAssembly", "browser", "embassy", "no_std"))]
+#[doc(alias("async-std", "monoio"))]
 pub mod executors;
 
+#[doc(alias("governor", "moka", "cache", "fallback", "rate limiter"))]
+#[doc(alias("semaphore", "bulkhead", "concurrency limit"))]
 pub mod beyond;
 
+#[doc(alias("migration", "backon", "tokio-retry", "tokio-retry2"))]
+#[doc(alias("reqwest-retry", "google-cloud-gax", "exponential_backoff"))]
 pub mod coming_from;
 
 #[cfg(feature = "http")]
+#[doc(alias("case study", "before and after", "rattler", "rustic", "resend"))]
+#[doc(alias = "async-openai")]
 pub mod ported;
 
+#[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
+#[doc(alias("seatbelt", "reqwest-retry"))]
 pub mod comparison;
