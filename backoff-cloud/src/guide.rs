@@ -48,6 +48,7 @@
 //! 24. [Coming from another crate](coming_from): how to say the same with this library.
 //! 25. [Ported programs](ported): real code before and after.
 //! 26. [Comparison](comparison): what other libraries do, with the sources.
+//! 27. [What changed](changed): what to write in place of names that were removed.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -174,3 +175,6 @@ pub mod ported;
 #[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
 #[doc(alias("seatbelt", "reqwest-retry"))]
 pub mod comparison;
+
+#[doc(alias("migration", "renamed", "removed", "breaking"))]
+pub mod changed;
