@@ -1,5 +1,28 @@
-//! Examples. Each example does one real thing and shows the result. Run the commands in the root of the
-//! repository; `-- --help` after a command lists its options.
+//! Programs to copy, and programs that show figures of the library. Run the commands in the root of the repository.
+//!
+//! # The cookbook
+//!
+//! Copy a file of `examples/cookbook/` into your project. Its first lines name the dependencies. A test runs each program
+//! against a service that fails:
+//!
+//! | Program | What it shows | Test |
+//! |---|---|---|
+//! | `get.rs` | A GET that waits as long as `Retry-After` says. | `cargo test -p examples --test cookbook get::` |
+//! | `post_with_key.rs` | A POST to Stripe whose attempts have one idempotency key, so that one payment is made. | `cargo test -p examples --test cookbook post_with_key::` |
+//! | `iam.rs` | Changes of an allow policy of Google Cloud: a grant, and a read-modify-write of your own. | `cargo test -p examples --test cookbook iam::` |
+//! | `llm.rs` | An answer of an LLM, and an answer as a stream. | `cargo test -p examples --test cookbook llm::` |
+//! | `github.rs` | Requests to GitHub, which wait for the next window when a limit is reached. | `cargo test -p examples --test cookbook github::` |
+//! | `s3.rs` | A change of an object in S3, written with `If-Match` and read again after a conflict. | `cargo test -p examples --features cookbook --test cookbook s3::` |
+//! | `sqlx.rs` | A transaction of PostgreSQL, which is made again after a conflict. | `cargo test -p examples --features cookbook --test cookbook sqlx::` |
+//! | `redis.rs` | Commands to a Redis that fails over. | `cargo test -p examples --features cookbook --test cookbook redis::` |
+//! | `axum.rs` | A service with a graceful shutdown, a log and metrics. | `cargo test -p examples --features cookbook --test cookbook axum::` |
+//! | `jobs.rs` | Jobs of apalis, which come back as a policy says. | `cargo test -p examples --features cookbook --test cookbook jobs::` |
+//! | `progress.rs` | A command-line program that shows its waits in a progress line. | `cargo test -p examples --features cookbook --test cookbook progress::` |
+//! | `tests_without_waiting.rs` | Tests of a program that retries: no wait lasts, and faults come by a script or a seed. | `cargo test -p examples --test cookbook tests_without_waiting::` |
+//!
+//! # The library's own figures
+//!
+//! Each example does one real thing and shows the result. `-- --help` after a command lists its options.
 //!
 //! | Command | What it shows |
 //! |---|---|

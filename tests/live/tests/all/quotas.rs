@@ -17,10 +17,9 @@ mod llm {
     include!("../../../../backoff-cloud/src/guide/examples/llm.rs");
 }
 
-#[allow(unreachable_pub, reason = "a program of its own")]
-mod stars {
-    include!("../../../../backoff-cloud/src/guide/examples/github.rs");
-}
+#[allow(dead_code, unreachable_pub, reason = "a program of its own")]
+#[path = "../../../../examples/cookbook/github.rs"]
+mod stars;
 
 /// What a service has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

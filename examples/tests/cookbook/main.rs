@@ -1,0 +1,25 @@
+//! The programs of the cookbook, each against a server that fails.
+
+mod get;
+mod github;
+mod iam;
+mod llm;
+mod post_with_key;
+#[cfg(feature = "cookbook")]
+mod s3;
+mod tests_without_waiting;
+
+use std::{collections::VecDeque, future::ready, sync::Mutex, time::Duration};
+use support::{Act, CLOSE, Server};
+
+/// How far the clock goes on while sockets have nothing to read.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A server in the virtual time of the test that treats its requests so, one after the other.
+fn scripted<const N: usize>(acts: [Act; N]) -> Server {
+    let acts = Mutex::new(VecDeque::from(acts));
+    Server::in_virtual_time(TICK, move |_| {
+        let next = acts.lock().unwrap().pop_front();
+        ready(next.unwrap_or(CLOSE))
+    })
+}
