@@ -252,9 +252,8 @@
 //! # }
 //! ```
 //!
-//! (A function given to [`when`](crate::Policy::when) decides about a `RetryError` too.) An inner loop is one attempt of the
-//! outer level, so a `deadline` does not cut it: a `deadline = "3s"` around a client of Google's with its default policy
-//! took 56 s. `timeout` cuts it. Turn off the client's retries:
+//! An inner loop is one attempt of the outer level, so a `deadline` does not cut it: a `deadline = "3s"` around a client of
+//! Google's with its default policy took 56 s. `timeout` cuts it. Turn off the client's retries:
 //!
 //! | client | its own retries | turned off by |
 //! |---|---|---|
@@ -265,8 +264,8 @@
 //!
 //! # A blocking retry in an async function
 //!
-//! It sleeps on its thread, and no other task of that thread runs meanwhile. Nothing warns of this, because tokio does not
-//! tell such a thread from one of `spawn_blocking`, where sleeping is right.
+//! It sleeps on its thread, and no other task of that thread runs meanwhile. Nothing warns of this: tokio does not tell such
+//! a thread from one of `spawn_blocking`.
 //!
 //! ```
 //! use backoff_cloud::retry;
