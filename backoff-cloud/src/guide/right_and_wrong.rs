@@ -1,4 +1,4 @@
-//! Mistakes (✗) that are easy to make with retries, and the right code (✓), with the reason.
+//! Mistakes (✗) that are easy to make with retries, and the right code (✓).
 //!
 //! # A write that is made twice
 //!
@@ -18,20 +18,24 @@
 //! async fn bare(client: &Client, shop: &str) -> Result<(), ApiError> {
 //!     sent(client.post(shop).body("7")).await
 //! }
+//!
 //! // ✗ Two orders.
 //! #[retry(on = [429, 503])]
 //! async fn with_codes(client: &Client, shop: &str) -> Result<(), ApiError> {
 //!     sent(client.post(shop).body("7")).await
 //! }
+//!
 //! // ✓ Repeats only a request that surely did nothing.
 //! #[retry(idempotent = false)]
 //! async fn once(client: &Client, shop: &str) -> Result<(), ApiError> {
 //!     sent(client.post(shop).body("7")).await
 //! }
+//!
 //! // ✓ The shop recognises the second request by its key.
 //! #[retry(attempt = n)]
 //! async fn with_key(client: &Client, shop: &str) -> Result<(), ApiError> {
-//!     sent(client.post(shop).header("Idempotency-Key", n.id().to_string()).body("7")).await
+//!     let order = client.post(shop).header("Idempotency-Key", n.id().to_string());
+//!     sent(order.body("7")).await
 //! }
 //! # use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 //! # use std::{net::TcpListener, sync::mpsc, thread};
@@ -80,7 +84,7 @@
 //!
 //! # An error that has lost its headers
 //!
-//! `error_for_status` drops the headers, and the retry does not wait for `Retry-After`.
+//! `error_for_status` drops the headers, and `Retry-After` with them. `http::success` and `http::json` keep them.
 //!
 //! ```
 //! use backoff_cloud::{http::{self, ApiError}, retry};
@@ -91,6 +95,7 @@
 //! async fn without_headers(client: &Client, url: &str) -> reqwest::Result<String> {
 //!     client.get(url).send().await?.error_for_status()?.text().await
 //! }
+//!
 //! // ✓
 //! #[retry(on = [429, 503])]
 //! async fn with_headers(client: &Client, url: &str) -> Result<Vec<u8>, ApiError> {
@@ -134,6 +139,7 @@
 //! async fn write_again(stored: &Cell<Row>, row: Row) -> Result<(), Stale> {
 //!     write(stored, row).await
 //! }
+//!
 //! // ✓
 //! #[retry(on = [409])]
 //! async fn add_one(stored: &Cell<Row>) -> Result<(), Stale> {
@@ -163,7 +169,10 @@
 //!
 //! type Names = Vec<&'static str>;
 //!
-//! async fn update(stored: &RefCell<Names>, change: fn(&mut Names) -> bool) -> Result<(), TimedOut> {
+//! async fn update(
+//!     stored: &RefCell<Names>,
+//!     change: fn(&mut Names) -> bool,
+//! ) -> Result<(), TimedOut> {
 //!     let read = async || Ok(stored.borrow().clone());
 //!     let write = async |names| {
 //!         let is_first = stored.replace(names).is_empty();
@@ -200,7 +209,9 @@
 //! use std::time::Duration;
 //! use tokio::time::{Instant, sleep};
 //!
-//! async fn slow() -> Result<(), TimedOut> { Ok(sleep(Duration::from_secs(3_600)).await) }
+//! async fn slow() -> Result<(), TimedOut> {
+//!     Ok(sleep(Duration::from_secs(3_600)).await)
+//! }
 //!
 //! // ✗
 //! #[retry(deadline = "30s")]
@@ -277,7 +288,9 @@
 //! // ✗
 //! async fn on_the_runtime() -> io::Result<String> { read() }
 //! // ✓ Or an async function.
-//! async fn beside_it() -> io::Result<String> { tokio::task::spawn_blocking(read).await? }
+//! async fn beside_it() -> io::Result<String> {
+//!     tokio::task::spawn_blocking(read).await?
+//! }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! # let other = tokio::spawn(async {});
@@ -319,7 +332,8 @@
 //! use backoff_cloud::{Jitter, Policy, TimedOut};
 //! use std::{cell::Cell, pin::pin, time::Duration};
 //!
-//! const POLICY: Policy = Policy::constant(Duration::from_secs(3)).jitter(Jitter::None).max_attempts(4);
+//! const POLICY: Policy =
+//!     Policy::constant(Duration::from_secs(3)).jitter(Jitter::None).max_attempts(4);
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
