@@ -27,13 +27,17 @@
 //! | budget | `tower::retry::budget::TpsBudget`, docs |
 //! | hedging | `tower::hedge`, docs |
 //!
-//! # tower-resilience 0.14
+//! # tower-resilience 0.13
+//!
+//! The newest version of `tower-resilience` is 0.13. It takes the versions 0.13 of `tower-resilience-retry`,
+//! `tower-resilience-adaptive` and the other crates, of which some have a version 0.14 too.
 //!
 //! | what | where |
 //! |---|---|
 //! | a wait depends on the number of the attempt alone, so not on `Retry-After` | `IntervalFunction::next_interval`, `tower-resilience-retry/src/backoff.rs` |
-//! | which errors are retried | `retry_on`, a function of yours, docs |
+//! | which errors are retried | `retry_on`, a function of yours, docs; without it, all of them, `tower-resilience-retry/src/policy.rs` |
 //! | budget | `tower-resilience-retry/src/budget.rs` |
+//! | calls share a limit of concurrent calls, which each `Err` halves, whatever its reason; a reply with 429 in an `Ok` counts as a success | its feature `adaptive`, `tower-resilience-adaptive/src/service.rs` and `algorithm.rs` |
 //! | circuit breaker, hedging, a limit of time, a limit of the rate that you know | its features `circuitbreaker`, `hedge`, `timelimiter`, `ratelimiter`, docs |
 //!
 //! # seatbelt 0.11
@@ -65,7 +69,7 @@
 //!
 //! # The figures
 //!
-//! - Crates: `cargo tree -e normal --prefix none | sort -u` in a package with that one dependency and its default
-//!   features, where the table names no other.
+//! - Crates: `cargo tree -e normal --prefix none --no-dedupe | tail -n +2 | sort -u | wc -l`, on Linux, in a package with
+//!   that one dependency and its default features, where the table names no other. (`tail` leaves out the package itself.)
 //! - Rust: `rust-version` in the manifest.
 //! - Instructions, bytes and builds: `benches/README.md` in the repository.
