@@ -63,7 +63,7 @@ mod tests {
             }
         }
         let svg = draw(&results, &[1, 100], "The circumstances").unwrap();
-        let all = "The circumstances; s loop; .version(..); iam::Members; 1,000; tasks (logarithmic); \
+        let all = "The circumstances; the loop of Google; .version(..); iam::Members; 1,000; tasks (logarithmic); \
                    Tasks gave up with iam::Members: 2.5 of 100.; reads and writes; milliseconds";
         for words in all.split("; ") {
             assert!(svg.contains(words), "{words} is missing");

@@ -44,7 +44,7 @@ impl Way {
             Self::WithBackon => "the whole function, another library with jitter (backon)",
             Self::ReadModifyWrite => "the whole function, iam::READ_MODIFY_WRITE",
             Self::Combined => "combined, iam::Members with iam::READ_MODIFY_WRITE",
-            Self::Documented => "the guide's loop",
+            Self::Documented => "the loop of Google's guide",
             Self::Paced => "paced, .update(..).version(..)",
         }
     }

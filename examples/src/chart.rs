@@ -11,6 +11,9 @@ use plotters::style::text_anchor::HPos;
 use crate::axis::{Range, Scale};
 use crate::stats::Mean;
 
+mod overlap;
+use overlap::{Point, marks, parts};
+
 /// A page of panels, one beneath the other.
 pub struct Chart {
     /// What is to be seen.
@@ -105,6 +108,8 @@ const AXIS: i32 = 60;
 const INSET: i32 = 9;
 /// A line has a mark at every point, or, if it has many, about so many marks.
 const MARKS: usize = 12;
+const MEETING: &str =
+    "Where lines lie on each other, their colours alternate, and their marks stand side by side.";
 /// Where every line of a panel ends so near to the names, each is led to its name.
 const NEAR: i32 = 60;
 /// Names of lines are at least so far apart.
@@ -118,7 +123,7 @@ const SAMPLE: (i32, i32) = (RIGHT + 26, RIGHT + 50);
 /// When the picture cannot be written.
 pub fn draw(chart: &Chart) -> Picture {
     let titles = wrapped(&chart.title, TITLE.1);
-    let subtitles = wrapped(&chart.subtitle, SUBTITLE.1);
+    let subtitles = wrapped(&format!("{}\n{MEETING}", chart.subtitle), SUBTITLE.1);
     let under_title = 2 + TITLE.0 * titles.len() as i32;
     let head = under_title + 34 + SUBTITLE.0 * subtitles.len() as i32;
     // One panel may be high; many are not to fill a wall.
@@ -203,8 +208,14 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         }
         self.band()?;
         self.axes()?;
-        for line in &self.panel.lines {
-            self.line(line)?;
+        let lines = self.panel.lines.iter();
+        let (measured, bounds): (Vec<_>, Vec<_>) = lines.partition(|line| line.number.is_some());
+        for bound in bounds {
+            self.dashes(self.points(bound), bound.colour())?;
+        }
+        let paths: Vec<_> = measured.iter().map(|line| self.points(line)).collect();
+        for (index, line) in measured.iter().enumerate() {
+            self.line(line, index, &paths)?;
         }
         self.names()
     }
@@ -241,32 +252,29 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         text(&self.area, &up, (20, top - 16), SMALL, INK, HPos::Left)
     }
 
-    fn line(&self, line: &Line) -> Drawn {
-        let colour = line.colour();
+    fn points(&self, line: &Line) -> Vec<Point> {
         let at = |&(x, y): &(f64, Mean)| (self.x.at(x), self.y.at(y.mean));
-        let points: Vec<_> = line.points.iter().map(at).collect();
-        let Some(number) = line.number else {
-            return self.dashes(points, colour);
-        };
-        // Where lines overlap, the ones below are wider, so that they can be seen.
-        let width = if points.len() > MARKS {
-            6 - 2 * number.min(2)
-        } else {
-            2
-        };
-        self.area
-            .draw(&PathElement::new(points, colour.stroke_width(width as u32)))?;
-        let every = line.points.len().div_ceil(MARKS).max(1);
-        for (index, point) in line.points.iter().enumerate() {
+        line.points.iter().map(at).collect()
+    }
+
+    /// `paths` are all measured lines, and `index` is the place of this one among them.
+    fn line(&self, line: &Line, index: usize, paths: &[Vec<Point>]) -> Drawn {
+        let colour = line.colour();
+        for part in parts(index, paths) {
+            let part = PathElement::new(part, colour.stroke_width(2));
+            self.area.draw(&part)?;
+        }
+        for point in &line.points {
             self.error_bar(point, colour)?;
-            if index % every == 0 {
-                mark(&self.area, at(point), number, colour)?;
-            }
+        }
+        let every = line.points.len().div_ceil(MARKS).max(1);
+        for at in marks(index, paths, every) {
+            mark(&self.area, at, line.number.unwrap_or_default(), colour)?;
         }
         Ok(())
     }
 
-    fn dashes(&self, points: Vec<(i32, i32)>, colour: RGBColor) -> Drawn {
+    fn dashes(&self, points: Vec<Point>, colour: RGBColor) -> Drawn {
         let dashes = DashedPathElement::new(points, 6, 4, colour.stroke_width(2));
         Ok(self.area.draw(&dashes)?)
     }
