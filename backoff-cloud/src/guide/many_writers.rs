@@ -34,9 +34,9 @@
 //!
 //! | what the tasks do | calls | time | tasks that give up |
 //! |---|---|---|---|
-//! | the loop of IAM's guide, each task alone | 1,630 | 2.8 s | 56 |
-//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,370 | 1.8 s | 0 |
-//! | the same policy with `update(..).version(..)`, each task alone | 1,307 | 1.3 s | 0 |
+//! | the loop of IAM's guide, each task alone | 1,700 | 2.7 s | 61 |
+//! | full jitter (`iam::READ_MODIFY_WRITE`), each task alone | 1,400 | 1.7 s | 0 |
+//! | the same policy with `update(..).version(..)`, each task alone | 1,400 | 1.2 s | 0 |
 //! | combined (`iam::Members`) | 2 | 14 ms | 0 |
 //!
 //! A task that the runtime spawns makes the read and the write, and ends when no change waits. So a crowd costs little:
