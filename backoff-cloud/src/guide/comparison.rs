@@ -1,4 +1,42 @@
-//! After this page you know what other libraries do, and where this is written. The table is in the README.
+//! After this page you know what other libraries do, and where this is written.
+//!
+//! | | `backoff-cloud` | backon 1.6 | tower 0.5 | tower-resilience 0.13 | seatbelt 0.11 | reqwest-retry 0.9 | reqwest 0.13 itself |
+//! |---|---|---|---|---|---|---|---|
+//! | one limit for the call, the running attempt included | `timeout` | `tokio::time::timeout` around the call | a layer | a layer | a layer | `tokio::time::timeout` around the call | the request's `timeout` |
+//! | no retry begins after a limit | `deadline`: waits, hints and attempts count | only the waits count | – | – | – | yes, but a wait may end after the limit | it never waits |
+//! | `Retry-After` | yes, also `RetryInfo` and reset headers, where the error keeps its headers | by a function of yours | by a policy of yours | no | by a function of yours | no | no |
+//! | repeats a `POST` that may have been applied | not with `send` or tower's layer; in a function, write `idempotent = false` | your condition | your policy | your condition | your condition | yes | your classifier |
+//! | retry budget | yes | no | yes | yes | no | no | yes, by default |
+//! | calls share what a 429 says | [`Rate`](crate::Rate) | no | no | a limit of concurrent calls, which each error halves | no | no | no |
+//! | read-modify-write, conflicts | yes | no | no | no | no | no | no |
+//! | knows the errors of | 16 crates, behind features | – | – | – | – | reqwest | reqwest |
+//! | circuit breaker | `Breaker` | no | no | yes | yes | no | no |
+//! | hedging | `hedge` | no | yes | yes | yes | no | no |
+//! | crates of a default build, itself included | 11; 87 with `http` | 4; 9 with its macros | 10 with `retry` | 38 | 11 with `retry` | 88 | 94 |
+//! | Rust | 1.90 | 1.85 | 1.64 | 1.85 | 1.95 | 1.85, for reqwest | 1.85 |
+//! | in WebAssembly | [feature `wasm`](super::executors) | yes | your policy | – | – | yes | no |
+//! | published | **no** | yes | yes | yes | yes | yes | yes |
+//!
+//! A dash means that the documentation says nothing about the subject.
+//!
+//! # The costs of a call
+//!
+//! | | `backoff-core` | backon 1.6 | tower 0.5 | a careful loop by hand |
+//! |---|---|---|---|---|
+//! | a success: instructions | 76 attribute, 96 function | 111 | 112 | 68 |
+//! | a failed attempt: instructions | 143, 151 | 215 | 52, without a delay | 75 |
+//! | future: bytes | 144 | 264 | 208 | 136 |
+//! | a clean build, beside backon with its macros | 1.63 × | 1 | | |
+//!
+//! Instructions are counted by callgrind; the future is that of a small function. Nothing is allocated.
+//!
+//! # Before you choose
+//!
+//! `backoff-cloud` and `backoff-core` are young, and are not published yet. Async functions run on tokio, with a feature on
+//! smol and in a browser, elsewhere with [a runtime of your own](super::executors). A rate limit that you know beforehand is
+//! [another crate's job](super::beyond).
+//!
+//! The sections below have the source of each cell.
 //!
 //! Read in November 2026. "Docs" is the documentation of the named version on docs.rs; "source" is the file in the
 //! published crate.
