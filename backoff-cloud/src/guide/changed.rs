@@ -38,8 +38,8 @@
 //! |---|---|
 //! | `iam::add(..).when(condition)`, and `remove` | [`iam::change`](crate::iam::change)`(&client, resource, Grant::add(role, member).condition(condition))`. `when` takes a function that judges errors |
 //! | `.blocking(..).reported()` | `.blocking(..).reported().call()` |
-//! | [`Resuming<'p>`](crate::Resuming), and `let mut resuming = POLICY.resuming();` | `Resuming<'p, E>`, where `E` is the error; the `let` stays if `failed` is called |
-//! | `Retrying<&Policy, Plain<Awaits<F>>>` and other types of calls | [`call::Async`](crate::call::Async), [`call::Blocking`](crate::call::Blocking) and [`http::Sent`](crate::http::Sent) name a call without settings; `call::Reported` has the parameters of its call |
+//! | [`Resuming<'p>`](crate::Resuming), and `let mut resuming = POLICY.resuming();` | `Resuming<'p, E>`, where `E` is the error; the `let` stays, because `failed(error)` tells the compiler `E` |
+//! | `Retrying<&Policy, Plain<Awaits<F>>>` and other types of calls, written out | let the compiler infer them. `Resuming` and [`http::Sent`](crate::http::Sent) name a call without settings; `call::Reported` has the parameters of its call |
 //! | a blocking call that is cloned, copied or printed | make the call again |
 //! | `http::Sending`, `http::Sent<T>`, `iam::Change<'a, S>`, `tower::RetryLayer`, `tower::Retry`, `tower::Reply` | the same, with one more parameter, which has a default |
 //! | [`.rate(&rate)`](crate::Retrying::rate) and the key `rate` around any error | the error has `From<TimedOut>` |
