@@ -6,7 +6,7 @@
 //!
 //! # Removed names
 //!
-//! | calls | write |
+//! | removed from calls | write |
 //! |---|---|
 //! | `Policy::retry_mut`, `drive::Judged::retry_mut` | `retry_block!` or `#[retry]`: [see below](#retry_mut) |
 //! | `max_wait`: the method and the key | [`max_queue_time`](crate::Retrying::max_queue_time) |
@@ -17,7 +17,7 @@
 //! | `Policy::queue_settings` | the settings by hand, by the table in [Beyond one process](super::jobs#queues-that-repeat-by-themselves) |
 //! | `tower::Outgoing::said` | [`tower::Outgoing::idempotent`](crate::tower::Outgoing::idempotent) |
 //!
-//! | combined changes and IAM | write |
+//! | removed from combined changes and IAM | write |
 //! |---|---|
 //! | `many` | the module [`combine`](crate::combine), with the feature `combine`, which is on by default in `backoff-cloud` |
 //! | `many::Updating::reported`, `many::UpdatingReported` | nothing: attempts belong to all callers of a group. The log and the metrics count them |
@@ -27,7 +27,7 @@
 //! | `iam::ReportedChange` | `Pin<Box<dyn Future<..> + Send>>`, which `.reported()` returns |
 //! | `iam::store`, `iam::StoreFns` | a type of your own that implements [`iam::PolicyStore`](crate::iam::PolicyStore); its page has one |
 //!
-//! | tests and the guide | write |
+//! | removed from tests and the guide | write |
 //! |---|---|
 //! | `emulator`: the module and the feature; `emulator::Emulator`, `emulator::Builder`, `emulator::Call`, `emulator::Faults`, `emulator::Reply`, `emulator::Stats` | the same names of the package `emulator` in the repository's folder `tests/emulator`. In `[dev-dependencies]`: `emulator = { git = ".." }` |
 //! | `guide::traps` | the page `guide::right_and_wrong` |
