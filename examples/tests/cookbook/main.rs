@@ -1,12 +1,10 @@
-//! The programs of the cookbook, each against a server that fails.
+//! The programs of the cookbook, each against a server that fails. `s3.rs` is a test of its own.
 
 mod get;
 mod github;
 mod iam;
 mod llm;
 mod post_with_key;
-#[cfg(feature = "cookbook")]
-mod s3;
 mod tests_without_waiting;
 
 use std::{collections::VecDeque, future::ready, sync::Mutex, time::Duration};
