@@ -56,10 +56,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)] // a wait takes no time, and the clock goes on
-    async fn a_shop_that_hangs_costs_a_minute() {
+    async fn a_shop_that_hangs_costs_a_minute_at_most() {
         let (faults, begin) = (testing::faults(0).hangs(1.0), Instant::now());
         assert!(order(|_| faults.around(async { Ok(()) })).await.is_err());
-        assert_eq!(begin.elapsed().as_secs(), 60);
+        assert!((50..=60).contains(&begin.elapsed().as_secs()));
     }
 
     #[tokio::test(start_paused = true)]
