@@ -72,11 +72,11 @@
 //! |---|---|
 //! | a function, or some of its lines | [`#[retry]`](macro@retry), [`retry_block!`] |
 //! | a closure, async or blocking | [`Policy::retry`], [`retry_blocking`](Policy::retry_blocking) |
-//! | a read-modify-write | [`Policy::update`]; in many tasks of one process, `Policy::combine` |
+//! | a read-modify-write | [`Policy::update`]; in many tasks of one process, [`Policy::combine`](features#calls) |
 //! | until a value is there | [`until`](call::Retrying::until) |
 //! | a list of pages, a download, a watch | [`Policy::resuming`], which goes on where it failed |
-//! | all requests of a client | `Policy::layer`, a layer of tower |
-//! | with a shared connection | `Reconnect`, which opens it again |
+//! | all requests of a client | [`Policy::layer`](features#calls), a layer of tower |
+//! | with a shared connection | [`Reconnect`](features#calls), which opens it again |
 //! | in a loop of your own | [`RetryState`] |
 //!
 //! Read on: [features] · [how it works](how_it_works) · [guarantees](how_it_works#guarantees) ·
