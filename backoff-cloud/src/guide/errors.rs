@@ -93,7 +93,7 @@
 //!
 //! The library knows the errors of many clients. Each has a feature that is named after the crate and
 //! its version: `reqwest-013`, `tonic-014`, `redis-1`, `sqlx-09`, `aws-smithy-1`, `gax-1`,
-//! `azure-core-1`, `kube-5` and more; the [list of features](crate#features) has all. `std::io::Error` is
+//! `azure-core-1`, `kube-5` and more; the [list of features](crate::features) has all. `std::io::Error` is
 //! always known. With the feature on, the client's error is a `Fault`, and `policy.retry(..)` takes an
 //! operation that returns it.
 //!

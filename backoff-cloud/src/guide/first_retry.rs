@@ -158,7 +158,7 @@
 //!
 //! - The library has more than these two forms: [Which of these do I need](super::which).
 //! - You call a service of Google Cloud, AWS or Azure: take the policy of that service from the
-//!   [table of presets](crate).
+//!   [table of presets](crate::presets).
 //! - You have an error type of your own: [Errors](super::errors).
 //! - You create or change something: [Idempotency](super::idempotency), and
 //!   [Read, modify, write](super::read_modify_write).
