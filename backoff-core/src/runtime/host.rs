@@ -1,0 +1,27 @@
+//! The clock and the randomness of an operating system, and the runtime of async calls there. In a browser, `browser.rs`
+//! is in the place of this file.
+
+#[cfg(not(any(feature = "smol", feature = "tokio")))]
+pub use super::NoRuntime as AsyncRuntime;
+#[cfg(all(feature = "smol", not(feature = "tokio")))]
+pub use super::Std as AsyncRuntime;
+#[cfg(feature = "tokio")]
+pub use super::Tokio as AsyncRuntime;
+
+#[cfg(feature = "std")]
+#[inline]
+pub(super) fn now() -> core::time::Duration {
+    super::with_std::since_origin(std::time::Instant::now())
+}
+
+/// Each `RandomState` has different keys, which come from the operating system.
+#[cfg(feature = "std")]
+pub(super) fn seed() -> [u64; 4] {
+    let state = std::hash::RandomState::new();
+    [0, 1, 2, 3].map(|i| std::hash::BuildHasher::hash_one(&state, i))
+}
+
+#[cfg(feature = "http-1")]
+pub(crate) fn date() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}

@@ -1,0 +1,125 @@
+//! Tokio's clock and timer.
+
+use super::{Clock, Duration, Random, Sleep, Std, with_std::since_origin};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use pin_project_lite::pin_project;
+#[cfg(not(feature = "smol"))]
+use tokio::time::{Sleep as Timer, sleep as timer};
+
+/// Tokio's timer inside a tokio runtime, async-io's elsewhere: two crates of a program may each turn one feature on.
+#[cfg(feature = "smol")]
+type Timer = Pin<std::boxed::Box<dyn Future<Output = ()> + Send + Sync>>;
+
+#[cfg(feature = "smol")]
+fn timer(wait: Duration) -> Timer {
+    if is_in_tokio() {
+        return std::boxed::Box::pin(tokio::time::sleep(wait));
+    }
+    std::boxed::Box::pin(Std.sleep(wait))
+}
+
+/// Tokio's clock and timer: the runtime of async calls. Paused time works.
+///
+/// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer, and is over
+/// at once.
+///
+/// With the feature `smol`, a call outside a tokio runtime waits as [`Std`] does, and does not panic. Then each
+/// wait allocates.
+///
+/// # Panics
+/// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
+/// says what to write instead. In a build with debug assertions, every call outside a tokio runtime
+/// panics, even if its first attempt would succeed. In a runtime whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
+/// or `enable_all`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tokio;
+
+impl Clock for Tokio {
+    #[inline]
+    fn now(&self) -> Duration {
+        since_origin(tokio::time::Instant::now().into_std())
+    }
+
+    #[track_caller]
+    fn check(&self) {
+        needs_runtime();
+    }
+}
+
+impl Sleep for Tokio {
+    type Sleep = TokioSleep;
+
+    #[inline]
+    #[track_caller]
+    fn sleep(&self, wait: Duration) -> Self::Sleep {
+        needs_runtime();
+        let timer = (!wait.is_zero()).then(|| timer(wait));
+        TokioSleep { timer }
+    }
+}
+
+#[cfg(feature = "combine")]
+impl super::Spawn for Tokio {
+    #[track_caller]
+    fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
+        #[cfg(feature = "smol")]
+        if !is_in_tokio() {
+            return super::Spawn::spawn(&Std, task);
+        }
+        needs_runtime();
+        drop(tokio::spawn(task));
+    }
+}
+
+pin_project! {
+    /// A wait.
+    #[cfg_attr(not(feature = "smol"), derive(Debug))]
+    pub struct TokioSleep {
+        #[pin]
+        timer: Option<Timer>,
+    }
+}
+
+impl Future for TokioSleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.project().timer.as_pin_mut() {
+            Some(timer) => timer.poll(cx),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+/// Panics in place of tokio, whose message does not help in a program that only retries. This is a
+/// separate function, so that a call without a wait has no cost.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn needs_runtime() {
+    assert!(
+        cfg!(feature = "smol") || is_in_tokio(),
+        "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
+         inside a runtime (`#[tokio::main]`, `Runtime::block_on`), turn on the feature `smol`, whose \
+         timer runs on any executor, pass another timer (`.runtime(..)`, in the attribute \
+         `runtime = ..`), or use the blocking form (`Policy::retry_blocking`, `#[retry]` on a \
+         function that is not async)"
+    );
+}
+
+/// Whether a tokio runtime runs on this thread.
+fn is_in_tokio() -> bool {
+    tokio::runtime::Handle::try_current().is_ok()
+}
+
+impl Random for Tokio {
+    #[inline]
+    fn random(&self) -> u64 {
+        Std.random()
+    }
+}
