@@ -53,12 +53,20 @@ fn headers(lines: &[(&str, String)]) -> HeaderMap {
 }
 
 /// GitHub's headers: so much of 60 remains, and the window ends after so many seconds.
-fn window(left: u32, ends: u64) -> HeaderMap {
+fn window(left: impl ToString, ends: impl ToString) -> HeaderMap {
     headers(&[
         ("x-ratelimit-limit", "60".into()),
         ("x-ratelimit-remaining", left.to_string()),
         ("x-ratelimit-reset", ends.to_string()),
     ])
+}
+
+/// How long a call with so many tokens waits.
+async fn waits(rate: &Rate, tokens: u32) -> Duration {
+    let start = Instant::now();
+    let call = PATIENT.retry(|| ready(Ok::<_, Refused>(()))).rate(rate);
+    call.tokens(tokens).await.unwrap();
+    start.elapsed()
 }
 
 fn rate() -> &'static Rate {
@@ -186,13 +194,7 @@ async fn a_window_that_is_used_up_closes_the_queue_until_its_reset() {
     // One reply alone closes for 75 s.
     let rate = self::rate();
     rate.observe(&window(0, 3_000));
-    let start = Instant::now();
-    PATIENT
-        .retry(|| ready(Ok::<_, Refused>(())))
-        .rate(rate)
-        .await
-        .unwrap();
-    assert_eq!(start.elapsed().as_secs(), 75);
+    assert_eq!(waits(rate, 0).await.as_secs(), 75);
 }
 
 /// After a minute without headers, the quotas do not hold any more.
@@ -200,13 +202,9 @@ async fn a_window_that_is_used_up_closes_the_queue_until_its_reset() {
 async fn quotas_are_forgotten_after_a_minute() {
     let rate = rate();
     rate.observe(&window(2, 3_000));
-    let call = || PATIENT.retry(|| ready(Ok::<_, Refused>(()))).rate(rate);
-    call().await.unwrap();
+    waits(rate, 0).await;
     sleep(61 * SECOND).await;
-    let start = Instant::now();
-    call().await.unwrap();
-    call().await.unwrap();
-    assert_eq!(start.elapsed(), Duration::ZERO);
+    assert_eq!(waits(rate, 0).await + waits(rate, 0).await, Duration::ZERO);
 }
 
 /// A call that is dropped gives its share back, so the next call goes at once.
@@ -248,13 +246,7 @@ async fn a_call_that_is_larger_than_the_quota_goes_when_the_quota_is_full() {
     ]);
     rate.observe(&stated);
     rate.observe(&stated);
-    let start = Instant::now();
-    let call = PATIENT
-        .retry(|| ready(Ok::<_, Refused>(())))
-        .rate(rate)
-        .tokens(5_000);
-    call.await.unwrap();
-    assert_eq!(start.elapsed().as_secs(), 40);
+    assert_eq!(waits(rate, 5_000).await.as_secs(), 40);
 }
 
 /// What makes no sense changes nothing.
@@ -270,19 +262,9 @@ async fn headers_that_make_no_sense_delay_nobody() {
         ("0", "soon"),
     ] {
         for _ in 0..2 {
-            rate.observe(&headers(&[
-                ("x-ratelimit-limit", "60".into()),
-                ("x-ratelimit-remaining", left.into()),
-                ("x-ratelimit-reset", ends.into()),
-            ]));
+            rate.observe(&window(left, ends));
         }
-        let start = Instant::now();
-        PATIENT
-            .retry(|| ready(Ok::<_, Refused>(())))
-            .rate(rate)
-            .await
-            .unwrap();
-        assert_eq!(start.elapsed(), Duration::ZERO, "{left} {ends}");
+        assert_eq!(waits(rate, 0).await, Duration::ZERO, "{left} {ends}");
     }
 }
 
