@@ -68,13 +68,24 @@ pub struct Hedge {
     after: Option<Duration>,
     /// In twentieths.
     tokens: AtomicU32,
-    answers: Answers,
+    /// How long the last answers took, in microseconds, without a lock. A thread that reads while others write sees some
+    /// answers of before, which does not matter for a percentile.
+    took: [AtomicU32; LAST],
+    /// How many answers were measured.
+    count: AtomicU32,
+    p95: AtomicU32,
 }
 
 /// A second request costs as many parts of a token as this.
 const TOKEN: u32 = 20;
 /// The most tokens.
 const BURST: u32 = 10;
+/// How many answers are remembered.
+const LAST: usize = 100;
+/// The percentile is computed anew after so many answers.
+const EACH: u32 = 10;
+/// No percentile yet.
+const UNKNOWN: u32 = u32::MAX;
 
 impl Hedge {
     /// The second request begins when the first one has not answered after `delay`. Choose about the 95th percentile
@@ -122,13 +133,17 @@ impl Hedge {
         Hedge {
             after,
             tokens: AtomicU32::new(BURST * TOKEN),
-            answers: Answers::new(),
+            took: [const { AtomicU32::new(UNKNOWN) }; LAST],
+            count: AtomicU32::new(0),
+            p95: AtomicU32::new(UNKNOWN),
         }
     }
 
     /// After how long a second request begins now; `None` while too few answers are measured.
     pub fn delay(&self) -> Option<Duration> {
-        self.after.or_else(|| self.answers.p95())
+        let p95 = self.p95.load(Relaxed);
+        let measured = (p95 != UNKNOWN).then(|| Duration::from_micros(p95.into()));
+        self.after.or(measured)
     }
 
     /// This time, if answers are measured.
@@ -139,7 +154,18 @@ impl Hedge {
     /// An attempt was answered after this time.
     pub(crate) fn answered(&self, took: impl FnOnce() -> Duration) {
         if self.after.is_none() {
-            self.answers.add(took());
+            self.add(took());
+        }
+    }
+
+    fn add(&self, took: Duration) {
+        let took = u32::try_from(took.as_micros()).unwrap_or(UNKNOWN);
+        let number = self.count.fetch_add(1, Relaxed);
+        self.took[number as usize % LAST].store(took, Relaxed);
+        if number as usize + 1 >= LAST && (number + 1).is_multiple_of(EACH) {
+            let mut all = self.took.each_ref().map(|took| took.load(Relaxed));
+            let (_, p95, _) = all.select_nth_unstable(LAST * 95 / 100);
+            self.p95.store((*p95).max(1_000), Relaxed);
         }
     }
 
@@ -165,46 +191,5 @@ impl fmt::Debug for Hedge {
             .field("delay", &self.delay())
             .field("tokens", &tokens)
             .finish_non_exhaustive()
-    }
-}
-
-/// How many answers are remembered.
-const LAST: usize = 100;
-/// The percentile is computed anew after so many answers.
-const EACH: u32 = 10;
-/// No percentile yet.
-const UNKNOWN: u32 = u32::MAX;
-
-/// How long the last answers took, in microseconds, without a lock. A thread that reads while others write sees some
-/// answers of before, which does not matter for a percentile.
-struct Answers {
-    took: [AtomicU32; LAST],
-    count: AtomicU32,
-    p95: AtomicU32,
-}
-
-impl Answers {
-    const fn new() -> Self {
-        Answers {
-            took: [const { AtomicU32::new(UNKNOWN) }; LAST],
-            count: AtomicU32::new(0),
-            p95: AtomicU32::new(UNKNOWN),
-        }
-    }
-
-    fn add(&self, took: Duration) {
-        let took = u32::try_from(took.as_micros()).unwrap_or(UNKNOWN);
-        let number = self.count.fetch_add(1, Relaxed);
-        self.took[number as usize % LAST].store(took, Relaxed);
-        if number as usize + 1 >= LAST && (number + 1).is_multiple_of(EACH) {
-            let mut all = self.took.each_ref().map(|took| took.load(Relaxed));
-            let (_, p95, _) = all.select_nth_unstable(LAST * 95 / 100);
-            self.p95.store((*p95).max(1_000), Relaxed);
-        }
-    }
-
-    fn p95(&self) -> Option<Duration> {
-        let p95 = self.p95.load(Relaxed);
-        (p95 != UNKNOWN).then(|| Duration::from_micros(p95.into()))
     }
 }

@@ -15,8 +15,7 @@ use crate::{
 use core::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    task,
-    task::{Poll, ready},
+    task::{self, Poll, ready},
     time::Duration,
 };
 use pin_project_lite::pin_project;

@@ -72,8 +72,7 @@ impl Limits {
             (true, Some(false)) if is_probe => State::NEW,
             (true, None) if is_probe => State(state.0 | FREE),
             // The next probe goes a pause after the last one has begun.
-            (true, _) => state,
-            (false, None) => state,
+            (true, _) | (_, None) => state,
             (false, Some(has_failed)) => {
                 let last = (state.0 << 1 | u32::from(has_failed)) & ((1 << self.attempts) - 1);
                 match last.count_ones() >= self.failures {

@@ -206,10 +206,9 @@ impl Breaker {
     /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     pub fn admit(&self, now: impl Fn() -> Duration) -> Option<Admitted> {
-        let probe = |state| self.limits.probe(State(state), || millis(now()));
-        match self.change(probe) {
+        match self.change(|state| self.limits.probe(state, || millis(now()))) {
             Ok(_) => Some(Admitted { is_probe: true }),
-            Err(state) => (!State(state).is_open()).then_some(Admitted { is_probe: false }),
+            Err(state) => (!state.is_open()).then_some(Admitted { is_probe: false }),
         }
     }
 
@@ -225,11 +224,11 @@ impl Breaker {
         let mut then = State::NEW;
         let before = self.change(|state| {
             let now = || millis(now());
-            then = self.limits.ended(State(state), is_probe, failure, now);
-            (then != State(state)).then_some(then)
+            then = self.limits.ended(state, is_probe, failure, now);
+            (then != state).then_some(then)
         });
         #[cfg(feature = "tracing")]
-        match (before.map(|it| State(it).is_open()), then.is_open()) {
+        match (before.map(State::is_open), then.is_open()) {
             (Ok(false), true) => tracing::warn!(
                 target: "backoff",
                 breaker = self.name,
@@ -248,9 +247,10 @@ impl Breaker {
     }
 
     /// Changes the state, if there is another one. Returns the state before.
-    fn change(&self, mut to: impl FnMut(u32) -> Option<State>) -> Result<u32, u32> {
-        let to = |state| to(state).map(|state| state.0);
-        self.state.fetch_update(Relaxed, Relaxed, to)
+    fn change(&self, mut to: impl FnMut(State) -> Option<State>) -> Result<State, State> {
+        let to = |state| to(State(state)).map(|state| state.0);
+        let changed = self.state.fetch_update(Relaxed, Relaxed, to);
+        changed.map(State).map_err(State)
     }
 }
 

@@ -137,7 +137,7 @@ impl CallState {
         if self.retry.is_held() {
             self.retry.give_back(budget);
             #[cfg(feature = "metrics")]
-            metrics::level(budget);
+            metrics::level(Some(budget));
         }
     }
 
@@ -147,7 +147,7 @@ impl CallState {
         if let Some(budget) = budget {
             self.retry.return_tokens(budget);
             #[cfg(feature = "metrics")]
-            metrics::level(budget);
+            metrics::level(Some(budget));
         }
     }
 }

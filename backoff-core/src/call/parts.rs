@@ -259,9 +259,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let next = retry.decide(&rules, ruling, || runtime.now(), || runtime.random());
         let next = write.concluded(in_tests(next, retry));
         #[cfg(feature = "metrics")]
-        if let Some(budget) = self.plan.budget() {
-            metrics::level(budget);
-        }
+        metrics::level(self.plan.budget());
         // Without `cut`, an attempt may run on after the deadline.
         let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline()));
         self.emit_failure(failure, next, deadline, rate);

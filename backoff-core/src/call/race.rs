@@ -123,8 +123,7 @@ where
                 *second.began = Some(hedge.measured(|| self.runtime.now()));
                 let is_read = self.guard.plan.policy().idempotent && self.operation.may_run_twice();
                 let delay = hedge.delay().filter(|_| is_read);
-                let sleep = delay.map(|delay| self.runtime.sleep(delay));
-                second.sleep.set(sleep);
+                (second.sleep).set(delay.map(|delay| self.runtime.sleep(delay)));
             }
             let sleep = second.sleep.as_mut().as_pin_mut();
             if !is_first && sleep.is_some_and(|sleep| sleep.poll(cx).is_ready()) {
@@ -185,9 +184,7 @@ where
             && hedge.take()
             && plan.budget().is_none_or(|it| it.take(FaultKind::Transient));
         #[cfg(feature = "metrics")]
-        if let Some(budget) = plan.budget() {
-            event::metrics::level(budget);
-        }
+        event::metrics::level(plan.budget());
         if begins {
             let _entered = self.settings.enter();
             self.tells(false);

@@ -196,8 +196,9 @@ impl CallMetrics {
 }
 
 /// A budget was asked for tokens, or was refilled.
-pub(crate) fn level(budget: &Budget) {
-    if let Some(name) = budget.label()
+pub(crate) fn level(budget: Option<&Budget>) {
+    if let Some(budget) = budget
+        && let Some(name) = budget.label()
         && has_recorder()
     {
         gauge!("retry.budget.level", "retry.budget" => name).set(budget.tokens());

@@ -28,30 +28,32 @@ pub(crate) struct Quota {
     pub(crate) counts_tokens: bool,
 }
 
-#[cfg(feature = "http-1")]
-/// A quota whose reset is further away is none: the queue would be closed for too long.
-const LONGEST: Duration = Duration::from_secs(3_600);
-
-#[cfg(feature = "http-1")]
 /// The quotas that a reply with these headers states, and the first header that makes no sense.
 ///
 /// The names are those of [`in_headers`](super::in_headers). A quota is refilled steadily if its name says `requests` or
 /// `tokens`, as the names of OpenAI and Anthropic do: its reset is the time until the quota is full. The quotas of GitHub
 /// and of the IETF's `RateLimit` have windows.
+#[cfg(feature = "http-1")]
 pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
     headers: impl Fn() -> H,
     client: SystemTime,
 ) -> (Vec<Quota>, Option<Header<'h>>) {
+    /// A quota whose reset is further away is none: the queue would be closed for too long.
+    const LONGEST: Duration = Duration::from_secs(3_600);
     let (mut quotas, mut bad) = (Vec::new(), None);
+    // A number without a sign.
+    let number = |text: &str| {
+        let text = text.split(';').next()?.trim_ascii();
+        Some(time::billionths(text)? as f64 / 1e9)
+    };
     let resource = headers().find(|it| it.0 == "x-ratelimit-resource");
     let resource = resource.map_or("", |it| text(it.1));
     let mut reply = None;
     for it in remainders(&headers, is_quota) {
         let reply = *reply.get_or_insert_with(|| sent(&headers, client));
-        let is_steady = ["requests", "tokens"]
-            .iter()
-            .any(|unit| it.header.0.contains(unit));
-        let (number, limit) = (number(it.left), number(it.limit));
+        let counts_tokens = it.header.0.contains("tokens");
+        let is_steady = counts_tokens || it.header.0.contains("requests");
+        let (left, limit) = (number(it.left), number(it.limit));
         let resets_in = time::longest(it.reset, "s", reply);
         if it.limit.is_empty() && is_steady {
             continue;
@@ -60,7 +62,7 @@ pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
             Some(limit) => limit > 0.0 && *left <= limit,
             None => it.limit.is_empty(),
         };
-        let Some(left) = number.filter(is_sound) else {
+        let Some(left) = left.filter(is_sound) else {
             bad = bad.or(Some(it.header));
             continue;
         };
@@ -72,19 +74,12 @@ pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
                     left,
                     resets_in,
                     is_steady,
-                    counts_tokens: it.header.0.contains("tokens"),
+                    counts_tokens,
                 }),
             _ => bad = bad.or(Some(it.refill)),
         }
     }
     (quotas, bad)
-}
-
-#[cfg(feature = "http-1")]
-/// A number without a sign.
-fn number(text: &str) -> Option<f64> {
-    let text = text.split(';').next()?.trim_ascii();
-    Some(time::billionths(text)? as f64 / 1e9)
 }
 
 #[cfg(all(test, feature = "http-1"))]

@@ -347,9 +347,7 @@ impl Rate {
         shared.show_reply(reply, change.is_some());
         change
     }
-}
 
-impl Rate {
     /// An attempt with this number and so many tokens was dropped or cut, or has no reply.
     #[cold]
     pub(crate) fn gives_back(&self, (epoch, tokens): Attempt) {

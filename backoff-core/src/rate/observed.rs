@@ -13,17 +13,20 @@ use crate::runtime::{Clock as _, Std, date};
 #[cfg(feature = "http-1")]
 use core::sync::atomic::Ordering::Release;
 
+/// An attempt, and its rate.
+type Running = (Arc<Shared>, Attempt);
+
 std::thread_local! {
     /// The attempts of rates that this thread runs, one inside of the other: the
     /// [`id`](crate::call::call_state::CallState::id) of the call, its rate, and the attempt.
-    static RUNNING: RefCell<Vec<(usize, Arc<Shared>, Attempt)>> = const { RefCell::new(Vec::new()) };
+    static RUNNING: RefCell<Vec<(usize, Running)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Rate {
     /// From now on this thread runs this attempt of the call.
     pub(crate) fn runs(&self, call: usize, attempt: Attempt) {
-        let attempt = (call, Arc::clone(self.shared()), attempt);
-        RUNNING.with_borrow_mut(|running| running.push(attempt));
+        let attempt = (Arc::clone(self.shared()), attempt);
+        RUNNING.with_borrow_mut(|running| running.push((call, attempt)));
     }
 
     /// This thread does not run an attempt of this call any more.
@@ -59,12 +62,8 @@ impl Rate {
 
 /// The attempt that this thread runs, and its rate.
 #[cfg(feature = "http-1")]
-fn running() -> Option<(Arc<Shared>, Attempt)> {
-    RUNNING.with_borrow(|running| {
-        running
-            .last()
-            .map(|(_, shared, attempt)| (Arc::clone(shared), *attempt))
-    })
+fn running() -> Option<Running> {
+    RUNNING.with_borrow(|running| running.last().map(|it| it.1.clone()))
 }
 
 /// The rate of the attempt that this thread runs, if there is one, learns from the headers of the reply.
