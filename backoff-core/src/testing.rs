@@ -108,8 +108,8 @@ pub fn instant() -> Guard {
     Guard::new(Retries::Instant)
 }
 
-/// While the guard lives, each call of this thread makes one attempt and ends with
-/// [`StopReason::SwitchedOff`] instead of a retry.
+/// While the guard lives, each call of this thread makes one attempt, without the second request of a
+/// [`Hedge`](crate::Hedge), and ends with [`StopReason::SwitchedOff`] instead of a retry.
 pub fn off() -> Guard {
     Guard::new(Retries::Off)
 }

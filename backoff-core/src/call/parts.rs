@@ -94,14 +94,14 @@ impl Left {
 
 /// The next step in a test that has made retries instant, or has switched them off.
 #[cfg(feature = "testing")]
-fn in_tests(next: Decision, retry: &mut RetryState) -> Decision {
+pub(super) fn in_tests(next: Decision, retry: &mut RetryState) -> Decision {
     crate::testing::adjusted(next, retry)
 }
 
 /// Without the feature `testing`, no test changes the next step.
 #[cfg(not(feature = "testing"))]
 #[inline(always)]
-fn in_tests(next: Decision, _: &mut RetryState) -> Decision {
+pub(super) fn in_tests(next: Decision, _: &mut RetryState) -> Decision {
     next
 }
 

@@ -3,6 +3,7 @@
 use super::{
     call::{Call, Outcome},
     operation::{Failed, Operation},
+    parts::in_tests,
     plan::Plan,
     setting::{Setting, Surrounds},
     signal::Signal,
@@ -13,6 +14,7 @@ use crate::{
     hedge::Hedge,
     judge::{Ruled, Stage},
     runtime::{Clock, Random, Sleep},
+    state::{Decision, WaitSource},
 };
 use core::{
     future::Future,
@@ -177,6 +179,8 @@ where
         let is_over = G::IS_ONE && signal.has_come(cx)
             || state.remaining(&self.rules(), &self.runtime).is_zero();
         let begins = !is_over
+            // `testing::off` switches second requests off, too.
+            && in_tests(Decision::after(0, WaitSource::Backoff), &mut { state.retry }).is_wait()
             && plan
                 .rate()
                 .is_none_or(|rate| rate.begins_if_off().is_some())

@@ -86,6 +86,16 @@ fn an_open_breaker_allows_none() {
     check(call(PLAIN), table);
 }
 
+#[cfg(feature = "testing")]
+#[test]
+fn none_begins_where_a_test_switches_retries_off() {
+    let _off = backoff_core::testing::off();
+    let table = "
+        a slow attempt | hedge 1 | 200 taking 9, 201 | 0; at 9: 200
+    ";
+    check(call(PLAIN), table);
+}
+
 /// Counts a request until it ends or is dropped.
 struct Counted<'c>(&'c Cell<u32>);
 
