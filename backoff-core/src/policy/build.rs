@@ -265,7 +265,6 @@ impl Policy {
     #[cfg(feature = "rate")]
     pub const fn rate(mut self, rate: &'static Rate) -> Self {
         self.rate = Some(rate);
-        self.has_gate = true;
         self.settled()
     }
 
@@ -288,7 +287,6 @@ impl Policy {
     #[cfg(feature = "breaker")]
     pub const fn breaker(mut self, breaker: &'static Breaker) -> Self {
         self.breaker = Some(breaker);
-        self.has_gate = true;
         self.settled()
     }
 
@@ -304,10 +302,7 @@ impl Policy {
     /// Whether an attempt asks a rate or a breaker before it begins.
     #[inline]
     pub(crate) const fn has_gate(&self) -> bool {
-        #[cfg(any(feature = "breaker", feature = "rate"))]
-        return self.has_gate;
-        #[cfg(not(any(feature = "breaker", feature = "rate")))]
-        return false;
+        self.shared_rate().is_some() || self.shared_breaker().is_some()
     }
 
     /// The rate, if there is one.

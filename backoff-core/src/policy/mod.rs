@@ -103,9 +103,6 @@ macro_rules! policy {
             pub(crate) tokens: Tokens,
             #[cfg(feature = "breaker")]
             pub(super) breaker: Option<&'static Breaker>,
-            /// Whether there is a rate or a breaker, so that an attempt looks at one byte.
-            #[cfg(any(feature = "breaker", feature = "rate"))]
-            pub(super) has_gate: bool,
             /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
             attempts: u32,
             /// Computed from `growth`, `jitter` and `throttled_base`.
@@ -130,8 +127,6 @@ macro_rules! policy {
             tokens: NO_TOKENS,
             #[cfg(feature = "breaker")]
             breaker: None,
-            #[cfg(any(feature = "breaker", feature = "rate"))]
-            has_gate: false,
             attempts: DEFAULT_ATTEMPTS,
             fast_path: FastPath::Full,
             waits: true,
