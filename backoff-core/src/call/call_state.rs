@@ -133,8 +133,8 @@ impl CallState {
 
     /// No attempt follows the wait: the budget gets back the tokens that the wait has taken.
     #[inline]
-    pub(super) fn cancelled(&mut self, budget: &Budget) {
-        if self.retry.is_held() {
+    pub(super) fn cancelled(&mut self, budget: Option<&Budget>) {
+        if let Some(budget) = budget.filter(|_| self.retry.is_held()) {
             self.retry.give_back(budget);
             #[cfg(feature = "metrics")]
             metrics::level(Some(budget));

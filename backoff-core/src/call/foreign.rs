@@ -160,8 +160,6 @@ impl ForeignCall {
 
     /// The call is dropped: the policy's budget gets back the tokens that a wait has taken.
     pub fn cancelled(&mut self) {
-        if let Some(budget) = self.policy.budget {
-            self.state.cancelled(budget);
-        }
+        self.state.cancelled(self.policy.budget);
     }
 }

@@ -12,7 +12,6 @@ use super::{
 #[cfg(feature = "metrics")]
 use crate::event::metrics;
 use crate::{
-    breaker::Admitted,
     event::{
         attempt_event::{AttemptEvent, EndedBy, Step, with_source},
         log,
@@ -104,9 +103,6 @@ pub(super) fn in_tests(next: Decision, retry: &mut RetryState) -> Decision {
 pub(super) fn in_tests(next: Decision, _: &mut RetryState) -> Decision {
     next
 }
-
-/// The longest pause of a server that counts for a rate.
-const LONGEST_PAUSE: u64 = 300_000_000_000;
 
 impl<'c, T, E, S, R> Parts<'c, T, E, S, R> {
     #[inline(always)]
@@ -235,10 +231,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     where
         R: Random,
     {
-        let rate = match self.state.retry.is_in_flight() {
-            true => self.plan.rate(),
-            false => None,
-        };
+        let rate = self.state.retry.epoch().and_then(|_| self.plan.rate());
         if self.state.retry.is_in_flight() {
             let reply = Reply::of(ruling, failure.fault);
             let reply = reply.filter(|_| !failure.stage.is_cut());
@@ -316,14 +309,12 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 
     /// The call ends between two attempts, with the last error, or with the last value, which has this fault. The
-    /// budget gets back the tokens that a wait has taken. The tokens go back before hooks are called, and not only
-    /// when the call is dropped, because its future may be kept.
+    /// tokens of a wait and the place of a probe go back before hooks are called, and not only when the call is
+    /// dropped, because its future may be kept.
     #[cold]
     #[inline(never)]
     pub(crate) fn ends(mut self, error: Option<&E>, value: Option<&dyn Fault>, end: End) {
-        if let Some(budget) = self.plan.budget() {
-            self.state.cancelled(budget);
-        }
+        self.plan.give_back(self.state);
         let (ended_by, reason) = match end {
             End::Late => (EndedBy::Attempt, StopReason::Deadline),
             End::Expired => (EndedBy::Clock, StopReason::Deadline),
@@ -390,34 +381,11 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         failure: Option<FaultKind>,
         fault: Option<&dyn Fault>,
     ) {
-        let epoch = self.state.retry.take_epoch();
-        let is_probe = self.state.retry.take_probe();
-        if let Some(breaker) = self.plan.breaker().filter(|_| epoch.is_some()) {
-            let runtime = self.runtime;
-            breaker.ended(Admitted { is_probe }, failure, || shared_now(runtime));
-        }
-        let (Some(rate), Some(epoch)) = (self.plan.rate(), epoch) else {
-            return;
-        };
-        let (id, attempt) = (self.state.id(), (epoch, self.plan.tokens()));
-        if let Some(fault) = fault {
-            rate.runs(id, attempt);
-            fault.observe_quotas();
-        }
-        rate.pauses(id);
-        let Some(reply) = reply else {
-            return rate.gives_back(attempt);
-        };
         let runtime = self.runtime;
-        // A pause for which this call would not wait holds up nobody else.
-        let policy = self.plan.policy();
-        let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
-        let reply = match reply {
-            Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
-            reply => reply,
-        };
-        if let Some(change) = rate.replied(reply, epoch, || shared_now(runtime)) {
-            let step = Step::Rate(change, rate.label());
+        let now = || shared_now(runtime);
+        let changed = self.plan.ended(self.state, reply, failure, fault, now);
+        if let Some((change, name)) = changed {
+            let step = Step::Rate(change, name);
             let event = attempt_event(self.plan, &*self.memory, self.state, None, step);
             log::log(&event);
             self.settings.notify(&event, None);

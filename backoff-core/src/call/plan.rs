@@ -6,9 +6,9 @@ use crate::state::Together;
 use crate::{
     breaker::{Admitted, Breaker},
     budget::Budget,
-    facts::fault::FaultKind,
+    facts::fault::{Fault, FaultKind},
     policy::Policy,
-    rate::{NO_TOKENS, Rate, Tokens},
+    rate::{NO_TOKENS, Rate, RateChange, Reply, Tokens},
     state::{RetryState, Rules},
 };
 use core::{ops::Deref, time::Duration};
@@ -70,6 +70,56 @@ pub trait CallPlan {
     /// The rules before the settings of the call change them.
     fn rules(&self) -> Rules<'_> {
         Rules::with_budget(self.policy(), self.budget())
+    }
+}
+
+/// The longest pause of a server that counts for a rate.
+const LONGEST_PAUSE: u64 = 300_000_000_000;
+
+impl dyn CallPlan + '_ {
+    /// The call ends without a further attempt, or is dropped. The budget gets back the tokens of a wait that no attempt
+    /// follows, the rate gets back the share of an attempt, and the place of a probe is free again.
+    #[inline(always)]
+    pub(super) fn give_back(&self, state: &mut CallState) {
+        state.cancelled(self.budget());
+        let says_nothing = Some(FaultKind::Permanent);
+        let _ = self.ended(state, None, says_nothing, None, || Duration::ZERO);
+    }
+
+    /// The attempt that the rate or the breaker counts has ended with this reply; with none if the server did not reply.
+    /// For the breaker, the attempt has failed so, or has succeeded. Returns the change of the rate.
+    #[inline(always)]
+    pub(super) fn ended(
+        &self,
+        state: &mut CallState,
+        reply: Option<Reply>,
+        failure: Option<FaultKind>,
+        fault: Option<&dyn Fault>,
+        now: impl Fn() -> Duration,
+    ) -> Option<(RateChange, Option<&'static str>)> {
+        let (epoch, is_probe) = state.retry.take_attempt();
+        if let Some(breaker) = self.breaker().filter(|_| is_probe || epoch.is_some()) {
+            breaker.ended(Admitted { is_probe }, failure, &now);
+        }
+        let (rate, epoch) = (self.rate()?, epoch?);
+        let (id, attempt) = (state.id(), (epoch, self.tokens()));
+        if let Some(fault) = fault {
+            rate.runs(id, attempt);
+            fault.observe_quotas();
+        }
+        rate.pauses(id);
+        let Some(reply) = reply else {
+            rate.gives_back(attempt);
+            return None;
+        };
+        // A pause for which this call would not wait holds up nobody else.
+        let policy = self.policy();
+        let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
+        let reply = match reply {
+            Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
+            reply => reply,
+        };
+        Some((rate.replied(reply, epoch, now)?, rate.label()))
     }
 }
 
@@ -232,20 +282,15 @@ impl<P: CallPlan> Guard<P> {
             state: CallState::new(),
         }
     }
-}
 
-impl<P: CallPlan> Drop for Guard<P> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        // A plan without a size is a constant, of which the compiler knows whether it shares anything.
-        let may_share = size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.has_gate();
-        if may_share && self.state.retry.holds() {
-            self.give_back();
-        }
+    // For each plan: the compiler sees that nothing unwinds, so the drop of a call becomes cheaper.
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self) {
+        let plan: &dyn CallPlan = &self.plan;
+        plan.give_back(&mut self.state);
     }
-}
 
-impl<P: CallPlan> Guard<P> {
     /// This thread runs the attempt from now on, if a rate counts it: until [`pauses`](Self::pauses), until the attempt
     /// has ended, or until the guard is dropped.
     #[inline(always)]
@@ -275,26 +320,13 @@ impl<P: CallPlan> Guard<P> {
     }
 }
 
-impl<P: CallPlan> Guard<P> {
-    /// The budget gets back the tokens of a wait that no attempt follows, the rate gets back the share of an attempt that
-    /// is dropped, and the place of a probe is free again.
-    #[cold]
-    #[inline(never)]
-    fn give_back(&mut self) {
-        let Guard { plan, state } = self;
-        if let Some(budget) = plan.budget() {
-            state.cancelled(budget);
-        }
-        let is_probe = state.retry.take_probe();
-        if let Some(breaker) = plan.breaker() {
-            let says_nothing = Some(FaultKind::Permanent);
-            breaker.ended(Admitted { is_probe }, says_nothing, || Duration::ZERO);
-        }
-        if let Some(rate) = plan.rate() {
-            rate.pauses(state.id());
-            if let Some(epoch) = state.retry.take_epoch() {
-                rate.gives_back((epoch, plan.tokens()));
-            }
+impl<P: CallPlan> Drop for Guard<P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // A plan without a size is a constant, of which the compiler knows whether it shares anything.
+        let may_share = size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.has_gate();
+        if may_share && self.state.retry.holds() {
+            self.give_back();
         }
     }
 }

@@ -48,30 +48,39 @@ impl Reply {
 }
 
 impl CallState {
-    /// An attempt is about to begin, unless its breaker is open. Where no error can be made, the attempt begins all the same.
-    fn asks_breaker<C: Clock>(
+    /// An attempt is about to begin, unless its breaker is open. Where no error can be made, the attempt begins all the
+    /// same. If the rate delays calls, returns it, how long the call may wait, and whether an error is made then: the
+    /// call waits for `max_queue_time`, and not beyond the deadline. Without `max_queue_time`, the attempt begins at the
+    /// deadline. Where no call is delayed, the attempt begins now, and no clock is read for the rate.
+    #[inline(always)]
+    fn asks<'p, C: Clock>(
         &mut self,
-        plan: &dyn CallPlan,
+        plan: &'p dyn CallPlan,
         rules: &Rules<'_>,
         clock: &C,
-    ) -> Result<(), TimedOut> {
-        let Some(breaker) = plan.breaker() else {
-            return Ok(());
+    ) -> Result<Option<(&'p Rate, (Duration, bool))>, TimedOut> {
+        let (rate, breaker) = (plan.rate(), plan.breaker());
+        let expires = rules.max_queue_time.is_some();
+        if let Some(breaker) = breaker {
+            let admitted = breaker.admit(|| shared_now(clock));
+            if admitted.is_none() && expires {
+                return Err(TimedOut::by_breaker());
+            }
+            if admitted.is_some_and(|admitted| admitted.is_probe) {
+                self.retry.set_probe();
+            }
+        }
+        let epoch = rate.map_or(breaker.map(|_| 0), Rate::begins_if_off);
+        let (Some(rate), None) = (rate, epoch) else {
+            self.begins_with_epoch(epoch, clock);
+            return Ok(None);
         };
-        let admitted = breaker.admit(|| shared_now(clock));
-        if admitted.is_none() && rules.max_queue_time.is_some() {
-            return Err(TimedOut::by_breaker());
-        }
-        if plan.rate().is_none() {
-            self.begins_with_epoch(Some(0), clock);
-        }
-        let is_probe = admitted.is_some_and(|admitted| admitted.is_probe);
-        self.retry.set_probe(is_probe);
-        Ok(())
+        let limit = self.remaining(rules, clock);
+        let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
+        Ok(Some((rate, (limit, expires))))
     }
 
-    /// An attempt is about to begin. Returns the call's place in the queue of its rate, if it has to wait: for
-    /// `max_queue_time`, and not beyond the deadline. Without `max_queue_time`, the attempt begins at the deadline.
+    /// An attempt is about to begin. Returns the call's place in the queue of its rate, if it has to wait.
     #[cold]
     #[inline(never)]
     pub(crate) fn enters<R: Clock + Sleep>(
@@ -80,16 +89,9 @@ impl CallState {
         rules: &Rules<'_>,
         runtime: &R,
     ) -> Result<Option<Queued<R::Sleep>>, TimedOut> {
-        self.asks_breaker(plan, rules, runtime)?;
-        let Some(rate) = plan
-            .rate()
-            .filter(|rate| !self.begins_if_off(rate, runtime))
-        else {
+        let Some((rate, limit)) = self.asks(plan, rules, runtime)? else {
             return Ok(None);
         };
-        let limit = self.remaining(rules, runtime);
-        let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
-        let limit = (limit, rules.max_queue_time.is_some());
         let entered = Queued::enter(rate, shared_now(runtime), limit, rules.tokens);
         Ok(entered
             .map(|epoch| self.begins_with_epoch(Some(epoch), runtime))
@@ -125,30 +127,14 @@ impl CallState {
         stopped: &dyn Fn() -> bool,
         runtime: &R,
     ) -> Result<(), Left> {
-        self.asks_breaker(plan, rules, runtime)
-            .map_err(Left::Over)?;
-        let Some(rate) = plan
-            .rate()
-            .filter(|rate| !self.begins_if_off(rate, runtime))
-        else {
+        let asked = self.asks(plan, rules, runtime).map_err(Left::Over)?;
+        let Some((rate, limit)) = asked else {
             return Ok(());
         };
-        let limit = self.remaining(rules, runtime);
-        let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
-        let limit = (limit, rules.max_queue_time.is_some());
         let before = left_out();
         let turn = wait_blocking(rate, runtime, limit, rules.tokens, stopped);
         self.retry.skip(left_out() - before);
         turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
-    }
-
-    /// Where no call is delayed, the attempt begins, and no clock is read for the rate.
-    fn begins_if_off<C: Clock>(&mut self, rate: &Rate, clock: &C) -> bool {
-        let epoch = rate.begins_if_off();
-        if epoch.is_some() {
-            self.begins_with_epoch(epoch, clock);
-        }
-        epoch.is_some()
     }
 
     /// The attempt begins. The rate or the breaker counts the attempt if there is a number.

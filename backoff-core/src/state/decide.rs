@@ -1,6 +1,6 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
-use super::{Decision, RetryState, Rules, WaitSource, flag};
+use super::{Decision, RetryState, Rules, SIGN, WaitSource, flag};
 use crate::{
     breaker::Breaker,
     budget::Budget,
@@ -186,11 +186,11 @@ impl RetryState {
         let has_taken = budget.take(kind);
         if has_taken {
             let throttled = match kind {
-                FaultKind::Throttled => flag::THROTTLED,
+                FaultKind::Throttled => SIGN,
                 _ => 0,
             };
-            let others = self.failures[2] & !flag::THROTTLED;
-            self.failures[2] = others | flag::TAKEN | flag::HELD | throttled;
+            self.last[3] = self.last[3] & !SIGN | throttled;
+            self.failures[2] |= flag::TAKEN | flag::HELD;
         }
         has_taken
     }

@@ -67,7 +67,7 @@ pub struct RetryState {
     /// The number of failed attempts in the lowest 20 bits, and the four flags above it.
     failures: [u8; 3],
     /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
-    /// exact for waits of so many milliseconds. Its sign says that the running attempt is the probe of a breaker.
+    /// exact for waits of so many milliseconds. Its sign says that the tokens of a budget were taken after throttling.
     last: [u8; 4],
     /// The number that the rate gave the running attempt.
     epoch: u8,
@@ -77,8 +77,8 @@ pub struct RetryState {
 mod flag {
     /// The wait or the attempt has taken tokens of a budget.
     pub(super) const TAKEN: u8 = 0x10;
-    /// The tokens were taken after throttling.
-    pub(super) const THROTTLED: u8 = 0x20;
+    /// The call has the place of a breaker's probe, in a queue or in the attempt that runs.
+    pub(super) const PROBE: u8 = 0x20;
     /// No attempt has followed since the tokens were taken.
     pub(super) const HELD: u8 = 0x40;
     /// A rate or a breaker counts the attempt that runs.
@@ -196,12 +196,13 @@ impl RetryState {
     }
 
     fn last(&self) -> Duration {
-        let micros = f64::from(f32::from_le_bytes(self.last));
+        let micros = f64::from(f32::from_le_bytes(self.last).abs());
         Duration::from_nanos((micros * 1e3) as u64)
     }
 
     fn set_last(&mut self, nanos: u64) {
-        self.last = ((nanos as f64 / 1e3) as f32).to_le_bytes();
+        let micros = (nanos as f64 / 1e3) as f32;
+        self.last = micros.copysign(f32::from_le_bytes(self.last)).to_le_bytes();
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -354,7 +355,7 @@ impl RetryState {
     /// The kind of the last failure for whose retry tokens were taken.
     #[inline]
     fn taken_for(&self) -> Option<FaultKind> {
-        let kind = match self.has(flag::THROTTLED) {
+        let kind = match self.last[3] & SIGN != 0 {
             true => FaultKind::Throttled,
             false => FaultKind::Transient,
         };
@@ -412,51 +413,44 @@ impl RetryState {
         self.has(flag::HELD)
     }
 
-    /// Whether a wait holds tokens of a budget, or a rate or a breaker counts a running attempt.
+    /// Whether a wait holds tokens of a budget, or a rate or a breaker counts the attempt that runs, or is next.
     #[inline]
     pub(crate) fn holds(&self) -> bool {
-        self.has(flag::HELD | flag::IN_FLIGHT)
+        self.has(flag::HELD | flag::IN_FLIGHT | flag::PROBE)
     }
 
-    /// Whether a rate or a breaker counts an attempt that runs.
+    /// Whether a rate or a breaker counts the attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        cfg!(any(feature = "breaker", feature = "rate")) && self.has(flag::IN_FLIGHT)
+        cfg!(any(feature = "breaker", feature = "rate")) && self.has(flag::IN_FLIGHT | flag::PROBE)
     }
 
-    /// The number of the running attempt, if something counts it.
+    /// The number of the running attempt, if it has one.
     pub(crate) fn epoch(&self) -> Option<u8> {
-        self.is_in_flight().then_some(self.epoch)
+        (self.is_in_flight() && self.has(flag::IN_FLIGHT)).then_some(self.epoch)
     }
 
     /// An attempt begins. A rate or a breaker counts the attempt if there is a number.
     #[inline]
     pub(crate) fn set_epoch(&mut self, epoch: Option<u8>) {
-        self.take_epoch();
+        self.failures[2] &= !flag::IN_FLIGHT;
         if let Some(epoch) = epoch {
             self.failures[2] |= flag::IN_FLIGHT;
             self.epoch = epoch;
         }
     }
 
-    /// The attempt that begins is the probe of a breaker, or is none.
-    pub(crate) fn set_probe(&mut self, is_probe: bool) {
-        self.last[3] = self.last[3] & !SIGN | if is_probe { SIGN } else { 0 };
+    /// The attempt that is next is the probe of a breaker.
+    pub(crate) fn set_probe(&mut self) {
+        self.failures[2] |= flag::PROBE;
     }
 
-    /// The attempt has ended. Returns whether it was the probe of a breaker.
-    pub(crate) fn take_probe(&mut self) -> bool {
-        let is_probe = self.last[3] & SIGN != 0;
-        self.set_probe(false);
-        is_probe
-    }
-
-    /// The attempt has ended. Returns its number, if something counts it.
-    #[inline]
-    pub(crate) fn take_epoch(&mut self) -> Option<u8> {
-        let epoch = self.epoch();
-        self.failures[2] &= !flag::IN_FLIGHT;
-        epoch
+    /// The attempt has ended, or does not begin. Returns its number, if it has one, and whether it was the probe of a
+    /// breaker.
+    pub(crate) fn take_attempt(&mut self) -> (Option<u8>, bool) {
+        let taken = (self.epoch(), self.has(flag::PROBE));
+        self.failures[2] &= !(flag::IN_FLIGHT | flag::PROBE);
+        taken
     }
 
     /// Call this when the attempt after the wait begins: the tokens that the wait has taken are used.

@@ -132,6 +132,41 @@ fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
     assert_eq!((fails(), fails()), (1, 0));
 }
 
+/// A probe that waits in the queue of a rate is dropped, or its time there is over: there is an error and the call is kept,
+/// or the attempt begins out of its turn.
+#[cfg(feature = "rate")]
+#[test]
+fn a_probe_that_leaves_a_queue_frees_its_place() {
+    static DOWN: Breaker = often();
+    const MINUTE: Duration = Duration::from_secs(60);
+    static CLOSED: backoff_core::Rate = backoff_core::Rate::new().pause_after_refusal(MINUTE);
+    static OFF: backoff_core::Rate = backoff_core::Rate::new();
+    let time = Time::default();
+    let fails = |status, rate| {
+        let once = PLAIN.max_attempts(1);
+        let call = once.retry(|| ready(Err::<(), _>(TestError::status(status))));
+        let call = call.rate(rate).breaker(&DOWN).runtime(time.clone());
+        time.run(call.reported()).unwrap_err().report.attempts
+    };
+    assert_eq!((fails(429, &CLOSED), fails(503, &OFF)), (1, 1));
+    for limit in [30 * SECOND, Duration::ZERO] {
+        time.pass(SECOND);
+        let call = PLAIN.retry(pending::<Result<(), TestError>>);
+        let call = call.rate(&CLOSED).breaker(&DOWN).runtime(time.clone());
+        let mut probe = Box::pin(call.max_queue_time(limit).into_future());
+        let is_over = poll_once(probe.as_mut());
+        assert_eq!(is_over, limit.is_zero());
+        assert_eq!(fails(503, &OFF), u32::from(is_over));
+        drop(probe);
+        assert_eq!(fails(503, &OFF), u32::from(!is_over));
+    }
+    time.pass(SECOND);
+    let policy = PLAIN.rate(&CLOSED).breaker(&DOWN).deadline(9 * SECOND);
+    let probe = policy.retry(|| ready(Ok::<_, TestError>(1)));
+    assert_eq!(time.run(probe.runtime(time.clone()).into_future()), Ok(1));
+    assert!(!DOWN.is_open());
+}
+
 #[test]
 fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
     let time = Time::default();
