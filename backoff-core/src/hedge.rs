@@ -152,14 +152,11 @@ impl Hedge {
     }
 
     /// An attempt was answered after this time.
-    pub(crate) fn answered(&self, took: impl FnOnce() -> Duration) {
-        if self.after.is_none() {
-            self.add(took());
+    pub(crate) fn answered(&self, took: &dyn Fn() -> Duration) {
+        if self.after.is_some() {
+            return;
         }
-    }
-
-    fn add(&self, took: Duration) {
-        let took = u32::try_from(took.as_micros()).unwrap_or(UNKNOWN);
+        let took = u32::try_from(took().as_micros()).unwrap_or(UNKNOWN);
         let number = self.count.fetch_add(1, Relaxed);
         self.took[number as usize % LAST].store(took, Relaxed);
         if number as usize + 1 >= LAST && (number + 1).is_multiple_of(EACH) {

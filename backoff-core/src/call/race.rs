@@ -158,7 +158,7 @@ where
                 _ => {
                     if asked.is_none() && outcome.is_ok() {
                         let since = |began| self.runtime.now().saturating_sub(began);
-                        hedge.answered(|| second.began.map(since).unwrap_or_default());
+                        hedge.answered(&|| second.began.map(since).unwrap_or_default());
                         if !is_first {
                             self.tells(true);
                         }
