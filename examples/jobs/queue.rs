@@ -5,7 +5,6 @@ use std::time::Duration;
 use apalis::prelude::{BoxDynError, TaskSink as _};
 use apalis_redis::RedisStorage;
 use apalis_sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteStorage};
-use sqlx_09 as sqlx;
 
 use crate::Where;
 use crate::worker::{DEADLINE, Order};
@@ -78,7 +77,7 @@ impl Storage {
             Storage::Redis(storage) => {
                 let config = storage.get_config().clone();
                 let connection = storage.get_connection();
-                let mut counts = redis_1::pipe();
+                let mut counts = redis::pipe();
                 counts.atomic();
                 counts.hlen(config.job_data_hash());
                 counts
@@ -101,11 +100,11 @@ impl Storage {
             Storage::Redis(storage) => {
                 let config = storage.get_config().clone();
                 let connection = storage.get_connection();
-                let dead = redis_1::Cmd::smembers(config.dead_jobs_set());
+                let dead = redis::Cmd::smembers(config.dead_jobs_set());
                 let dead: Vec<String> = dead.query_async(connection).await?;
                 let mut killed = Vec::new();
                 for id in dead {
-                    let mut one = redis_1::pipe();
+                    let mut one = redis::pipe();
                     one.hget(config.job_data_hash(), &id);
                     one.hget(format!("{}:{id}", config.job_meta_hash()), "result");
                     killed.push(one.query_async(connection).await?);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use redis_1 as redis;
-
 use crate::address::Address;
 use crate::server::Server;
 

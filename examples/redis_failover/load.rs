@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use redis::RedisError;
 use redis::aio::ConnectionLike;
-use redis_1 as redis;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 

@@ -20,7 +20,6 @@ use clap::Parser;
 use examples::drawing::Drawn;
 use examples::table::table;
 use examples::terminal::{ended, save, say};
-use redis_1 as redis;
 
 use address::Address;
 use event::{Happening, noticed_soon};

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use backoff_core::Policy;
-use redis_1 as redis;
 
 /// Servers started by this process so far.
 static STARTED: AtomicU32 = AtomicU32::new(0);

@@ -21,8 +21,6 @@ fn main() {
             println!("cargo::rustc-cfg={name}");
         }
     }
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=tests/postgres/programs.rs");
     println!("cargo::rerun-if-env-changed=PATH");
     // Installing a server changes one of these folders, so that this script runs again.
     for folder in folders {

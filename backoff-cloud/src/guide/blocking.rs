@@ -1,21 +1,15 @@
 //! After this page you can write a command-line program without async that retries, and that shows its user
 //! what it waits for.
 //!
-//! ```sh
-//! cargo add backoff-cloud --no-default-features --features std,macros,ureq-3
-//! cargo add ureq@3 thiserror
-//! ```
-//!
-//! These features bring no tokio. The feature `ureq-3` tells the policy what ureq's errors mean.
-//!
 //! # A program with a progress line
 //!
 //! The attribute works on functions without `async`. A wait sleeps on the thread. The hook
 //! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. The body is read
-//! within the attempt, so a body that is cut in the middle is read again:
+//! within the attempt, so a body that is cut in the middle is read again. The features bring no tokio; `ureq-3` tells
+//! the policy what ureq's errors mean:
 //!
 //! ```ignore
-#![doc = include_str!("examples/ureq.rs")]
+#![doc = include_str!("examples/progress.rs")]
 //! ```
 //!
 //! Where nobody listens, the line shows this in turn:

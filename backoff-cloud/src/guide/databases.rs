@@ -20,7 +20,7 @@
 //! `READ COMMITTED` that read a balance and write it back overwrite one another, and no error says so. Use
 //! `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
 //!
-//! With sqlx:
+//! With sqlx, for SQLite, where you can try the program without a server; its comments say what to write for PostgreSQL:
 //!
 //! ```ignore
 #![doc = include_str!("examples/sqlx.rs")]

@@ -18,8 +18,14 @@
 //!
 //! apalis keeps jobs in SQLite, PostgreSQL or Redis. With the feature `apalis-1`, a handler calls
 //! [`reschedule`](crate::apalis::RescheduleExt::reschedule): a job whose failure the policy repeats goes back into the
-//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has an example and
-//! says what holds after a crash.
+//! storage, to run after the wait, and its worker is free. This is a whole program:
+//!
+//! ```ignore
+#![doc = include_str!("examples/jobs.rs")]
+//! ```
+//!
+//! The interval of `poll_with_interval` is how late a job may run after its wait, and how often each worker asks the
+//! database. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
 //!
 //! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second:
 //!

@@ -22,7 +22,7 @@
 //! used up, a deadline, a timeout, an empty budget, a turn that comes too late, a signal. Only an answer that no policy
 //! retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
 //!
-//! With metrics-exporter-prometheus, call `set_enable_unit_suffix(true)` and `set_buckets(..)` of its builder before
+//! With metrics-exporter-prometheus, call `with_recommended_naming(true)` and `set_buckets(..)` of its builder before
 //! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
 //! `retry_call_duration_seconds_bucket` would never fire.
 //!

@@ -1,5 +1,16 @@
 //! The programs of the cookbook, each against a server that fails. `s3.rs` is a test of its own.
 
+#[cfg(feature = "cookbook")]
+mod axum;
+#[cfg(feature = "cookbook")]
+mod jobs;
+#[cfg(feature = "cookbook")]
+mod progress;
+#[cfg(feature = "cookbook")]
+mod redis;
+#[cfg(feature = "cookbook")]
+mod sqlx;
+
 mod get;
 mod github;
 mod iam;

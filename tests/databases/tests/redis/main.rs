@@ -24,7 +24,7 @@ mod transaction;
 use std::time::Duration;
 
 use backoff_core::Policy;
-use redis_1 as redis;
+extern crate redis_1 as redis;
 
 use databases::{Tested, deaf};
 
