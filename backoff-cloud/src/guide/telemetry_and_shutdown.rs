@@ -182,3 +182,11 @@
 //! cancel the token, wait until the running requests are answered, then flush logs and metrics. The table
 //! [how each form of a call ends](super::waits_and_limits#ending-a-call-early)
 //! says what happens to a wait, to an attempt and before the first attempt.
+//!
+//! # A whole service
+//!
+//! Log, metrics and shutdown in one program:
+//!
+//! ```ignore
+#![doc = include_str!("examples/axum.rs")]
+//! ```

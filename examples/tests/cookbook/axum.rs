@@ -4,9 +4,11 @@
 #[path = "../../cookbook/axum.rs"]
 mod program;
 
+use std::fs::{File, read_to_string, remove_file};
 use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use backoff_cloud::testing;
@@ -15,7 +17,6 @@ use reqwest::StatusCode;
 use support::{Server, reply};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::util::SubscriberInitExt as _;
 
 use program::{App, metrics, serve};
 
@@ -38,9 +39,11 @@ async fn started(
 #[tokio::test]
 async fn a_wait_is_logged_and_counted() -> Result<(), Box<dyn std::error::Error>> {
     let _instant = testing::instant();
-    let (mut lines, writer) = io::pipe()?;
-    let log = tracing_subscriber::fmt().with_writer(Arc::new(writer));
-    let log = log.with_ansi(false).set_default();
+    let file = format!("cookbook-{}.log", std::process::id());
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
+    let log = tracing_subscriber::fmt().with_writer(Arc::new(File::create(&file)?));
+    // For all threads: an event that another thread writes first would be off for a subscriber of this thread.
+    log.with_ansi(false).init();
     let upstream = Server::start([reply(503, "retry-after: 7\r\n", "")]);
     let (address, _serving) = started(&upstream, metrics()?, &CancellationToken::new()).await?;
 
@@ -50,10 +53,10 @@ async fn a_wait_is_logged_and_counted() -> Result<(), Box<dyn std::error::Error>
     let page = page.text().await?;
     let counted = r#"retry_call_duration_seconds_bucket{retry_operation="price""#;
     assert!(page.contains(counted), "{page}");
-    drop(log);
-    let log = io::read_to_string(&mut lines)?;
+    let log = read_to_string(&file)?;
     let logged = r#"INFO backoff: attempt failed, waiting before the next operation="price""#;
     assert!(log.contains(logged), "{log}");
+    remove_file(file)?;
     Ok(())
 }
 

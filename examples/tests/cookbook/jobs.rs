@@ -41,22 +41,18 @@ async fn a_job_waits_in_the_database_for_as_long_as_the_service_asks() -> Result
     let (url, text) = (server.url("hook"), "paid".to_owned());
     storage.push(Hook { id: 7, url, text }).await?;
 
-    process(
-        &storage,
-        "SELECT count(*) FROM Jobs WHERE status = 'Pending' AND run_at BETWEEN unixepoch() + 2900 AND unixepoch() + 3001",
-    )
-    .await?;
+    let waits = "SELECT count(*) FROM Jobs WHERE status = 'Pending' \
+                 AND run_at BETWEEN unixepoch() + 2900 AND unixepoch() + 3001";
+    process(&storage, waits).await?;
     assert_eq!(server.requests(), 1);
 
     // Fifty minutes later.
     sqlx::query("UPDATE Jobs SET run_at = run_at - 3001")
         .execute(storage.pool())
         .await?;
-    process(
-        &storage,
-        "SELECT count(*) = 2 FROM Jobs WHERE status = 'Done'",
-    )
-    .await?;
+    // The first process may have ended before it wrote that its own run is done.
+    let done = "SELECT count(*) FROM Jobs WHERE status = 'Done' AND idempotency_key IS NOT NULL";
+    process(&storage, done).await?;
     assert_eq!(server.values("idempotency-key"), ["7", "7"]);
     Ok(())
 }
