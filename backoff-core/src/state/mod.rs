@@ -86,6 +86,8 @@ mod flag {
     pub(super) const ALL: u8 = 0xf0;
 }
 
+/// Whether a rate or a breaker may count attempts.
+const IS_COUNTED: bool = cfg!(any(feature = "breaker", feature = "rate"));
 /// The sign of an `f32`, in its last byte.
 const SIGN: u8 = 0x80;
 const UNTIMED: u64 = (1 << 56) - 1;
@@ -422,12 +424,12 @@ impl RetryState {
     /// Whether a rate or a breaker counts the attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        cfg!(any(feature = "breaker", feature = "rate")) && self.has(flag::IN_FLIGHT | flag::PROBE)
+        IS_COUNTED && self.has(flag::IN_FLIGHT | flag::PROBE)
     }
 
     /// The number of the running attempt, if it has one.
     pub(crate) fn epoch(&self) -> Option<u8> {
-        (self.is_in_flight() && self.has(flag::IN_FLIGHT)).then_some(self.epoch)
+        (IS_COUNTED && self.has(flag::IN_FLIGHT)).then_some(self.epoch)
     }
 
     /// An attempt begins. A rate or a breaker counts the attempt if there is a number.
