@@ -19,14 +19,9 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
 /// Crates that no package has. The pages have a hidden module for each, and these lines are not left out.
 const CRATES: &[&str] = &["# mod async_openai {", "# mod resend {"];
 
-/// Files with code for crates that this package does not have. tests/databases, runtimes and no_std compile them.
-const ELSEWHERE: &[&str] = &[
-    "embassy.rs",
-    "redis.rs",
-    "smol.rs",
-    "sqlx.rs",
-    "tokio_postgres.rs",
-];
+/// Files with code for crates that this package does not have. tests/databases, runtimes and no_std compile them, and
+/// `examples` the files that are links to its cookbook.
+const ELSEWHERE: &[&str] = &["embassy.rs", "smol.rs", "tokio_postgres.rs"];
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -56,11 +51,11 @@ fn text(path: &Path) -> Vec<(usize, String)> {
         } else if let Some((_, file)) = line.split_once("include_str!(\"examples/") {
             let file = file.trim_end_matches(['"', ')', ']']);
             let fence = lines.last_mut().expect("a fence before the file");
-            if !ELSEWHERE.contains(&file) {
+            let code = path.with_file_name("examples").join(file);
+            if !ELSEWHERE.contains(&file) && !code.is_symlink() {
                 fence.1 = "```".to_owned(); // rustdoc ignores it, for want of the client
             }
-            let file = read(&path.with_file_name("examples").join(file));
-            lines.extend(file.lines().map(|line| (number, line.to_owned())));
+            lines.extend(read(&code).lines().map(|line| (number, line.to_owned())));
         }
     }
     lines
