@@ -63,11 +63,14 @@
 //! use backoff_cloud::{Policy, TimedOut, retry, retry_block};
 //!
 //! const POLICY: Policy = Policy::exponential();
-//! # struct Client(u32);
-//! # impl Client { async fn get(&mut self) -> Result<u32, TimedOut> { self.0 += 1; Ok(self.0) } }
+//!
+//! struct Client(u32);
+//! impl Client {
+//!     async fn get(&mut self) -> Result<u32, TimedOut> { self.0 += 1; Ok(self.0) }
+//! }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), TimedOut> {
-//! # let mut client = Client(0);
+//! let mut client = Client(0);
 //! let value = retry_block!(policy = POLICY, async { client.get().await }).await?;
 //!
 //! // Or as a function:

@@ -2,12 +2,12 @@
 //!
 //! | | `backoff-cloud` | backon 1.6 | tower 0.5 | tower-resilience 0.13 | seatbelt 0.11 | reqwest-retry 0.9 | reqwest 0.13 itself |
 //! |---|---|---|---|---|---|---|---|
-//! | one limit for the call, the running attempt included | `timeout` | `tokio::time::timeout` around the call | a layer | a layer | a layer | `tokio::time::timeout` around the call | the request's `timeout` |
-//! | no retry begins after a limit | `deadline`: waits, hints and attempts count | only the waits count | – | – | – | yes, but a wait may end after the limit | it never waits |
-//! | `Retry-After` | yes, also `RetryInfo` and reset headers, where the error keeps its headers | by a function of yours | by a policy of yours | no | by a function of yours | no | no |
-//! | repeats a `POST` that may have been applied | not with `send` or tower's layer; in a function, write `idempotent = false` | your condition | your policy | your condition | your condition | yes | your classifier |
+//! | one limit for the call, the running attempt included | `timeout` | your timeout | a layer | a layer | a layer | your timeout | the request's `timeout` |
+//! | no retry begins after a limit | `deadline` | only the waits count | – | – | – | yes; a wait may end later | it never waits |
+//! | `Retry-After` | yes; also `RetryInfo` and reset headers | your function | your policy | no | your function | no | no |
+//! | repeats a `POST` that may have been applied | not with `send` or a layer | your condition | your policy | your condition | your condition | yes | your classifier |
 //! | retry budget | yes | no | yes | yes | no | no | yes, by default |
-//! | calls share what a 429 says | [`Rate`](crate::Rate) | no | no | in part: its layer `adaptive` shares a limit of concurrent calls, which each error halves | no | no | no |
+//! | calls share what a 429 says | [`Rate`](crate::Rate) | no | no | in part | no | no | no |
 //! | read-modify-write, conflicts | yes | no | no | no | no | no | no |
 //! | knows the errors of | 16 crates, behind features | – | – | – | – | reqwest | reqwest |
 //! | circuit breaker | `Breaker` | no | no | yes | yes | no | no |
@@ -17,7 +17,9 @@
 //! | in WebAssembly | [feature `wasm`](super::executors) | yes | your policy | – | – | yes | no |
 //! | published | **no** | yes | yes | yes | yes | yes | yes |
 //!
-//! A dash means that the documentation says nothing about the subject.
+//! A dash means that the documentation says nothing about the subject. *Your function* means that you write the code, *your
+//! timeout* `tokio::time::timeout` around the call. Here, hints need an error that keeps its headers, and a function that
+//! must not run twice needs `idempotent = false`.
 //!
 //! # The costs of a call
 //!
