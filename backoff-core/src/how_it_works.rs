@@ -15,11 +15,19 @@
 //! - A wait never exceeds `max_backoff`, jitter included, unless the server asks for more.
 //! - No wait begins that would end after the deadline, whatever a server's hint or a judge says. The
 //!   deadline does not cut an attempt that is running; [`timeout`](crate::Retrying::timeout) does.
+//! - [`attempt_timeout`](crate::Retrying::attempt_timeout) cuts each attempt. Nothing cuts a blocking function: it has
+//!   the deadline, and the limits of its own client.
+//! - A wait that a server asks for is not longer than [`max_retry_after`](crate::Policy::max_retry_after) (by default
+//!   the deadline, else five minutes): a longer one ends the call.
+//! - A policy does not retry an error that states nothing, and a log line says what to write. A bare `#[retry]` has no
+//!   policy and no codes, and retries such an error too.
 //! - Nothing is allocated, except by a call that waits in the queue of a rate.
 //! - A success reads the clock only for a deadline, a report, an [`Attempt`](crate::Attempt), a rate or a
 //!   recorder of metrics. It draws a random number only for the [id](crate::Attempt::id) of an `Attempt`.
 //! - Every form returns the operation's own `Result`. Only [`reported`](crate::Retrying::reported) returns an
 //!   error of its own, which also says which attempts were made.
+//!
+//! Property tests check the times for random policies and random failures.
 //!
 //! # Late timers
 //!

@@ -79,7 +79,8 @@
 //! # A key for each call
 //!
 //! Many services take a key with a request. A second request with the same key is not carried out: the
-//! service answers as it answered the first one. Then the request may be retried after any failure.
+//! service answers as it answered the first one. Then the request may be retried after any failure. Use a key only if the
+//! service documents the key: a service that does not read it makes a second order.
 //!
 //! | service | where the key goes |
 //! |---|---|

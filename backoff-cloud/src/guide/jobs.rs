@@ -27,7 +27,8 @@
 //! The interval of `poll_with_interval` is how late a job may run after its wait, and how often each worker asks the
 //! database. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
 //!
-//! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second:
+//! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost, and
+//! nothing is made twice:
 //!
 //! ```sh
 //! cargo run -p examples --features jobs --example jobs
