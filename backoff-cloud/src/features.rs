@@ -19,6 +19,8 @@
 //! | `google-cloud-iam-v1` | [`iam::add`](crate::iam::add), [`iam::remove`](crate::iam::remove) and [`iam::Members`](crate::iam::Members) with Google's client for IAM. Needs Rust 1.91. | `gax-1` |
 //! | `google-cloud-iam-admin-v1`, `google-cloud-resourcemanager-v3`, `google-cloud-secretmanager-v1` | the same with Google's client for service accounts, for the Resource Manager, or for the Secret Manager. Needs Rust 1.91. | `google-cloud-iam-v1` |
 //!
+//! The next tables are those of `backoff-core`. If a feature has a row above too, the row above holds for this crate.
+//!
 #![doc = include_str!("features.md")]
 // Some links lead to items that exist with their feature only. The page is checked with all features; few programs
 // have both of these.

@@ -3,8 +3,9 @@
 //! Read the pages in this order, or open the one that you need. The search box above finds pages by their subject: try
 //! `429`, `idempotency key` or `shutdown`.
 //!
-//! `cargo test --workspace` compiles the Rust code of these pages, except that for smol (`-p runtimes --features smol`) and
-//! for clients of databases (`-p databases --features servers`). The code runs where that is possible without a network.
+//! `cargo test --workspace` compiles the Rust code of these pages, except that for smol (`-p runtimes --features smol`), for
+//! tokio-postgres (`-p databases --features servers`), and for axum, apalis, Redis, sqlx and ureq (`-p examples --features
+//! cookbook --test cookbook`). The code runs where that is possible without a network.
 //!
 //! **Begin here**
 //!

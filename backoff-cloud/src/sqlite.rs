@@ -38,23 +38,23 @@
 //!
 //! ```
 //! use backoff_cloud::{retry, sqlite};
-//! # use backoff_cloud::TimedOut as SqlError;
+//! # mod sqlx { pub use backoff_cloud::TimedOut as Error; }
 //! # struct Transaction;
 //! # impl Transaction {
-//! #     async fn execute(&mut self, _: &str) -> Result<u64, SqlError> { Ok(1) }
-//! #     async fn commit(self) -> Result<(), SqlError> { Ok(()) }
+//! #     async fn execute(&mut self, _: &str) -> Result<u64, sqlx::Error> { Ok(1) }
+//! #     async fn commit(self) -> Result<(), sqlx::Error> { Ok(()) }
 //! # }
-//! # struct Pool;
-//! # impl Pool { async fn begin(&self) -> Result<Transaction, SqlError> { Ok(Transaction) } }
+//! # struct SqlitePool;
+//! # impl SqlitePool { async fn begin_with(&self, _: &str) -> Result<Transaction, sqlx::Error> { Ok(Transaction) } }
 //!
 //! #[retry(policy = sqlite::TRANSACTION, timeout = "20s")]
-//! async fn pay(pool: &Pool) -> Result<(), SqlError> {
-//!     let mut transaction = pool.begin().await?;
+//! async fn pay(pool: &SqlitePool) -> Result<(), sqlx::Error> {
+//!     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
 //!     transaction.execute("UPDATE accounts SET balance = balance - 1").await?;
 //!     transaction.commit().await
 //! }
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() { pay(&Pool).await.unwrap() }
+//! # async fn main() { pay(&SqlitePool).await.unwrap() }
 //! ```
 
 use crate::postgres;

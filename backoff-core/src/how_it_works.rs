@@ -21,11 +21,13 @@
 //!   the deadline, else five minutes): a longer one ends the call.
 //! - A policy does not retry an error that states nothing, and a log line says what to write. A bare `#[retry]` has no
 //!   policy and no codes, and retries such an error too.
-//! - Nothing is allocated, except by a call that waits in the queue of a rate.
+//! - Nothing is allocated, except by a call that waits in the queue of a rate, and by each async wait where the features
+//!   `tokio` and `smol` are both on.
 //! - A success reads the clock only for a deadline, a report, an [`Attempt`](crate::Attempt), a rate or a
 //!   recorder of metrics. It draws a random number only for the [id](crate::Attempt::id) of an `Attempt`.
-//! - Every form returns the operation's own `Result`. Only [`reported`](crate::Retrying::reported) returns an
-//!   error of its own, which also says which attempts were made.
+//! - Every form returns the operation's own `Result`. Only [`reported`](crate::Retrying::reported), the last
+//!   method of a call, returns `Ok((value, report))` or a [`RetryError`](crate::RetryError) with the error, the reason
+//!   and the report.
 //!
 //! Property tests check the times for random policies and random failures.
 //!

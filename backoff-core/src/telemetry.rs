@@ -76,7 +76,7 @@
 //! call intends to wait. If the next attempt waits for its turn at a [`Rate`](crate::Rate), `delay` is how long that
 //! is expected to take, together with the wait before. `source` is a
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
-//! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE; of a value that
+//! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE (SQLite's errors have none here); of a value that
 //! counts as a failure too. `late` is by how much the attempt ended after the deadline. `unread_header` is the name of a header with
 //! a hint that cannot be read, and `unread_hint` is its value: at most 40 characters, of which those outside printable
 //! ASCII are escaped. `elapsed` is left

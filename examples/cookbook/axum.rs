@@ -1,4 +1,4 @@
-//! An axum service: it retries calls to another service, logs each wait, serves `/metrics`, and ends waits at shutdown.
+//! An axum service on Unix: it retries calls to another service, logs each wait, serves `/metrics`, and ends waits at shutdown.
 //!
 //! ```toml
 //! [dependencies]

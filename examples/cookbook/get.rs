@@ -1,4 +1,4 @@
-//! A GET that is sent again after a failure, and waits as long as `Retry-After` says.
+//! A GET that is sent again after a failure, and waits at least as long as `Retry-After` says.
 //!
 //! ```toml
 //! [dependencies]

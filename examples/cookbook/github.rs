@@ -42,11 +42,11 @@ impl GitHub {
     }
 
     /// How many stars a repository has.
-    pub async fn stars(&self, repository: &str) -> Result<u64, ApiError> {
+    pub async fn stars(&self, repository: &str) -> Result<Option<u64>, ApiError> {
         let get = self.client.get(format!("{}/repos/{repository}", self.api));
         let get = get.bearer_auth(&self.token);
         let found: Value = POLICY.send(get).json().rate(&self.rate).await?;
-        Ok(found["stargazers_count"].as_u64().unwrap_or_default())
+        Ok(found["stargazers_count"].as_u64())
     }
 }
 
@@ -54,7 +54,7 @@ impl GitHub {
 async fn main() -> Result<(), Box<dyn Error>> {
     let github = GitHub::new(API.to_owned(), env::var("GITHUB_TOKEN")?);
     for repository in env::args().skip(1) {
-        println!("{repository}: {}", github.stars(&repository).await?);
+        println!("{repository}: {:?}", github.stars(&repository).await?);
     }
     Ok(())
 }

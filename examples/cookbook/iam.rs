@@ -54,9 +54,20 @@ pub async fn replace(projects: &Rest, project: &str, old: &str, new: &str) -> Re
 async fn main() -> Result<(), Box<dyn Error>> {
     let token = env::var("TOKEN")?; // gcloud auth print-access-token
     let token = move || ready(Ok(token.clone()));
-    let projects = Rest::new(Client::new(), API).token(token);
-    let project = env::args().nth(1).ok_or("usage: iam projects/ID")?;
-    grant(&projects, &project, "roles/viewer", "user:ann@example.com").await?;
-    replace(&projects, &project, "roles/editor", "roles/viewer").await?;
+    let client = Client::builder().retry(reqwest::retry::never()).build()?;
+    let projects = Rest::new(client, API).token(token);
+    match &env::args().collect::<Vec<_>>()[..] {
+        [_, how, project, role, who] if how == "add" => {
+            grant(&projects, project, role, who).await?
+        }
+        [_, how, project, old, new] if how == "replace" => {
+            replace(&projects, project, old, new).await?
+        }
+        _ => {
+            return Err(
+                "usage: iam add projects/ID ROLE MEMBER, or iam replace projects/ID OLD NEW".into(),
+            );
+        }
+    }
     Ok(())
 }

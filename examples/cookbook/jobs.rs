@@ -6,16 +6,18 @@
 //! apalis = "1"
 //! apalis-sqlite = "1"
 //! backoff-cloud = { version = "0.1", features = ["apalis-1", "http"] }
+//! futures-util = "0.3"
 //! reqwest = "0.13"
 //! serde = { version = "1", features = ["derive"] }
-//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal"] }
+//! tokio = { version = "1", features = ["macros", "rt-multi-thread", "signal", "time"] }
 //! ```
 
 use apalis::prelude::*;
-use apalis_sqlite::{SqlitePool, SqliteStorage};
+use apalis_sqlite::{Config, SqlitePool, SqliteStorage};
 use backoff_cloud::apalis::{Job, RescheduleExt as _};
 use backoff_cloud::{Policy, http, plain_http};
-use std::time::Duration;
+use futures_util::stream;
+use std::{task::Poll, time::Duration};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// Waits of up to a minute, two, four and so on, at last up to an hour, for a day.
@@ -51,17 +53,24 @@ async fn handle(
 pub(crate) async fn storage(database: &str) -> Result<SqliteStorage<Hook>, BoxDynError> {
     let pool = SqlitePool::connect(database).await?;
     SqliteStorage::setup(&pool).await?;
-    Ok(SqliteStorage::new(&pool))
+    // Without a name, the queue is named by the path of `Hook`: a job that waits is not found after `Hook` moves.
+    Ok(SqliteStorage::new(&pool).with_config(Config::default().queue("hooks")))
 }
 
 /// Looks for jobs at this interval. Without one, a job whose wait is over would be found only after up to 30 s.
+/// `poll_with_interval` of apalis-core 1.0.0 can lose its timer, and then needs 30 s too.
 pub(crate) async fn work(
     storage: SqliteStorage<Hook>,
     interval: Duration,
 ) -> Result<(), BoxDynError> {
+    let mut ticks = tokio::time::interval(interval);
+    let ticks = stream::poll_fn(move |cx| {
+        while ticks.poll_tick(cx).is_ready() {} // the next tick wakes the worker
+        Poll::<Option<()>>::Pending
+    });
     // A name of its own for each process: the name of one that has died is refused for 30 s.
     let worker = WorkerBuilder::new(format!("hooks-{}", RandomId::default()))
-        .backend(storage.clone().poll_with_interval(interval))
+        .backend(storage.clone().poll_with_stream(ticks))
         .concurrency(8)
         .data(storage)
         .data(reqwest::Client::new())

@@ -26,7 +26,7 @@ fn ask(post: RequestBuilder, prompt: &str, stream: bool) -> Sending {
 
 /// The whole answer. `post` has the URL and the key.
 pub async fn answer(post: RequestBuilder, prompt: &str) -> Result<Value, ApiError> {
-    ask(post, prompt, false).json().timeout(PATIENCE).await
+    ask(post, prompt, false).json().timeout(2 * PATIENCE).await
 }
 
 /// Shows each piece of the answer as soon as it comes.
@@ -51,7 +51,9 @@ where
 }
 
 fn piece(event: &[u8]) -> Result<String, ApiError> {
-    let value: Value = serde_json::from_slice(event).unwrap_or_default();
+    let Ok(value) = serde_json::from_slice::<Value>(event) else {
+        return Err(ApiError::ended_early());
+    };
     if value["error"].is_object() {
         let failed = ApiError::new(500, &Default::default(), event, SystemTime::now());
         return Err(failed); // after its 200

@@ -1,4 +1,4 @@
-//! A POST to Stripe that is sent again after a failure, and makes one payment: all attempts have the same
+//! A POST to Stripe that is sent again after a failure, and makes one payment intent: all attempts have the same
 //! `Idempotency-Key`.
 //!
 //! ```toml
@@ -15,8 +15,8 @@ use reqwest::Client;
 use serde_json::Value;
 use std::{env, error::Error, time::Duration};
 
-/// The payment of an order. The key is made from the order, so a program that starts again after a crash makes no second
-/// payment. If nothing in your program has an id, write `.idempotency_key()` after `send`: a random key for each call.
+/// The payment intent of an order. The key is made from the order, so a program that starts again after a crash makes no
+/// second one, as long as Stripe keeps the key (a day at least). If nothing in your program has an id, write `.idempotency_key()` after `send`: a random key for each call.
 pub async fn pay(
     client: &Client,
     api: &str,

@@ -9,9 +9,10 @@
 //! ```
 
 use backoff_cloud::{Fault, NotApplied, TimedOut, retry, sqlite};
-use sqlx::SqlitePool as Pool; // PostgreSQL: PgPool
+use sqlx::{SqlitePool as Pool, sqlite::SqliteConnectOptions}; // PostgreSQL: PgPool
+use std::time::Duration;
 
-/// Locks before the first read. SQLite waits up to 5 s for the lock.
+/// Locks before the first read. SQLite waits for the lock as long as the `busy_timeout` says.
 const BEGIN: &str = "BEGIN IMMEDIATE"; // PostgreSQL: "BEGIN ISOLATION LEVEL SERIALIZABLE"
 
 #[derive(Debug, thiserror::Error, Fault)]
@@ -53,7 +54,9 @@ pub(crate) async fn pay(pool: &Pool, account: i64, amount: i64) -> Result<(), Pa
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pool = Pool::connect("sqlite:bank.db?mode=rwc").await?; // PostgreSQL: "postgres://.."
+    let database = "sqlite:bank.db?mode=rwc".parse::<SqliteConnectOptions>()?;
+    // The policy waits, not SQLite. PostgreSQL: Pool::connect("postgres://..")
+    let pool = Pool::connect_with(database.busy_timeout(Duration::from_millis(20))).await?;
     let table =
         "CREATE TABLE IF NOT EXISTS accounts (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL)";
     sqlx::query(table).execute(&pool).await?;

@@ -47,10 +47,8 @@ pub(crate) async fn show(options: &Options) -> Result<[String; 2], Error> {
         ),
     ];
     let runs = |way| {
-        &ways[Way::SIDE_BY_SIDE
-            .iter()
-            .position(|&one| one == way)
-            .unwrap_or(0)]
+        let place = Way::SIDE_BY_SIDE.iter().position(|&one| one == way);
+        &ways[place.expect("each way is shown")]
     };
     let two = picture::draw_two(
         two.map(|(way, headline)| (runs(way), headline)),

@@ -7,13 +7,13 @@
 //!
 //! | Program | What it shows | Test |
 //! |---|---|---|
-//! | `get.rs` | A GET that waits as long as `Retry-After` says. | `cargo test -p examples --test cookbook get::` |
-//! | `post_with_key.rs` | A POST to Stripe whose attempts have one idempotency key, so that one payment is made. | `cargo test -p examples --test cookbook post_with_key::` |
+//! | `get.rs` | A GET that waits at least as long as `Retry-After` says. | `cargo test -p examples --test cookbook get::` |
+//! | `post_with_key.rs` | A POST to Stripe whose attempts have one idempotency key, so that one payment intent is made. | `cargo test -p examples --test cookbook post_with_key::` |
 //! | `iam.rs` | Changes of an allow policy of Google Cloud: a grant, and a read-modify-write of your own. | `cargo test -p examples --test cookbook iam::` |
 //! | `llm.rs` | An answer of an LLM, and an answer as a stream. | `cargo test -p examples --test cookbook llm::` |
 //! | `github.rs` | Requests to GitHub, which wait for the next window when a limit is reached. | `cargo test -p examples --test cookbook github::` |
 //! | `s3.rs` | A change of an object in S3, written with `If-Match` and read again after a conflict. | `cargo test -p examples --features s3 --test cookbook_s3` |
-//! | `sqlx.rs` | A transaction of PostgreSQL, which is made again after a conflict. | `cargo test -p examples --features cookbook --test cookbook sqlx::` |
+//! | `sqlx.rs` | A transaction of sqlx, which is made again after a conflict: SQLite, with comments for PostgreSQL. | `cargo test -p examples --features cookbook --test cookbook sqlx::` |
 //! | `redis.rs` | Commands to a Redis that fails over. | `cargo test -p examples --features cookbook --test cookbook redis::` |
 //! | `axum.rs` | A service with a graceful shutdown, a log and metrics. | `cargo test -p examples --features cookbook --test cookbook axum::` |
 //! | `jobs.rs` | Jobs of apalis, which come back as a policy says. | `cargo test -p examples --features cookbook --test cookbook jobs::` |
@@ -26,7 +26,7 @@
 //!
 //! | Command | What it shows |
 //! |---|---|
-//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then groups of different sizes change one policy, in four ways. Prints tables and draws two pictures. |
+//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then groups of different sizes change one policy, in four ways. Prints tables and draws three pictures. |
 //! | `cargo run --release -p examples --example simulation -- contention` | Compares ways to wait, in virtual time and over many seeds. Scenarios: clients that write the same row (`contention`, and `iam` for IAM's times), a batch of calls against a rate limit (`batch`, and `rate` for calls that share what a 429 says), reads of which some are slow and get a second request (`hedge`), and a service that is down for a while (`outage`). Prints a table, and draws charts with error bars. |
 //! | `cargo run --release -p examples --example rate` | A batch runs into a limit: 100 workers with 3,000 jobs call a service that allows 200 calls a second, over real HTTP, with fixed waits, with full jitter, and with full jitter and a `Rate`. With `-- --hint`, the service sends `Retry-After`. Prints a table and draws the calls a second against the limit. |
 //! | `cargo run -p examples --example hedge` | Reads over real HTTP from a service of which 2 % of the replies are 20 times as slow: without a second request for slow reads, with one after a fixed delay, and with one after the 95th percentile of the last answers. Prints a table of the requests for a read and of the percentiles. |

@@ -1,4 +1,5 @@
-//! You will know what to write in place of each name that was removed, and which names are used in another way now.
+//! After this page you know what to write in place of each name that was removed, and which names are used in another way
+//! now.
 //!
 //! The tables are for programs that were written with the repository as it was until 26 November 2026. Names stand
 //! without their crate, because `backoff_cloud` has all names of `backoff_core`. A test compares the tables with the

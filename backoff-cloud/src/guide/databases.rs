@@ -28,6 +28,13 @@
 //!
 //! The deadline of the policy does not cut a statement that hangs. The `timeout` cuts it.
 //!
+//! - If each `?` stands before `COMMIT`, an `impl From<sqlx::Error>` that makes `Before(NotApplied(..))` saves the
+//!   `map_err(before)`; `COMMIT` keeps its `map_err`. A function may also return `sqlx::Error` itself. Then a connection
+//!   that is lost during a statement ends the call.
+//! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. In one
+//!   measurement 16 writers of one row took 0.2 s, and 0.8 s with sqlx's 5 s. And a lock that is never freed ends the call
+//!   as `database is locked`, not as a cut attempt that may have been applied.
+//!
 //! What the function does outside of the transaction is not rolled back: send the mail, publish the message
 //! and change the cache after the function has returned.
 //!
@@ -92,6 +99,9 @@
 #![doc = include_str!("examples/redis.rs")]
 //! ```
 //!
+//! - With an error of your own, let `with` return a `RedisResult`, and write `?` after it.
+//! - Eight tasks log about a hundred lines in an outage of three seconds:
+//!   [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) makes them fewer.
 //! - Take a `MultiplexedConnection`, as above. The client's `ConnectionManager` reconnects and retries by
 //!   itself, which is a second loop, and it keeps a connection that answers `READONLY`.
 //! - Which commands may be made twice: `GET`, `SET`, `DEL`, `HSET`, `SADD`, `EXPIRE`. Which may not: `INCR`,

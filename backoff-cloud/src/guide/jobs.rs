@@ -24,8 +24,9 @@
 #![doc = include_str!("examples/jobs.rs")]
 //! ```
 //!
-//! The interval of `poll_with_interval` is how late a job may run after its wait, and how often each worker asks the
-//! database. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
+//! The interval is how late a job may run after its wait, and how often each worker asks the database. When the signal
+//! comes, `run_until` finishes the jobs that run. The error of `work` is a type of its own, such as `http::ApiError`; a
+//! `BoxDynError` does not compile. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
 //!
 //! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost, and
 //! nothing is made twice:

@@ -24,7 +24,8 @@
 //!
 //! With metrics-exporter-prometheus, call `with_recommended_naming(true)` and `set_buckets(..)` of its builder before
 //! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
-//! `retry_call_duration_seconds_bucket` would never fire.
+//! `retry_call_duration_seconds_bucket` would never fire. `set_buckets` is for all histograms; for counts, such as
+//! `retry_call_retries`, the builder has `set_buckets_for_metric`.
 //!
 //! | you want to | write |
 //! |---|---|

@@ -47,10 +47,10 @@
 //! | load multiplied by layers | [a retry at one level](super::right_and_wrong#retries-inside-retries); an inner [`RetryError`](crate::RetryError) is not retried | no |
 //! | an outage prolonged | a [budget](super::budgets_and_outages); for a service that hangs, a [breaker](super::budgets_and_outages#a-breaker) too | in the presets below |
 //! | clients that come back together | [jitter](super::waits_and_limits#jitter) | full jitter |
-//! | the same `Retry-After` for all clients | [`spread_retry_after`](crate::Policy::spread_retry_after) | in the presets `READ_MODIFY_WRITE` |
+//! | the same `Retry-After` for all clients | [`spread_retry_after`](crate::Policy::spread_retry_after) | in the presets `READ_MODIFY_WRITE`, `kubernetes::UPDATE` and `UPDATE_MANAGED` |
 //! | many calls above a limit | a [rate](super::rates), which they share | no |
 //! | a write made twice | `idempotent = false`, or [a key](super::idempotency); [`update`](super::read_modify_write#update) | in `send` and a layer of tower, which look at the method; not in `#[retry]` and closures |
-//! | a call that never ends | [`timeout`, `attempt_timeout`, `deadline`, `max_attempts`](super::waits_and_limits#four-limits) | five attempts; `send` cuts an attempt after ten minutes, `iam::add` after one; nothing cuts others |
+//! | a call that never ends | [`timeout`, `attempt_timeout`, `deadline`, `max_attempts`](super::waits_and_limits#four-limits) | five attempts; `send` waits ten minutes at most for the head of a reply, `iam::add` cuts an attempt after one; nothing cuts others |
 //!
 //! # Which presets have a budget
 //!

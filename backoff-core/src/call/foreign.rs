@@ -5,10 +5,11 @@ use super::{
     call_state::CallState,
     operation::Named,
     parts::{End, Parts},
+    plan::CallPlan,
     setting::{Setting, surrounds_nothing},
 };
 use crate::{
-    facts::fault::Fault,
+    facts::fault::{Fault, FaultKind},
     judge::{Ruling, Stage},
     policy::{LONGEST, Policy},
     report::StopReason,
@@ -18,12 +19,21 @@ use crate::{
 use core::{future::poll_fn, time::Duration};
 
 /// Such a call, with its policy and the name of its operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct ForeignCall {
     policy: Policy,
     operation: &'static str,
     state: CallState,
     repeats: Repeats,
+}
+
+/// A job that is dropped in its attempt gives its share of the rate and its place as a probe back. The tokens of a wait
+/// stay taken: the loop may go on in another process.
+impl Drop for ForeignCall {
+    fn drop(&mut self) {
+        let (plan, says_nothing) = (&self.policy as &dyn CallPlan, Some(FaultKind::Permanent));
+        let _ = plan.ended(&mut self.state, None, says_nothing, None, || Duration::ZERO);
+    }
 }
 
 /// The operation that the loop repeats. The policy's codes judge.
@@ -94,10 +104,9 @@ impl ForeignCall {
         // The difference of two readings of a clock counts, also where the job is older than the clock.
         let started = nanos(runtime.now()).wrapping_sub(nanos(elapsed.min(LONGEST)));
         let started = Duration::from_nanos(started);
-        ForeignCall {
-            repeats: Repeats::Job,
-            ..Self::request(policy, operation, started, failures, runtime)
-        }
+        let mut call = Self::request(policy, operation, started, failures, runtime);
+        call.repeats = Repeats::Job;
+        call
     }
 
     /// Waits for the turn of the attempt, if the policy has a rate.

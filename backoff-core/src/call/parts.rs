@@ -285,6 +285,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let stage = failure.stage;
         self.settings.failed(stage);
         self.state.retry.ended();
+        self.plan.give_back(self.state);
         let ruling = failure.ruling.unwrap_or(Ruling::PERMANENT);
         let write = self.remembered(self.plan.policy(), &failure, Ruling::PERMANENT);
         let ruling = write.corrected(stage, ruling);

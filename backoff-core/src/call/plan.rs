@@ -283,7 +283,7 @@ impl<P: CallPlan> Guard<P> {
         }
     }
 
-    // For each plan: the compiler sees that nothing unwinds, so the drop of a call becomes cheaper.
+    // Compiled once for each plan: then the compiler sees that nothing unwinds, and the drop of a call is cheaper.
     #[cold]
     #[inline(never)]
     fn give_back(&mut self) {

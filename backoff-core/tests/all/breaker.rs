@@ -6,7 +6,8 @@ use crate::common::{
     time::Time,
 };
 use backoff_core::{
-    Breaker, Decision, FaultKind, RetryState, StopReason, TimedOut, retry, retry_block,
+    __private::ForeignCall, Breaker, Decision, FaultKind, RetryState, StopReason, TimedOut, retry,
+    retry_block,
 };
 use std::{
     cell::Cell,
@@ -102,14 +103,15 @@ fn poll_once<F: Future>(call: Pin<&mut F>) -> bool {
 
 #[test]
 fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
-    let (down, time) = (often(), Time::default());
+    static DOWN: Breaker = often();
+    let (down, time) = (&DOWN, Time::default());
     let hangs = || {
         let call = PLAIN.retry(pending::<Result<(), TestError>>);
-        Box::pin(call.breaker(&down).runtime(time.clone()).into_future())
+        Box::pin(call.breaker(down).runtime(time.clone()).into_future())
     };
     let fails = || {
         let call = PLAIN.retry(|| ready(Err::<(), _>(BUSY)));
-        let ended = time.run(call.breaker(&down).runtime(time.clone()).reported());
+        let ended = time.run(call.breaker(down).runtime(time.clone()).reported());
         ended.unwrap_err().report.attempts
     };
     // An attempt that began before the breaker opened says nothing when it is dropped.
@@ -123,6 +125,13 @@ fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
     assert!(!poll_once(probe.as_mut()));
     assert_eq!(fails(), 0);
     drop(probe);
+    assert_eq!((fails(), fails()), (1, 0));
+    time.pass(SECOND);
+    let policy = PLAIN.breaker(&DOWN);
+    let mut job = ForeignCall::job(policy, "job", Duration::ZERO, 0, &time);
+    time.run(job.turn(&time));
+    assert_eq!(fails(), 0);
+    drop(job);
     assert_eq!((fails(), fails()), (1, 0));
     time.pass(SECOND);
     let mut probe = hangs();
