@@ -40,7 +40,8 @@
 //!
 //! In a function with `#[retry]`, or in an attempt with several requests, [`json`] and [`success`] read a
 //! response. [`check`] reads the body of an error only, and returns a success whose body you read yourself;
-//! [`Limits::open`] does the same, with a limit for each pause of the body.
+//! [`Limits::open`] does the same, with a limit for each pause of the body. [`Limits::reply`] reads the status, the
+//! headers and the body of a success, for example for its `ETag`: `Limits::new().reply(response)`.
 //! (`Response::error_for_status` drops the headers and the body, and with them `Retry-After` and
 //! Google's `error.status`.) These functions know neither the URL nor the method of the request. So an error after a
 //! redirect looks like an error of the request itself, and they do not find [S3's error inside a

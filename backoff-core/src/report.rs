@@ -204,7 +204,8 @@ pub enum Updated<V, W> {
 }
 
 impl<V, W> Updated<V, W> {
-    /// Whether the last attempt wrote the value.
+    /// Whether the last attempt wrote the value. `false` after a lost reply does not mean that nothing was written: see
+    /// [`Unchanged`](Self::Unchanged).
     pub const fn is_written(&self) -> bool {
         matches!(self, Updated::Written(_))
     }

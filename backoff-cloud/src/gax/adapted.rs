@@ -97,7 +97,6 @@ impl From<Policy> for Adapted {
 /// gax makes these four calls in one task without an await between them, so nothing else on this thread
 /// overwrites the decision. It has the loop's start and attempt, so that a backoff policy beside another retry
 /// policy does not take the decision about another loop.
-#[derive(Clone, Copy)]
 struct Handed {
     /// The policy's address, for the throttler, which does not see the loop.
     owner: usize,
@@ -208,8 +207,9 @@ impl BackoffPolicy for Adapted {
         match Handed::take(state) {
             Some(mut handed) => {
                 handed.is_waited = true;
+                let delay = handed.delay;
                 HANDED.set(Some(handed));
-                handed.delay
+                delay
             }
             // The call ends, or another retry policy decides.
             None => {

@@ -18,6 +18,7 @@
 //! use std::time::Duration;
 //!
 //! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)] // otherwise `[retyr]` is ignored, and the preset stays as it is
 //! struct Config {
 //!     bucket: String,
 //!     #[serde(default)]
@@ -98,7 +99,8 @@
 //! # A wrong value
 //!
 //! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to
-//! write, and the format adds the line:
+//! write, and the format adds the line. An error of `over`, where two rules contradict each other, has no line: add the name
+//! of the file. The messages of the format:
 //!
 //! ```
 //! use backoff_cloud::PolicySettings;

@@ -122,6 +122,16 @@
 //! backoff-cloud = { version = "0.1", features = ["wasm"] }
 //! ```
 //!
+//! - Your own machine has no timer by `wasm`. So that `cargo check` works there, too, add `smol` for it:
+//!
+//!   ```toml
+//!   [target.'cfg(not(target_family = "wasm"))'.dependencies]
+//!   backoff-cloud = { version = "0.1", default-features = false, features = ["macros", "smol"] }
+//!   ```
+//! - `SystemTime::now()` panics there. Give `hint::retry_after` and `SavedRetry` the time
+//!   `SystemTime::UNIX_EPOCH + Duration::from_millis(js_sys::Date::now() as u64)`.
+//! - An attempt that is cut does not end the browser's `fetch`. A value whose `Drop` calls `abort()` of an
+//!   `AbortController` does.
 //! - The future of a wait is `Send`, except in a program with the target feature `atomics`.
 //! - A page in the background waits longer: Chromium wakes its timers once a second, and later once a minute.
 //! - A browser's thread cannot sleep, so that a blocking function panics at its first wait.

@@ -43,7 +43,7 @@
 //! it says how long the job waits, or why the job ends:
 //!
 //! ```
-//! use backoff_cloud::{Decision, Fault, Policy, SavedRetry, Std, TimedOut};
+//! use backoff_cloud::{Decision, Fault, Policy, SavedRetry, Std, StopReason, TimedOut};
 //! use std::time::{Duration, SystemTime};
 //!
 //! const DAY: Duration = Duration::from_secs(86_400);
@@ -51,7 +51,7 @@
 //!
 //! enum Next {
 //!     RunAt(SystemTime, SavedRetry),
-//!     GiveUp,
+//!     GiveUp(StopReason),
 //! }
 //!
 //! /// After a failed run. Write the result into the queue, then acknowledge this run.
@@ -59,7 +59,7 @@
 //!     let now = SystemTime::now();
 //!     match retry.failed(&POLICY, error, now, &Std) {
 //!         Decision::Wait(wait) => Next::RunAt(now + wait.delay, retry),
-//!         Decision::Stop(_) => Next::GiveUp,
+//!         Decision::Stop(reason) => Next::GiveUp(reason),
 //!     }
 //! }
 //!
@@ -71,9 +71,12 @@
 //! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first: in the other
 //!   order, a crash between the two loses the job. Give the next run a unique key, such as the id of the job with its
 //!   `failures`, so that a crash does not add a second copy of the job.
+//! - Call `begins` before the first run, not when the job is queued: the deadline counts from there. The run that begins is
+//!   attempt `failures + 1`. `SavedRetry` writes no log: log its decision.
 //! - Before each run, ask [`is_too_late`](crate::SavedRetry::is_too_late): a queue can be late.
-//! - A run whose worker is killed reports no failure. Count such a run as one, or a job that kills its worker runs for
-//!   ever.
+//! - A run whose worker is killed reports no failure, so mark a job as running before the run. For a job that is marked
+//!   when the worker starts, call `failed` with a [`TimedOut`](crate::TimedOut): the request may have been made. Otherwise a
+//!   job that kills its worker runs for ever.
 //! - If the queue knows whole seconds, round the time up. Otherwise a job runs before its time.
 //! - The time is the clock of the machine. If that clock goes back, the deadline comes later, and no wait is shorter.
 //!

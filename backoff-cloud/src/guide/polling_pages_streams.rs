@@ -86,9 +86,10 @@
 //! # A list of many pages
 //!
 //! A retry around the whole list begins anew at each failure: a list of 40 pages from a service where every
-//! fifth call fails is seldom read in five attempts. A retry around each page repeats too, but its policy
-//! knows nothing of the list, and a loop that keeps a page's cursor is needed around it. `resuming()`
-//! counts the failures since the last progress, and the loop goes on behind the pages that it has:
+//! fifth call fails is seldom read in five attempts. A retry around each page is right too: where each page is a
+//! request of reqwest, `POLICY.send(client.get(url)).reply().await?` in a loop that takes the next URL from the header
+//! `link` is the shortest program, and each page has its own attempts. `resuming()` is for other clients, and for one limit
+//! over the whole list. It counts the failures since the last progress, and the loop goes on behind the pages that it has:
 //!
 //! ```
 //! use backoff_cloud::{Policy, Resuming, TimedOut};

@@ -154,7 +154,9 @@
 //! # One rate for one limit
 //!
 //! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit,
-//! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate):
+//! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate). (The key `rate` of the attribute
+//! takes a `static` only.) The first burst is refused as without a `Rate`, so 50 calls at once under a limit of 5 a second
+//! make about two requests each:
 //!
 //! ```
 //! use backoff_cloud::{Policy, Rate, TimedOut};

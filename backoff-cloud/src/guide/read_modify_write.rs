@@ -21,7 +21,8 @@
 //! [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE),
 //! [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE),
 //! [`dynamodb::READ_MODIFY_WRITE`](crate::dynamodb::READ_MODIFY_WRITE),
-//! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE).
+//! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE), [`s3::READ_MODIFY_WRITE`](crate::s3::READ_MODIFY_WRITE),
+//! [`kubernetes::UPDATE`](crate::kubernetes::UPDATE).
 //! Here [the emulator](super::testing#a-service-that-fails-on-command) says that somebody else was faster, once:
 //!
 //! ```rust,ignore
@@ -100,7 +101,7 @@
 //! |---|---|---|
 //! | recognises its own effect: "the member is there already" | `bool` | read again; `false` means that the write arrived |
 //! | cannot recognise its effect: a counter | nothing | the update ends with [`MaybeApplied`](crate::StopReason::MaybeApplied) |
-//! | the same, and the value has a version | nothing, with `.version(..)` | read again; write again only if the version is the same |
+//! | the same, and the value has a version | nothing, with `.version(..)` | read again; with the same version write again, with another one end with `MaybeApplied`, also if only the own write made it |
 //!
 //! A counter with a version:
 //!

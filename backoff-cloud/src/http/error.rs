@@ -446,7 +446,7 @@ impl From<reqwest::Error> for ApiError {
     }
 }
 
-/// The same for reqwest 0.13.
+/// The same as for reqwest 0.13, for reqwest 0.12.
 #[cfg(feature = "reqwest-012")]
 impl From<reqwest_012::Error> for ApiError {
     fn from(mut error: reqwest_012::Error) -> Self {

@@ -300,7 +300,7 @@ impl<P: CallPlan> Guard<P> {
         }
     }
 
-    /// As [`resumes`](Self::resumes), of an attempt that has just begun.
+    /// As `resumes`, of an attempt that has just begun.
     #[cold]
     #[inline(never)]
     pub fn runs(&self) {

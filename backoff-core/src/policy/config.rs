@@ -168,7 +168,8 @@ impl PolicySettings {
     ///
     /// # Errors
     /// Returns an error if `factor` is named and the waits do not grow by a factor, and if `base` or
-    /// `throttled_base` is named and longer than the longest wait. Also returns an error if `base` is named
+    /// `throttled_base` is named and longer than the longest wait, or `max_backoff` is named and shorter than the
+    /// policy's `base`. Also returns an error if `base` is named
     /// and longer than the deadline, and if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
     /// its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
@@ -186,7 +187,7 @@ impl PolicySettings {
         }
     }
 
-    /// What to write instead of a first wait that is named here and longer than a limit of the policy.
+    /// What to write instead of a first wait that is longer than a limit of the policy, if one of the two is named here.
     fn too_long(&self, policy: &Policy) -> Option<&'static str> {
         let named = [self.base, self.throttled_base].map(|wait| wait.map(nanos));
         let [base, throttled] = named.map(|wait| wait.unwrap_or_default());
@@ -199,6 +200,12 @@ impl PolicySettings {
             return Some(
                 "`throttled_base` is longer than `max_backoff`: write a shorter `throttled_base`, or a longer \
                  `max_backoff`",
+            );
+        }
+        if self.max_backoff.is_some() && 0 < policy.max_backoff && policy.max_backoff < policy.base
+        {
+            return Some(
+                "`max_backoff` is shorter than the `base` of the policy: write a shorter `base` too",
             );
         }
         let instead =

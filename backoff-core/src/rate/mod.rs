@@ -86,12 +86,14 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// request, and the tokens that [`.tokens(n)`](crate::Retrying::tokens) or the key `tokens` names. (The names of the headers are those of
 /// `hint::in_headers`.)
 /// - A quota whose name says `requests` or `tokens` is refilled steadily: a call goes when enough has come back. Any other
-///   quota has a window: calls go until nothing remains, and then wait for the reset.
+///   quota has a window: calls go until little remains, and then wait for the reset. A process cannot know who else uses
+///   the quota, so it keeps a reserve for the calls that others may make before the next reply. In one
+///   measurement, a fast client that was alone used 31 of 60 calls of a window, and 4,882 of 5,000.
 /// - What has begun since the call that got the last reply is subtracted. Each reply corrects the numbers, so what other
 ///   processes use is seen, and each process takes the part that it has used lately. A reply to a call that began before
 ///   the call of the last used reply changes nothing. A call that is dropped or cut gives its share back.
-/// - A quota that only one reply has stated closes the queue for at most 75 s; then a single call asks. No call is sent
-///   into a window that two replies have named. A call that needs more than a whole quota goes when the quota is full, with
+/// - If only one reply has named the end of a window, the calls wait for the end for at most 75 s; then a single call asks.
+///   If two replies have named the end, all calls wait until then. A call that needs more than a whole quota goes when the quota is full, with
 ///   a `WARN`.
 /// - A 429 changes nothing while the quotas hold the next call back anyway; after any other 429, the rules for 429s hold
 ///   too. After a minute without such headers, only these rules hold.
@@ -110,7 +112,8 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// that admits a large first burst gives cause for this warning too.
 ///
 /// # One limit
-/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. All calls of a `Rate`
+/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. Where each customer has a
+/// limit, keep a map of `Arc<Rate>`, and write [`.rate(&rate)`](crate::Retrying::rate) after the call. All calls of a `Rate`
 /// need the same clock: threads that share a `Rate` under `testing::instant()` let its time run
 /// ahead. The clients of Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
@@ -278,7 +281,8 @@ impl Rate {
         self.name
     }
 
-    /// The calls a second that go now, as of the last call or reply; `None` while no call is delayed.
+    /// The calls a second that go now, as of the last call or reply; `None` while no 429 slows the calls. Calls that a
+    /// quota holds back count in [`waiting`](Self::waiting) alone.
     pub fn per_second(&self) -> Option<f64> {
         self.shared.get()?.lock().control.per_second()
     }

@@ -26,7 +26,7 @@ pub struct Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitSource {
-    /// The policy's backoff.
+    /// The policy's backoff. With a rate, the delay may be longer: it includes the queue.
     Backoff,
     /// The server, by a hint longer than the backoff: `Retry-After`, a gRPC pushback, or a hint of
     /// unknown kind.

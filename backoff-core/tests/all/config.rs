@@ -197,6 +197,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("base = '64'", "`base`: `64` has no unit: write `64ms` or `64s`"),
     ("base = '2m'", "`base` is longer than `max_backoff`: write a shorter `base`, or a longer `max_backoff`"),
     ("max_backoff = '5s'\nbase = '6s'", "`base` is longer than `max_backoff`"),
+    ("max_backoff = '500ms'", "`max_backoff` is shorter than the `base` of the policy: write a shorter `base` too"),
     ("deadline = '10s'\nbase = '11s'", "`base` is longer than `deadline`: write a shorter"),
     ("throttled_base = '65s'", "`throttled_base` is longer than `max_backoff`"),
     ("deadline = '0s'", "`deadline`: a deadline of zero retries nothing: write a longer one as \"5m\""),
