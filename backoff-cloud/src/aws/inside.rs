@@ -255,6 +255,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             false => operation::UNNAMED,
         };
         let retry = ForeignCall::request(*policy, operation, runtime.now(), 0, runtime);
+        let remaining = retry.remaining(runtime);
         let client = Configured::of(cfg);
         cfg.interceptor_state().store_put(Call {
             retry,
@@ -265,7 +266,7 @@ impl<R: Clock + Random + Send + Sync> Intercept for Inside<R> {
             is_repeatable: true,
         });
         let attempts = client.retries.max_attempts();
-        client.put(attempts, Duration::ZERO, retry.remaining(runtime), cfg);
+        client.put(attempts, Duration::ZERO, remaining, cfg);
         Ok(())
     }
 
