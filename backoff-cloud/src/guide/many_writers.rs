@@ -54,8 +54,8 @@
 //! | no retry | 1 | 0.02 s |
 //! | the write alone is retried | 1 | 3.0 s |
 //! | the whole function is retried, without jitter | about 12 | 2.7 s |
-//! | the whole function, with jitter of another library (backon) | 16 | about 0.6 s |
-//! | the whole function, `iam::READ_MODIFY_WRITE` | 16 | about 0.6 s |
+//! | the whole function, with jitter of another library (backon) | 16 | 0.5 to 0.9 s |
+//! | the whole function, `iam::READ_MODIFY_WRITE` | 16 | 0.5 to 0.6 s |
 //! | combined (`iam::Members`), two calls | 16 | 0.02 s |
 //!
 //! Jitter decides, not the library. In the repository, `docs/iam.svg` shows one run, and `docs/iam-crowd.svg` crowds of
