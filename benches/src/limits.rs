@@ -81,7 +81,7 @@ const PLAIN: &[Limit] = &[
     limit("other loops", "ours", "layer, a retry", 1_201.0),
     // Beside sockets: 5,760, and 11 % for what differs between folders. The timer for the head of a reply
     // takes 1,060 of them.
-    limit("other loops", "ours", "send", 6_400.0), // goal: 3,000
+    limit("other loops", "ours", "send", 6_600.0), // goal: 3,000; 6,243 or 6,428, by the folder of the build
     // Bytes.
     limit("bytes", ATTRIBUTE, "const policy", 144.0),
     limit("bytes", FUNCTION, "const policy", 144.0),
