@@ -225,7 +225,7 @@ where
             } = phase.as_mut().project()
             {
                 let second = hedge.of(second);
-                let polled = call.poll_attempt(attempt, second, timer, signal.as_mut(), cx);
+                let polled = call.poll_attempt::<G, H>(attempt, second, timer, signal.as_mut(), cx);
                 let Poll::Ready(outcome) = polled else {
                     call.guard.pauses();
                     return Poll::Pending;
@@ -311,7 +311,7 @@ where
 
     /// Polls an attempt until it is ready, its time is over, or a signal cuts it.
     #[inline]
-    fn poll_attempt<G>(
+    fn poll_attempt<G, H: Hedging>(
         &mut self,
         mut attempt: Pin<&mut Attempt<O, S>>,
         second: Option<Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>>,
@@ -332,9 +332,13 @@ where
         let is_refused =
             (is_over || cuts.is_some()) && Self::stage(attempt.as_mut()) == Stage::Read;
         if !is_refused {
-            let polled = match second {
-                Some(second) => self.race(attempt.as_mut(), second, signal.as_mut(), cx),
-                None => self.polled(attempt.as_mut(), cx),
+            // Without a hedge, the race is not compiled.
+            let polled = if H::IS_ONE
+                && let Some(second) = second
+            {
+                self.race(attempt.as_mut(), second, signal.as_mut(), cx)
+            } else {
+                self.polled(attempt.as_mut(), cx)
             };
             if polled.is_ready() {
                 return polled;
