@@ -476,6 +476,20 @@ pub(crate) fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     }
 }
 
+/// What a breaker hears of a failure that is not retried: a success (nothing) if the service has answered the request, by a
+/// status below 500 (or a gRPC code that stands for one) or by a code of its own.
+pub(crate) fn unretried(fault: Option<&dyn Fault>) -> Option<FaultKind> {
+    let is_answer = |fault: &dyn Fault| {
+        let grpc = fault.grpc_code().map(GrpcCode::http_status);
+        fault.delivery().is_none()
+            && match grpc.or_else(|| fault.status()) {
+                Some(status) => status < 500 && status != 429 && status != 499,
+                None => fault.service_code().is_some(),
+            }
+    };
+    (!fault.is_some_and(is_answer)).then_some(FaultKind::Permanent)
+}
+
 /// Whether a failure of this kind means that the server did nothing.
 const fn did_nothing(kind: FaultKind) -> bool {
     matches!(

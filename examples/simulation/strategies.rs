@@ -179,14 +179,14 @@ pub(crate) const OUTAGE: &[Contender] = &[
     contender("gRPC (10, 0.1)", || with(Budget::grpc(10, 0.1))),
     contender("no retry", || REQUEST.max_attempts(1).into()),
     contender("breaker", || Client::from(REQUEST).and(Breaker::new())),
-    contender("breaker, 15 of 30", || {
-        Client::from(REQUEST).and(Breaker::new().opens_at(15, 30))
+    contender("breaker, 15 of 24", || {
+        Client::from(REQUEST).and(Breaker::new().opens_at(15, 24))
     }),
-    contender("breaker, 15 of 30, probes each 5 s", || {
-        let breaker = Breaker::new().opens_at(15, 30);
+    contender("breaker, 15 of 24, probes each 5 s", || {
+        let breaker = Breaker::new().opens_at(15, 24);
         Client::from(REQUEST).and(breaker.probe_every(Duration::from_secs(5)))
     }),
-    contender("breaker, 15 of 30, and AWS, 14", || {
-        with(Budget::aws()).and(Breaker::new().opens_at(15, 30))
+    contender("breaker, 15 of 24, and AWS, 14", || {
+        with(Budget::aws()).and(Breaker::new().opens_at(15, 24))
     }),
 ];

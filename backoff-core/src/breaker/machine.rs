@@ -13,32 +13,54 @@ pub(super) struct Limits {
     pub(super) pause: u32,
 }
 
-/// Closed: a bit for each of the last attempts, set if the attempt failed. Open: [`OPEN`], perhaps [`FREE`], and below
-/// them the time of the next probe in milliseconds of the clock, which repeats after 12 days.
+/// In the highest three bits, the number of the period: a period ends when the breaker opens or closes. Below it,
+///
+/// - closed: when an attempt failed last, in units of 16 s, and a bit for each of the last attempts, set if it failed;
+/// - open: the time of the next probe in milliseconds of the clock, which repeats after six days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u32);
 
-const OPEN: u32 = 1 << 31;
-/// The last probe has left without an answer, so the next one may go at once.
-const FREE: u32 = 1 << 30;
-const TIME: u32 = FREE - 1;
+/// The lowest bit of the number of a period.
+const PERIOD: u32 = 1 << 29;
+const TIME: u32 = PERIOD - 1;
+/// The lowest bit of the time of the last failure.
+const FAILED: u32 = 1 << 24;
+/// A unit of that time: so many bits of the milliseconds are left out.
+const UNIT: u32 = 14;
+/// After so many units without a failure, about a minute, the failures are forgotten.
+const FORGOTTEN: u32 = 4;
 
 /// The highest number of attempts that are remembered.
-pub(super) const MOST_ATTEMPTS: u32 = OPEN.trailing_zeros();
+pub(super) const MOST_ATTEMPTS: u32 = FAILED.trailing_zeros();
 
 impl State {
     /// Closed, and no attempt has failed.
-    pub(super) const NEW: State = State(0);
+    pub(super) const NEW: State = State(PERIOD);
+
+    /// The number of the period, from 1 to 7: odd if the breaker is closed.
+    pub(super) const fn period(self) -> u8 {
+        (self.0 / PERIOD) as u8
+    }
 
     pub(super) const fn is_open(self) -> bool {
-        self.0 & OPEN != 0
+        self.0 & PERIOD == 0
+    }
+
+    /// The first state of the next period.
+    const fn next(self, rest: u32) -> Self {
+        let next = if self.period() == 7 { 2 } else { self.period() + 1 };
+        State(next as u32 * PERIOD | rest)
+    }
+
+    const fn with(self, rest: u32) -> Self {
+        State(self.0 & !TIME | rest)
     }
 }
 
 impl Limits {
-    /// Open, and a probe may go a pause from now.
-    const fn paused(self, now: u32) -> State {
-        State(OPEN | now.wrapping_add(self.pause) & TIME)
+    /// When the next probe may go.
+    const fn due(self, now: u32) -> u32 {
+        now.wrapping_add(self.pause) & TIME
     }
 
     /// An attempt asks whether it may begin as a probe. Returns the state then; nothing if the breaker is closed, or if no
@@ -50,37 +72,46 @@ impl Limits {
         let now = now();
         // A time that lies further ahead than a pause has passed, or the clock was set back.
         let left = state.0.wrapping_sub(now) & TIME;
-        let is_due = state.0 & FREE != 0 || left == 0 || left > self.pause;
-        is_due.then(|| self.paused(now))
+        (left == 0 || left > self.pause).then(|| state.with(self.due(now)))
     }
 
-    /// An attempt has ended: with this failure, or with a success. Returns the state then.
+    /// An attempt that was admitted in this period has ended: with this failure, or with a success. Returns the state then.
     pub(super) fn ended(
         self,
         state: State,
-        is_probe: bool,
+        period: u8,
         failure: Option<FaultKind>,
         now: impl Fn() -> u32,
     ) -> State {
         let has_failed = match failure {
-            Some(FaultKind::Transient) => Some(true),
+            Some(FaultKind::Transient) => true,
             // A conflict and a pending value show that the service works.
-            None | Some(FaultKind::Conflict | FaultKind::Pending) => Some(false),
-            Some(FaultKind::Throttled | FaultKind::Permanent) => None,
+            None | Some(FaultKind::Conflict | FaultKind::Pending) => false,
+            Some(FaultKind::Throttled | FaultKind::Permanent) => return state,
         };
         match (state.is_open(), has_failed) {
-            (true, Some(false)) if is_probe => State::NEW,
-            (true, None) if is_probe => State(state.0 | FREE),
-            // The next probe goes a pause after the last one has begun.
-            (true, _) | (_, None) => state,
-            (false, Some(has_failed)) => {
-                let last = (state.0 << 1 | u32::from(has_failed)) & ((1 << self.attempts) - 1);
+            // What began before the breaker opened or closed says nothing about the service now.
+            _ if period != state.period() => state,
+            (true, true) => state,
+            (true, false) => state.next(0),
+            (false, false) => State(state.0 & !(FAILED - 1) | self.last(state.0 << 1)),
+            (false, true) => {
+                let now = now();
+                let failed = now >> UNIT;
+                let age = failed.wrapping_sub(state.0 / FAILED) & (TIME / FAILED);
+                let before = if age < FORGOTTEN { state.0 } else { 0 };
+                let last = self.last(before << 1 | 1);
                 match last.count_ones() >= self.failures {
-                    true => self.paused(now()),
-                    false => State(last),
+                    true => state.next(self.due(now)),
+                    false => state.with(failed << MOST_ATTEMPTS & TIME | last),
                 }
             }
         }
+    }
+
+    /// The bits of the last attempts.
+    const fn last(self, bits: u32) -> u32 {
+        bits & ((1 << self.attempts) - 1)
     }
 }
 
@@ -99,9 +130,11 @@ mod tests {
 
     /// Plays a schedule: each line is a time in milliseconds, what happens, and what comes of it. An attempt may `begin`,
     /// and is refused or a probe; or an attempt or a probe ends with a letter: `+` success, `-` failure, `c`onflict,
-    /// `w`aiting for a value, `t`hrottled, `p`ermanent.
+    /// `w`aiting for a value, `t`hrottled, `p`ermanent. These are the last attempt and the last probe that have begun, and
+    /// `early` is an attempt of the beginning.
     fn play(schedule: &str) {
-        let mut state = State::NEW;
+        let (mut state, first) = (State::NEW, State::NEW.period());
+        let (mut attempt, mut probe) = (first, 0);
         for line in schedule.lines().map(str::trim).filter(|it| !it.is_empty()) {
             let words: Vec<_> = line.split_whitespace().collect();
             let (now, came) = (words[0].parse().unwrap(), words[words.len() - 1]);
@@ -109,10 +142,14 @@ mod tests {
                 "begins" => match LIMITS.probe(state, || now) {
                     Some(then) => {
                         state = then;
+                        probe = state.period();
                         "probe"
                     }
                     None if state.is_open() => "refused",
-                    None => "attempt",
+                    None => {
+                        attempt = state.period();
+                        "attempt"
+                    }
                 },
                 who => {
                     let failure = match words[2] {
@@ -124,7 +161,12 @@ mod tests {
                         "p" => Some(Permanent),
                         other => panic!("{other}"),
                     };
-                    state = LIMITS.ended(state, who == "probe", failure, || now);
+                    let period = match who {
+                        "probe" => probe,
+                        "early" => first,
+                        _ => attempt,
+                    };
+                    state = LIMITS.ended(state, period, failure, || now);
                     if state.is_open() { "open" } else { "closed" }
                 }
             };
@@ -196,19 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_leaves_or_hangs_frees_its_place() {
+    fn a_probe_that_leaves_or_hangs_frees_its_place_a_pause_after_it_began() {
         play(
             "
             0 attempt - closed
             0 attempt - open
             1000 begins probe
             1001 probe p open
-            1001 begins probe
-            1002 begins refused
-            1003 probe t open
-            1003 begins probe
-            2002 begins refused
-            2003 begins probe
+            1999 begins refused
+            2000 begins probe
+            2001 probe t open
+            2999 begins refused
+            3000 begins probe
+            3999 begins refused
+            4000 begins probe
             ",
         );
         // A probe that hung closes the breaker all the same.
@@ -225,20 +268,62 @@ mod tests {
     }
 
     #[test]
+    fn what_began_before_it_opened_or_closed_says_nothing() {
+        play(
+            "
+            0 attempt - closed
+            0 attempt - open
+            900 early + open
+            1000 begins probe
+            1010 probe + closed
+            1020 early - closed
+            1020 early - closed
+            1020 begins attempt
+            1030 attempt - closed
+            1030 probe - closed
+            1040 attempt - open
+            1050 probe + open
+            2040 begins probe
+            2041 early + open
+            2042 probe + closed
+            ",
+        );
+    }
+
+    #[test]
+    fn a_failure_is_forgotten_after_a_minute_without_another_one() {
+        play(
+            "
+            0 attempt - closed
+            70000 attempt - closed
+            140000 attempt - closed
+            150000 attempt - open
+            ",
+        );
+        play(
+            "
+            0 attempt - closed
+            45000 attempt - open
+            ",
+        );
+    }
+
+    #[test]
     fn the_clock_may_repeat_or_go_back() {
+        const OPEN: u32 = 2 * PERIOD;
         let state = State(OPEN | 5);
         assert_eq!(
             LIMITS.probe(state, || 5 + (TIME + 1)),
             Some(State(OPEN | 1_005))
         );
-        // 12 days without an attempt, and a clock that was set back.
+        // Six days without an attempt, and a clock that was set back.
         assert!(LIMITS.probe(state, || TIME / 2).is_some());
         assert!(LIMITS.probe(State(OPEN | 50_000), || 48_999).is_some());
         assert_eq!(LIMITS.probe(State(OPEN | 50_000), || 49_000), None);
         let late = TIME - 10;
-        assert_eq!(LIMITS.paused(late), State(OPEN | (late + 1_000) & TIME));
-        assert_eq!(LIMITS.probe(LIMITS.paused(late), || late + 999), None);
-        assert!(LIMITS.probe(LIMITS.paused(late), || late + 1_000).is_some());
+        let paused = State(OPEN | LIMITS.due(late));
+        assert_eq!(LIMITS.probe(paused, || late + 999), None);
+        assert!(LIMITS.probe(paused, || late + 1_000).is_some());
     }
 
     fn any_failure() -> impl Strategy<Value = Option<FaultKind>> {
@@ -261,6 +346,9 @@ mod tests {
             let limits = Limits { failures, attempts, pause };
             let (mut state, mut now) = (State::NEW, u64::from(start));
             let (mut running, mut last) = (Vec::new(), VecDeque::new());
+            let (mut period, mut failed) = (1_u64, 0);
+            // The numbers of the periods repeat.
+            let number = |period: u64| if period < 2 { 1 } else { 2 + ((period - 2) % 6) as u8 };
             // When the next probe may go; nothing if the breaker is closed.
             let mut due = None;
             for (event, passes, which, failure) in events {
@@ -275,33 +363,44 @@ mod tests {
                             (state, due) = (then, Some(now + u64::from(pause)));
                         }
                         if probe.is_some() || due.is_none() {
-                            running.push(probe.is_some());
+                            running.push(period);
                         }
                     }
                     _ if running.is_empty() => {}
                     _ => {
-                        let is_probe = running.swap_remove(which.index(running.len()));
-                        state = limits.ended(state, is_probe, failure, clock);
+                        let begun = running.swap_remove(which.index(running.len()));
+                        let before = now >> UNIT;
+                        state = limits.ended(state, number(begun), failure, clock);
                         let counts = match failure {
                             Some(Transient) => Some(true),
                             Some(Throttled | Permanent) => None,
                             _ => Some(false),
                         };
-                        if due.is_some() && is_probe {
-                            due = match counts {
-                                Some(true) => due,
-                                Some(false) => None,
-                                None => Some(0),
-                            };
-                        } else if let (None, Some(has_failed)) = (due, counts) {
-                            last.push_front(has_failed);
-                            last.truncate(attempts as usize);
-                            if last.iter().filter(|it| **it).count() >= failures as usize {
-                                due = Some(now + u64::from(pause));
-                                last.clear();
+                        match counts {
+                            _ if number(begun) != number(period) => {}
+                            None => {}
+                            Some(has_failed) if due.is_some() => {
+                                if !has_failed {
+                                    (due, period, failed) = (None, period + 1, 0);
+                                }
+                            }
+                            Some(has_failed) => {
+                                if has_failed && (before.wrapping_sub(failed) & 31) >= u64::from(FORGOTTEN) {
+                                    last.clear();
+                                }
+                                if has_failed {
+                                    failed = before;
+                                }
+                                last.push_front(has_failed);
+                                last.truncate(attempts as usize);
+                                if last.iter().filter(|it| **it).count() >= failures as usize {
+                                    (due, period) = (Some(now + u64::from(pause)), period + 1);
+                                    last.clear();
+                                }
                             }
                         }
                         prop_assert_eq!(state.is_open(), due.is_some());
+                        prop_assert_eq!(state.period(), number(period));
                     }
                 }
             }

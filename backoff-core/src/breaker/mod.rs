@@ -9,7 +9,7 @@ mod machine;
 use crate::facts::fault::FaultKind;
 use core::{
     fmt,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 use machine::{Limits, MOST_ATTEMPTS, State};
@@ -25,10 +25,12 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// - a *first attempt* is not made. The call ends with the same reason and with an error that is made from
 ///   [`TimedOut`](crate::TimedOut): a call that names its breaker itself, by [`.breaker(..)`](crate::Retrying::breaker) or
 ///   by the key `breaker`, and a call with `timeout`, `attempt_timeout` or `max_queue_time`. Any other call has no error to
-///   return: its attempt is made, and does not count.
+///   return: its attempt is made, and does not count. The log has a `WARN` then, once.
 /// - every second, one attempt is made as a probe ([`probe_every`](Self::probe_every)), if there are calls. The first probe that succeeds closes
-///   the breaker for all calls. A probe that is dropped, or that ends without an answer about the service, frees its place
-///   at once; a probe that hangs does not hold up the next one.
+///   the breaker for all calls. However a probe ends, or if it hangs or is dropped, the next one goes a second after it began.
+///
+/// An attempt that began before the breaker opened or closed last says nothing any more: when a service that hung is back,
+/// the timeouts of old attempts do not open the breaker again. A failure is forgotten when no other one comes for a minute.
 ///
 /// Each opening is one `WARN` in the log, and each closing is one `INFO`.
 ///
@@ -38,10 +40,12 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// |---|---|
 /// | a failure that the call's judge calls [transient](FaultKind::Transient), a timeout, also if the attempt may have been applied and is not repeated | a failure |
 /// | a success, a conflict, a value that is not the awaited one yet | a success |
-/// | throttling (a 429), an error that is not retried: a 404, a mistake in one's own configuration | nothing |
+/// | an error that is not retried and has a status below 500, a gRPC code that stands for one, or a code of the service: a 404 | a success: the service has answered |
+/// | throttling (a 429), any other error that is not retried: a 501, a mistake in one's own configuration | nothing |
+/// | a retry that the end of the call's `timeout` or deadline cuts, because it had only the rest of the time | nothing |
 /// | a signal or a drop of the call | nothing |
 ///
-/// Throttling is the subject of a `Rate`, because a service that refuses works.
+/// Throttling is the subject of a `Rate`: a service that refuses works, but a refusal is not what the caller wants.
 ///
 /// # Costs
 ///
@@ -77,6 +81,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// ```
 pub struct Breaker {
     state: AtomicU32,
+    /// Whether the log has said that first attempts are made while the breaker is open.
+    is_unheard: AtomicBool,
     limits: Limits,
     name: Option<&'static str>,
 }
@@ -85,7 +91,8 @@ pub struct Breaker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "tell the breaker how the attempt ends: `ended`"]
 pub struct Admitted {
-    pub(crate) is_probe: bool,
+    /// When: an attempt says something only while the breaker has neither opened nor closed since.
+    pub(crate) period: u8,
 }
 
 impl Default for Breaker {
@@ -100,6 +107,7 @@ impl Breaker {
     pub const fn new() -> Self {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
+            is_unheard: AtomicBool::new(false),
             limits: Limits {
                 failures: 10,
                 attempts: 20,
@@ -112,17 +120,17 @@ impl Breaker {
     /// The breaker opens when so many of the last attempts failed. By default these are 10 of the last 20.
     ///
     /// More attempts make a mistake rarer: while 20 % of all attempts fail by chance, 10 of 20 fail once in 385 times, and 15
-    /// of 30 once in 4,325 times.
+    /// of 24 once in 150,053 times.
     ///
     /// # Panics
-    /// Unless `failures` is from 1 to `of_the_last`, and `of_the_last` is at most 31. In a constant, the panic is a compile
+    /// Unless `failures` is from 1 to `of_the_last`, and `of_the_last` is at most 24. In a constant, the panic is a compile
     /// error.
     ///
     /// ```
     /// # #[cfg(feature = "breaker")] fn main() {
     /// use backoff_core::Breaker;
     ///
-    /// static DOWN: Breaker = Breaker::new().opens_at(15, 30);
+    /// static DOWN: Breaker = Breaker::new().opens_at(15, 24);
     /// # }
     /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
@@ -131,7 +139,7 @@ impl Breaker {
     pub const fn opens_at(mut self, failures: u32, of_the_last: u32) -> Self {
         assert!(
             failures >= 1 && failures <= of_the_last && of_the_last <= MOST_ATTEMPTS,
-            "a breaker opens at 1 or more failures among at most 31 attempts: write `opens_at(10, 20)`"
+            "a breaker opens at 1 or more failures among at most 24 attempts: write `opens_at(10, 20)`"
         );
         (self.limits.failures, self.limits.attempts) = (failures, of_the_last);
         self
@@ -206,25 +214,24 @@ impl Breaker {
     /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     pub fn admit(&self, now: impl Fn() -> Duration) -> Option<Admitted> {
-        match self.change(|state| self.limits.probe(state, || millis(now()))) {
-            Ok(_) => Some(Admitted { is_probe: true }),
-            Err(state) => (!state.is_open()).then_some(Admitted { is_probe: false }),
-        }
+        let asked = self.change(|state| self.limits.probe(state, || millis(now())));
+        let state = asked.or_else(|state| if state.is_open() { Err(()) } else { Ok(state) });
+        let period = state.ok()?.period();
+        Some(Admitted { period })
     }
 
     /// For a loop of your own: an admitted attempt has ended with this failure, or with a success. An attempt that is dropped
-    /// has ended with [`FaultKind::Permanent`], which says nothing about the service. The clock is read only if the breaker
-    /// opens.
+    /// has ended with [`FaultKind::Permanent`], which says nothing about the service. The clock is read only after a failure.
     pub fn ended(
         &self,
-        Admitted { is_probe }: Admitted,
+        Admitted { period }: Admitted,
         failure: Option<FaultKind>,
         now: impl Fn() -> Duration,
     ) {
         let mut then = State::NEW;
         let before = self.change(|state| {
             let now = || millis(now());
-            then = self.limits.ended(state, is_probe, failure, now);
+            then = self.limits.ended(state, period, failure, now);
             (then != state).then_some(then)
         });
         #[cfg(feature = "tracing")]
@@ -246,6 +253,15 @@ impl Breaker {
         let _ = before;
     }
 
+    /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.
+    #[cold]
+    pub(crate) fn is_unheard(&self) {
+        if !self.is_unheard.swap(true, Relaxed) {
+            #[cfg(feature = "tracing")]
+            tracing::warn!(target: "backoff", breaker = self.name, "{UNHEARD}");
+        }
+    }
+
     /// Changes the state, if there is another one. Returns the state before.
     fn change(&self, mut to: impl FnMut(State) -> Option<State>) -> Result<State, State> {
         let to = |state| to(State(state)).map(|state| state.0);
@@ -253,6 +269,10 @@ impl Breaker {
         changed.map(State).map_err(State)
     }
 }
+
+#[cfg(feature = "tracing")]
+const UNHEARD: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
+     `From<TimedOut>` for the error, and name the breaker at the call, by `.breaker(&BREAKER)` or the key `breaker`";
 
 /// The time of the clock in whole milliseconds, which repeat after 49 days.
 fn millis(now: Duration) -> u32 {

@@ -21,8 +21,8 @@ use crate::{
     policy::Policy,
     rate::{Left, Rate, Reply},
     report::StopReason,
-    runtime::{Clock, Random, shared_now},
-    state::{Decision, RetryState},
+    runtime::{Clock, Random, nanos, shared_now},
+    state::{Decision, RetryState, Rules},
 };
 use core::{marker::PhantomData, time::Duration};
 
@@ -235,8 +235,11 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if self.state.retry.is_in_flight() {
             let reply = Reply::of(ruling, failure.fault);
             let reply = reply.filter(|_| !failure.stage.is_cut());
-            let kind = kind_of(ruling, failure.fault, failure.stage);
-            self.replied(reply, Some(kind), failure.fault);
+            let heard = match failure.stage.is_cut() && self.had_only_the_rest(policy) {
+                true => Some(FaultKind::Permanent),
+                false => heard(ruling, failure.fault, failure.stage),
+            };
+            self.replied(reply, heard, failure.fault);
         }
         let write = self.remembered(policy, &failure, ruling);
         let ruling = write.corrected(failure.stage, ruling);
@@ -257,6 +260,14 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline()));
         self.emit_failure(failure, next, deadline, rate);
         next
+    }
+
+    /// Whether the end of the call has cut a retry, which had only what the attempts before it left.
+    fn had_only_the_rest(&self, policy: &Policy) -> bool {
+        let mut rules = Rules::of(policy);
+        self.settings.rules(&mut rules);
+        let elapsed = || self.state.retry.elapsed(|| self.runtime.now());
+        self.state.retry.failures() > 0 && rules.is_over(nanos(elapsed()))
     }
 
     /// The operation gets the failure with this ruling. Returns whether a write may have been applied.
@@ -310,7 +321,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 
     /// The call ends between two attempts, with the last error, or with the last value, which has this fault. The
-    /// tokens of a wait and the place of a probe go back before hooks are called, and not only when the call is
+    /// tokens of a wait go back before hooks are called, and not only when the call is
     /// dropped, because its future may be kept.
     #[cold]
     #[inline(never)]
@@ -342,8 +353,8 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
         if self.plan.counts(&self.state.retry) {
             // A value with a fault is one that the policy does not retry.
-            let kind = value.map(|_| FaultKind::Permanent);
-            self.replied(Reply::to(value), kind, value);
+            let heard = value.and_then(|value| judge::unretried(Some(value)));
+            self.replied(Reply::to(value), heard, value);
         }
         self.state.return_tokens(self.plan.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
@@ -451,14 +462,14 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     }
 }
 
-/// The kind of a failure for a breaker.
-fn kind_of(ruling: Ruling, fault: Option<&dyn Fault>, stage: Stage) -> FaultKind {
+/// The failure that a breaker hears; nothing if the service answered.
+fn heard(ruling: Ruling, fault: Option<&dyn Fault>, stage: Stage) -> Option<FaultKind> {
     match ruling.ruled {
-        _ if stage.is_cut() => FaultKind::Transient,
-        Ruled::Retry(kind) => kind,
+        _ if stage.is_cut() => Some(FaultKind::Transient),
+        Ruled::Retry(kind) => Some(kind),
         // The policy would retry it if it were idempotent.
-        Ruled::MaybeApplied => fault.map_or(FaultKind::Transient, judge::kind_of),
-        Ruled::Permanent | Ruled::NothingKnown | Ruled::StoppedByServer => FaultKind::Permanent,
+        Ruled::MaybeApplied => Some(fault.map_or(FaultKind::Transient, judge::kind_of)),
+        Ruled::Permanent | Ruled::NothingKnown | Ruled::StoppedByServer => judge::unretried(fault),
     }
 }
 

@@ -73,12 +73,12 @@ pub trait CallPlan {
     }
 }
 
-/// The longest pause of a server that counts for a rate.
-const LONGEST_PAUSE: u64 = 300_000_000_000;
+/// The longest pause of a server that counts for a rate: an hour.
+const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 impl dyn CallPlan + '_ {
     /// The call ends without a further attempt, or is dropped. The budget gets back the tokens of a wait that no attempt
-    /// follows, the rate gets back the share of an attempt, and the place of a probe is free again.
+    /// follows, and the rate gets back the share of an attempt.
     #[inline(always)]
     pub(super) fn give_back(&self, state: &mut CallState) {
         state.cancelled(self.budget());
@@ -97,9 +97,9 @@ impl dyn CallPlan + '_ {
         fault: Option<&dyn Fault>,
         now: impl Fn() -> Duration,
     ) -> Option<(RateChange, Option<&'static str>)> {
-        let (epoch, is_probe) = state.retry.take_attempt();
-        if let Some(breaker) = self.breaker().filter(|_| is_probe || epoch.is_some()) {
-            breaker.ended(Admitted { is_probe }, failure, &now);
+        let (epoch, period) = state.retry.take_attempt();
+        if let Some(breaker) = self.breaker().filter(|_| period > 0) {
+            breaker.ended(Admitted { period }, failure, &now);
         }
         let (rate, epoch) = (self.rate()?, epoch?);
         let (id, attempt) = (state.id(), (epoch, self.tokens()));

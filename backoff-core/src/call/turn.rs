@@ -63,14 +63,14 @@ impl CallState {
         let expires = rules.max_queue_time.is_some();
         if let Some(breaker) = breaker {
             let admitted = breaker.admit(|| shared_now(clock));
-            if admitted.is_none() && expires {
-                return Err(TimedOut::by_breaker());
+            match admitted {
+                None if expires => return Err(TimedOut::by_breaker()),
+                None => breaker.is_unheard(),
+                Some(_) => {}
             }
-            if admitted.is_some_and(|admitted| admitted.is_probe) {
-                self.retry.set_probe();
-            }
+            self.retry.set_period(admitted.map_or(0, |it| it.period));
         }
-        let epoch = rate.map_or(breaker.map(|_| 0), Rate::begins_if_off);
+        let epoch = rate.and_then(Rate::begins_if_off);
         let (Some(rate), None) = (rate, epoch) else {
             self.begins_with_epoch(epoch, clock);
             return Ok(None);
@@ -137,8 +137,8 @@ impl CallState {
         turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
     }
 
-    /// The attempt begins. The rate or the breaker counts the attempt if there is a number.
-    pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u8>, clock: &C) {
+    /// The attempt begins. The rate counts the attempt if there is a number.
+    pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u16>, clock: &C) {
         self.begins(clock);
         self.retry.set_epoch(epoch);
     }

@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 /// | RFC 3339, also without the seconds | `2025-05-01T22:02:05Z`, `2025-05-01T22:02+00:00` |
 /// | a list of these, of which the longest counts | `5, 30` |
 ///
-/// A moment in the past gives zero. A number beyond `u64` is [`Duration::MAX`], so that it ends the call. `None` for an
+/// A moment in the past gives zero. A moment in whole seconds is the end of its second, because senders cut parts off. A number beyond `u64` is [`Duration::MAX`], so that it ends the call. `None` for an
 /// epoch that is more than a year ahead, and for any other text: signs, exponents, `inf`, an empty text.
 ///
 /// ```
@@ -36,8 +36,8 @@ use std::time::{Duration, SystemTime};
 /// assert_eq!(hint::retry_after("120", now), seconds(120.0));
 /// assert_eq!(hint::retry_after("2.5", now), seconds(2.5));
 /// assert_eq!(hint::retry_after("1m0s", now), seconds(60.0));
-/// assert_eq!(hint::retry_after("1746136938", now), seconds(60.0));
-/// assert_eq!(hint::retry_after("Thu, 01 May 2025 22:02:18 GMT", now), seconds(60.0));
+/// assert_eq!(hint::retry_after("1746136938", now), seconds(61.0));
+/// assert_eq!(hint::retry_after("Thu, 01 May 2025 22:02:18 GMT", now), seconds(61.0));
 /// assert_eq!(hint::retry_after("soon", now), None);
 /// ```
 pub fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {

@@ -39,7 +39,7 @@ pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
     client: SystemTime,
 ) -> (Vec<Quota>, Option<Header<'h>>) {
     /// A quota whose reset is further away is none: the queue would be closed for too long.
-    const LONGEST: Duration = Duration::from_secs(3_600);
+    const LONGEST: Duration = Duration::from_secs(3_660);
     let (mut quotas, mut bad) = (Vec::new(), None);
     // A number without a sign.
     let number = |text: &str| {
@@ -135,9 +135,9 @@ mod tests {
             (azure, ""),
             (
                 anthropic,
-                "49 of 50 in 2, steady; 40000 of 40000 in 0, steady, tokens; 4000 of 8000 in 30, steady, tokens",
+                "49 of 50 in 3, steady; 40000 of 40000 in 0, steady, tokens; 4000 of 8000 in 31, steady, tokens",
             ),
-            (github, "4987 of 5000 in 2000"),
+            (github, "4987 of 5000 in 2001"),
             (cloudflare, "50 of 1200 in 30"),
             (express, "0 of 5 in 30"),
             (draft, "3 of 100 in 12"),
@@ -183,7 +183,8 @@ mod tests {
             ("0", "0", "30", Some(left)),
             ("5", "many", "30", Some(left)),
             ("5", "-60", "30", Some(left)),
-            ("5", "60", "3601", Some(reset)),
+            ("5", "60", "3660", None),
+            ("5", "60", "3661", Some(reset)),
             ("5", "60", "soon", Some(reset)),
             ("5", "60", "-30", Some(reset)),
             ("5", "60", "1746136278", Some(reset)),

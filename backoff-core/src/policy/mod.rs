@@ -161,7 +161,7 @@ enum FastPath {
 }
 
 /// The highest number of attempts that is counted. A higher limit is reduced to this number.
-pub(crate) const MOST_ATTEMPTS: u32 = 1_048_575;
+pub(crate) const MOST_ATTEMPTS: u32 = 262_143;
 
 /// The message for a policy that would never call the operation.
 pub(crate) const NO_ATTEMPTS: &str = "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out, and \

@@ -38,7 +38,7 @@ macro_rules! rules {
             /// The default is 5 attempts without a deadline, and as many attempts as fit with a deadline. A
             /// policy whose waits are all zero makes 5 attempts even with a deadline: without a pause, the
             /// policy would call a failing service some hundred thousand times a second. A number above
-            /// 1,048,575 is reduced to 1,048,575.
+            /// 262,143 is reduced to 262,143.
             ///
             /// # Panics
             /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.

@@ -39,12 +39,17 @@ const OUT_OF_ORDER: u64 = SECOND;
 const SECOND: u64 = 1_000_000_000;
 /// A call that waits longer is worth a warning.
 const LONG: u64 = 60 * SECOND;
+/// A rate that was closed for longer was blocked. A window of a minute ends before, with the gap until the next probe.
+const BLOCK: u64 = 75 * SECOND;
 /// With fewer calls, no rate is computed.
 const FEW: f64 = 4.0;
 /// The shortest time over which the first rate is counted, in seconds: the replies to a burst come all at once.
 const LEAST: f64 = 0.05;
 /// A smaller share of the first rate means that others use the quota without a rate.
 const LEAST_SHARE: f64 = 0.1;
+
+/// So many attempts begin at most while an attempt runs.
+pub(super) const MANY: u16 = 1 << 14;
 
 /// The warnings: the first two are given once a closing, the last one once.
 const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls \
@@ -87,17 +92,18 @@ pub(super) struct RateControl {
     mode: Mode,
     /// The rate is flat this number of seconds after a cut.
     flat_after: f64,
-    /// The least value of `flat_after`.
+    /// The least values of `flat_after`: as configured, and as long as the last block.
     settle: f64,
+    blocked: f64,
     /// A refusal without a hint stops all calls for this time.
     pause: u64,
     /// When the next call may go.
     next: u64,
     /// The last refusal that counted, or the opening after it.
     cut: u64,
-    /// The number of the attempts that begin now. An attempt remembers its number. The last cut gave the number `first`.
-    pub(super) epoch: u8,
-    first: u8,
+    /// The number of the next attempt. An attempt remembers its number. The last cut came before the number `first`.
+    pub(super) epoch: u16,
+    first: u16,
     /// The quotas that the service states, while its replies state some.
     quotas: Option<Quotas>,
     /// The rate that was admitted last.
@@ -154,16 +160,11 @@ impl RateControl {
 
     /// Until when calls may be delayed.
     fn ends(&self) -> u64 {
-        let stated = self.quotas.as_ref().map_or(0, Quotas::until);
         match self.is_limited() {
-            true => self.until.max(stated),
-            false => stated,
+            _ if self.quotas.is_some() => u64::MAX,
+            true => self.until,
+            false => 0,
         }
-    }
-
-    /// The quotas that say when calls go.
-    fn stated(&self) -> Option<&Quotas> {
-        self.quotas.as_ref().filter(|it| self.now < it.until())
     }
 
     /// Whether refusals limit the rate.
@@ -199,13 +200,15 @@ impl RateControl {
 
     /// How long from now a call with this share waits for its turn that comes after this time behind this number of others.
     pub(super) fn turn_behind(&self, waiting: usize, after: Duration, share: Share) -> Duration {
-        let stated = self.stated().map_or(0, |it| it.turn_behind(waiting, share));
+        let stated = self
+            .quotas
+            .as_ref()
+            .map_or(0, |it| it.turn_behind(waiting, share));
         let stated = Duration::from_nanos(stated.saturating_sub(self.now)).max(after);
         if !self.is_limited() {
             return stated;
         }
         let rate = match self.mode {
-            Mode::Closed if self.admitted > 0.0 => self.rate.min(self.admitted),
             Mode::Closed => self.rate,
             _ => self.open_rate(),
         };
@@ -218,7 +221,7 @@ impl RateControl {
 
     /// The time at which the first in the queue, with this share, may go.
     pub(super) fn turn(&self, share: Share) -> u64 {
-        let stated = self.stated().map_or(0, |it| it.turn(share));
+        let stated = self.quotas.as_ref().map_or(0, |it| it.turn(share));
         match self.is_limited() {
             true => self.next.max(stated),
             false => stated,
@@ -238,16 +241,26 @@ impl RateControl {
         turn.min(self.ends())
     }
 
-    /// An attempt of a call with this share begins: the call takes the slot.
-    pub(super) fn takes_slot(&mut self, is_queued: bool, share: Share) {
+    /// So many attempts have begun. The numbers repeat, so that a cut must not stay too far behind.
+    pub(super) fn counts_to(&mut self, begun: u16) {
+        self.epoch = begun;
+        let least = begun.wrapping_sub(MANY);
+        if is_older(self.first, least) {
+            self.first = least;
+        }
+    }
+
+    /// An attempt of a call with this share begins: the call takes the slot. Returns the number of the attempt.
+    pub(super) fn takes_slot(&mut self, is_queued: bool, share: Share) -> u16 {
         let now = self.now;
-        self.quotas = self.quotas.take().filter(|it| now < it.until());
+        let number = self.epoch;
+        self.epoch = number.wrapping_add(1);
         let quotas = self.quotas.as_mut();
-        if quotas.is_some_and(|quotas| quotas.takes(share, now)) {
+        if quotas.is_some_and(|quotas| quotas.takes(share, number, now)) {
             self.warns(TOO_LARGE);
         }
         if !self.is_limited() {
-            return;
+            return number;
         }
         // Time in which nobody wanted a slot does not count.
         let unused = self.now.saturating_sub(self.next);
@@ -262,6 +275,7 @@ impl RateControl {
         let late = if is_queued { LATENESS } else { 0 };
         let from = self.next.max(self.now.saturating_sub(late));
         self.next = from.saturating_add(from_seconds(step));
+        number
     }
 
     /// After each change: whether calls wait.
@@ -295,32 +309,31 @@ impl RateControl {
 
     /// The reply to an attempt with this number and this share states quotas. `None` stands for an attempt that began just
     /// now and has no share. The reply is so many nanoseconds old.
-    pub(super) fn hears(&mut self, stated: Vec<Quota>, attempt: Option<(u8, Share)>, age: u64) {
-        let (epoch, share) = attempt.unwrap_or((self.epoch, Share::default()));
+    pub(super) fn hears(&mut self, stated: Vec<Quota>, attempt: Option<(u16, Share)>, age: u64) {
         let now = self.now.saturating_sub(age);
-        let quotas = self.quotas.get_or_insert_with(|| Quotas::new(epoch, now));
-        if quotas.replied(stated, (epoch, self.epoch), share, now) {
-            self.counts_on();
+        let (number, share) = attempt.unwrap_or_else(|| {
+            self.epoch = self.epoch.wrapping_add(1);
+            (self.epoch.wrapping_sub(1), Share::default())
+        });
+        let after = self.epoch.wrapping_sub(1).wrapping_sub(number);
+        let quotas = self
+            .quotas
+            .get_or_insert_with(|| Quotas::new(number, after, share, now));
+        if attempt.is_none() {
+            quotas.takes(share, number, now);
         }
+        quotas.replied(stated, number, now);
     }
 
     /// An attempt with this number was dropped or cut, or has no reply.
-    pub(super) fn gives_back(&mut self, epoch: u8, share: Share) {
+    pub(super) fn gives_back(&mut self, epoch: u16) {
         if let Some(quotas) = &mut self.quotas {
-            quotas.gives_back(epoch, self.epoch, share);
-        }
-    }
-
-    /// The attempts that begin from now on have a new number.
-    fn counts_on(&mut self) {
-        self.epoch = self.epoch.wrapping_add(1);
-        if let Some(quotas) = &mut self.quotas {
-            quotas.begins(self.epoch, self.now);
+            let _ = quotas.ended(epoch);
         }
     }
 
     /// An attempt with this number has ended.
-    pub(super) fn replied(&mut self, reply: Reply, epoch: u8) -> Option<RateChange> {
+    pub(super) fn replied(&mut self, reply: Reply, epoch: u16) -> Option<RateChange> {
         let ends = self.mode != Mode::Off && !self.is_limited();
         if ends {
             *self = RateControl {
@@ -335,18 +348,20 @@ impl RateControl {
         if self.mode == Mode::Off && (self.calls == 0.0 || self.now - self.since > SECOND) {
             (self.calls, self.since) = (0.0, self.now);
         }
+        let hint = match reply {
+            Reply::Admitted => None,
+            Reply::Refused { hint } => Some(hint),
+        };
+        let now = self.now;
+        self.quotas = self.quotas.take().filter(|it| !it.are_over(now));
+        let quotas = self.quotas.as_mut();
+        let is_explained = quotas.is_some_and(|quotas| quotas.judge(hint, epoch, now));
         let change = match reply {
             Reply::Admitted => self.admits(epoch),
             // The call began at an older rate.
             Reply::Refused { .. } if is_older(epoch, self.first) => None,
             // The quotas hold the next call back anyway.
-            Reply::Refused { .. }
-                if self
-                    .stated()
-                    .is_some_and(|it| it.turn_behind(1, Share::default()) > self.now) =>
-            {
-                None
-            }
+            Reply::Refused { .. } if is_explained => None,
             Reply::Refused { hint } => self.refuses(hint),
         };
         change.or(ends.then_some(RateChange::Off))
@@ -355,7 +370,6 @@ impl RateControl {
     fn cuts(&mut self, mode: Mode) {
         self.mode = mode;
         self.cut = self.now;
-        self.counts_on();
         self.first = self.epoch;
     }
 
@@ -388,7 +402,8 @@ impl RateControl {
         self.named = self.named.min(named);
         self.next = now.saturating_add(from_seconds(self.gap));
         if self.refusals >= NAMED_COUNTS && (now..u64::MAX).contains(&self.named) {
-            self.next = self.next.max(now + (self.named - now) / 4).min(self.named);
+            let quarter = ((self.named - now) / 4).min(from_seconds(LONGEST_GAP));
+            self.next = self.next.max(now + quarter).min(self.named);
         }
         if self.pause > 0 {
             let pause = if hint > 0 { hint } else { self.pause };
@@ -396,27 +411,41 @@ impl RateControl {
         }
         // Not before those return who wait for their hints.
         let returns = self.next.max(now.saturating_add(hint));
-        let quiet = from_seconds((30.0 * self.flat_after).max(60.0));
-        self.until = self.until.max(returns.saturating_add(quiet));
+        self.stays_on_from(returns);
         if (now - self.closed).max(self.next - now) > LONG {
             self.warns(BLOCKED);
         }
         closes.then_some(RateChange::Closed)
     }
 
-    fn admits(&mut self, epoch: u8) -> Option<RateChange> {
+    /// The rate does not switch itself off for a while after this time.
+    fn stays_on_from(&mut self, time: u64) {
+        let quiet = from_seconds((30.0 * self.flat_after).max(60.0));
+        self.until = self.until.max(time.saturating_add(quiet));
+    }
+
+    fn admits(&mut self, epoch: u16) -> Option<RateChange> {
         self.calls += 1.0;
         if self.mode == Mode::Off {
             return None;
         }
-        self.flat_after = (self.flat_after / SLOWER.powf(UNDONE)).max(self.settle);
+        let settled = self.flat_after / SLOWER.powf(UNDONE);
+        self.flat_after = settled.max(self.settle).max(self.blocked);
         if self.mode == Mode::Open || is_older(epoch, self.first) {
             self.looks_for_others();
             return None;
         }
         let admitted = self.counted(0.0, 1e-3).min(self.rate);
-        let is_few = self.calls < FEW && !self.is_first;
-        let admitted = if self.is_first {
+        let was_blocked = self.now - self.closed > BLOCK && self.calls > 1.0;
+        let is_few = self.calls < FEW && !self.is_first && !was_blocked;
+        let admitted = if was_blocked {
+            // The length of a block does not say how many calls the service admits without one.
+            self.blocked = seconds(self.now - self.closed).min(SLOWEST);
+            self.flat_after = self.flat_after.max(self.blocked);
+            self.stays_on_from(self.now);
+            let open = seconds(self.closed.saturating_sub(self.since));
+            self.calls / open.max(1.0) / 2.0
+        } else if self.is_first {
             admitted
         } else if admitted >= self.rate / 2.0 {
             (admitted + self.rate) / 2.0

@@ -62,8 +62,10 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   waits as the policy says, and then joins the queue.
 /// - A call that is dropped leaves the queue. A call that is kept and not polled holds up nobody: a turn that is not
 ///   taken within 20 ms goes to the next call that asks.
-/// - A hint above the longest hint of the call's policy, and any hint above five minutes, is no hint for the others. A
-///   shorter one stops the others for at most 75 s, unless [`pause_after_refusal`](Self::pause_after_refusal) says otherwise.
+/// - A hint above the longest hint of the call's policy, and any hint above an hour, is no hint for the others. A shorter one
+///   stops the others for at most 64 s at a time, unless [`pause_after_refusal`](Self::pause_after_refusal) says otherwise: then a single call asks.
+/// - A service that refuses every call for more than 75 s has blocked its caller. After such a block, calls go at half
+///   of the rate that was admitted before it, and the rate then stays flat for as long as the block took, up to five minutes.
 ///
 /// # Deadlines and signals
 /// The time in the queue counts against `deadline` and `timeout`, and no call waits in the queue beyond its deadline.
@@ -85,20 +87,23 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// the IETF's draft. While such replies come, the quotas decide when a call goes, before the first 429. A call counts one
 /// request, and the tokens that [`.tokens(n)`](crate::Retrying::tokens) or the key `tokens` names. (The names of the headers are those of
 /// `hint::in_headers`.)
-/// - A quota whose name says `requests` or `tokens` is refilled steadily: a call goes when enough has come back. Any other
-///   quota has a window: calls go until little remains, and then wait for the reset. A process cannot know who else uses
-///   the quota, so it keeps a reserve for the calls that others may make before the next reply. In one
-///   measurement, a fast client that was alone used 31 of 60 calls of a window, and 4,882 of 5,000.
-/// - What has begun since the call that got the last reply is subtracted. Each reply corrects the numbers, so what other
-///   processes use is seen, and each process takes the part that it has used lately. A reply to a call that began before
-///   the call of the last used reply changes nothing. A call that is dropped or cut gives its share back.
-/// - If only one reply has named the end of a window, the calls wait for the end for at most 75 s; then a single call asks.
-///   If two replies have named the end, all calls wait until then. A call that needs more than a whole quota goes when the quota is full, with
-///   a `WARN`.
-/// - A 429 changes nothing while the quotas hold the next call back anyway; after any other 429, the rules for 429s hold
-///   too. After a minute without such headers, only these rules hold.
+/// - Of a window, calls use what remains, and then wait for its end. Of a quota that is refilled steadily, a call goes when
+///   enough has come back. Names with `requests` or `tokens` mean a steady quota, until replies show that the end stands
+///   still, or moves, whatever is used.
+/// - What runs is subtracted, from the first reply on, until its own reply comes. Of calls that run together, the lowest
+///   remainder counts. A call that is dropped or cut gives its share back.
+/// - What is missing beside the own calls was used by others. A process that is alone uses the whole quota; beside others
+///   it slows to its part of what comes back, or of what is left of the window, when little remains.
+/// - A statement holds until its end, however long that takes. A minute after its end, a reply without such headers
+///   ends it. After that, only the rules for 429s hold.
+/// - If a reply says suddenly that nothing is left, any other reply corrects it, and after 2 s one call tries. If the call is
+///   refused, all wait until the end. If the call is admitted, the quota counts no more until a reply states that something
+///   is left.
+/// - A 429 that asks for a shorter wait than the end of a used-up quota is believed: one call goes then.
+/// - A 429 changes nothing else if a quota says that nothing is left. After any other 429, the rules for 429s hold too.
+/// - A call that needs more than a whole quota goes when the quota is full, with a `WARN`.
 /// - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or
-///   more than an hour ahead change nothing. The first one is named in a `WARN`.
+///   more than 61 minutes ahead change nothing. The first one is named in a `WARN`.
 ///
 /// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
 /// layer of tower, and where a value or an error is a response (`.responses()`). In an annotated function or a block, these
@@ -120,12 +125,12 @@ pub struct Rate {
     settle: f64,
     pause: u64,
     name: Option<&'static str>,
-    /// Made at the first reply.
+    /// Made at the first attempt.
     shared: OnceLock<Arc<Shared>>,
 }
 
 /// An attempt that begins: its number and its tokens.
-pub(crate) type Attempt = (u8, Tokens);
+pub(crate) type Attempt = (u16, Tokens);
 
 /// Calls wait for their turn.
 const ON: u32 = 1 << 8;
@@ -136,11 +141,12 @@ const LOCKS_EACH: u32 = 16;
 
 /// The parts that a waiting call refers to.
 struct Shared {
-    /// For calls that have not asked for the lock: [`ON`], [`COUNTS`], and in the lowest byte the number of the last
-    /// refusal that counted.
+    /// For calls that have not asked for the lock: [`ON`] and [`COUNTS`].
     flag: AtomicU32,
     /// How many calls were admitted since a call took the lock.
     admitted: AtomicU32,
+    /// How many attempts have begun: the number of the next one.
+    begun: AtomicU32,
     state: Mutex<State>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     name: Option<&'static str>,
@@ -155,7 +161,7 @@ struct State {
 
 /// The quotas that a reply states, the number and the share of the attempt that has the reply, and when the reply was
 /// observed.
-type Stated = (Vec<Quota>, Option<(u8, Share)>, Duration);
+type Stated = (Vec<Quota>, Option<(u16, Share)>, Duration);
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -167,6 +173,8 @@ impl Shared {
     fn change<T>(&self, clock: Option<Duration>, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         state.control.calls += f64::from(self.admitted.swap(0, Relaxed));
+        let begun = self.begun.load(Relaxed) as u16;
+        state.control.counts_to(begun);
         if let Some(clock) = clock {
             state.control.at(clock);
             for (stated, attempt, observed) in mem::take(&mut state.stated) {
@@ -180,8 +188,9 @@ impl Shared {
         let woken = line.first(control.turn(line.share()));
         let on = if control.is_on() { ON } else { 0 };
         let counts = if control.only_counts() { COUNTS } else { 0 };
-        self.flag
-            .store(on | counts | u32::from(control.epoch), Release);
+        self.flag.store(on | counts, Release);
+        let begins = control.epoch.wrapping_sub(begun);
+        self.begun.fetch_add(begins.into(), Relaxed);
         let warning = control.warning.take();
         drop(state);
         #[cfg(feature = "tracing")]
@@ -293,11 +302,16 @@ impl Rate {
         shared.map_or(0, |shared| shared.lock().line.len())
     }
 
-    /// Where no call is delayed: the number of the last refusal, for an attempt that begins.
+    /// Where no call is delayed, an attempt begins: its number.
     #[inline]
-    pub(crate) fn begins_if_off(&self) -> Option<u8> {
+    pub(crate) fn begins_if_off(&self) -> Option<u16> {
+        let begins = || self.shared().begun.fetch_add(1, Relaxed) as u16;
+        self.is_off().then(begins)
+    }
+
+    fn is_off(&self) -> bool {
         let flag = self.shared.get().map_or(0, |it| it.flag.load(Acquire));
-        (flag & ON == 0).then_some(flag as u8)
+        flag & ON == 0
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -305,6 +319,7 @@ impl Rate {
             Arc::new(Shared {
                 flag: AtomicU32::new(0),
                 admitted: AtomicU32::new(0),
+                begun: AtomicU32::new(0),
                 state: Mutex::new(State {
                     control: RateControl::new(self.settle, self.pause),
                     line: Line::default(),
@@ -318,9 +333,9 @@ impl Rate {
 
     /// How long from now a call would wait for its turn that joins the queue after this wait.
     pub(crate) fn turn_after(&self, wait: Duration, tokens: Tokens, clock: Duration) -> Duration {
-        match self.begins_if_off() {
-            Some(_) => wait,
-            None => self.shared().change(
+        match self.is_off() {
+            true => wait,
+            false => self.shared().change(
                 Some(clock.saturating_add(left_out())),
                 |State { control, line, .. }| {
                     control.turn_behind(line.len(), wait, Share::of(tokens))
@@ -333,7 +348,7 @@ impl Rate {
     pub(crate) fn replied(
         &self,
         reply: Reply,
-        epoch: u8,
+        epoch: u16,
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
@@ -354,10 +369,9 @@ impl Rate {
 
     /// An attempt with this number and so many tokens was dropped or cut, or has no reply.
     #[cold]
-    pub(crate) fn gives_back(&self, (epoch, tokens): Attempt) {
-        self.shared().change(None, |state| {
-            state.control.gives_back(epoch, Share::of(tokens))
-        });
+    pub(crate) fn gives_back(&self, (epoch, _): Attempt) {
+        self.shared()
+            .change(None, |state| state.control.gives_back(epoch));
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) type RateChange = Infallible;
 pub struct Tokens;
 
 pub(crate) const NO_TOKENS: Tokens = Tokens;
-type Attempt = (u8, Tokens);
+type Attempt = (u16, Tokens);
 
 #[allow(dead_code, reason = "only a rate asks for the fields")]
 pub(crate) enum Reply {
@@ -36,7 +36,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn begins_if_off(&self) -> Option<u8> {
+    pub(crate) fn begins_if_off(&self) -> Option<u16> {
         match *self {}
     }
 
@@ -49,7 +49,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u8, _clock: C) -> Option<RateChange> {
+    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u16, _clock: C) -> Option<RateChange> {
         match *self {}
     }
 
@@ -75,7 +75,7 @@ impl<S> Queued<S> {
         _: Duration,
         _: (Duration, bool),
         _tokens: Tokens,
-    ) -> Result<u8, Self> {
+    ) -> Result<u16, Self> {
         match *rate {}
     }
 
@@ -83,7 +83,7 @@ impl<S> Queued<S> {
         &mut self,
         _: &R,
         _: &mut Context<'_>,
-    ) -> Poll<Result<Option<u8>, TimedOut>> {
+    ) -> Poll<Result<Option<u16>, TimedOut>> {
         match self.0 {}
     }
 }
@@ -100,6 +100,6 @@ pub(crate) fn wait_blocking<R>(
     _: (Duration, bool),
     _tokens: Tokens,
     _: &dyn Fn() -> bool,
-) -> Result<Option<u8>, Left> {
+) -> Result<Option<u16>, Left> {
     match *rate {}
 }

@@ -26,7 +26,7 @@ impl Sleep for Runs {
 }
 
 /// A rate that is closed, its clock, and a running probe.
-fn closed() -> (Arc<(Rate, Runs)>, u8) {
+fn closed() -> (Arc<(Rate, Runs)>, u16) {
     let rate = Rate::new();
     let runs = Runs::default();
     rate.replied(Reply::Refused { hint: 0 }, 0, || runs.now());
@@ -34,7 +34,7 @@ fn closed() -> (Arc<(Rate, Runs)>, u8) {
     (Arc::new((rate, runs)), probe)
 }
 
-fn enter(rate: &Rate, runs: &Runs) -> Result<u8, Queued<Ready<()>>> {
+fn enter(rate: &Rate, runs: &Runs) -> Result<u16, Queued<Ready<()>>> {
     Queued::enter(rate, runs.now(), (Duration::MAX, true), 0)
 }
 

@@ -86,7 +86,7 @@ struct Caller {
 }
 
 impl Caller {
-    fn poll(&mut self, hand: &Hand) -> Poll<Result<Option<u8>, TimedOut>> {
+    fn poll(&mut self, hand: &Hand) -> Poll<Result<Option<u16>, TimedOut>> {
         let waker = Waker::from(self.woken.clone());
         self.queued.poll(hand, &mut Context::from_waker(&waker))
     }
@@ -113,7 +113,7 @@ fn closed() -> Rate {
 
 const GAP: u64 = 58_823_529;
 
-fn enter(rate: &Rate, hand: &Hand) -> Result<u8, Queued<Timer>> {
+fn enter(rate: &Rate, hand: &Hand) -> Result<u16, Queued<Timer>> {
     Queued::enter(rate, hand.now(), (Duration::MAX, true), 0)
 }
 

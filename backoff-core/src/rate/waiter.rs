@@ -52,12 +52,11 @@ impl Waiter {
         clock: Duration,
         (limit, expires): (Duration, bool),
         share: Share,
-    ) -> Result<u8, Self> {
+    ) -> Result<u16, Self> {
         let shared = rate.shared();
         let joined = shared.change(Some(clock), |State { control, line, .. }| {
             if line.len() == 0 && control.turn(share) <= control.now {
-                control.takes_slot(false, share);
-                return Ok(control.epoch);
+                return Ok(control.takes_slot(false, share));
             }
             control.joins(line.len(), limit, share);
             Err(line.join(share))
@@ -94,7 +93,7 @@ impl Waiter {
         &self,
         now: Duration,
         waker: &Waker,
-    ) -> ControlFlow<Result<Option<u8>, TimedOut>, Duration> {
+    ) -> ControlFlow<Result<Option<u16>, TimedOut>, Duration> {
         let stood = now.saturating_sub(self.since);
         let rest = self.limit.saturating_sub(stood);
         if rest.is_zero() {
@@ -114,9 +113,9 @@ impl Waiter {
                 let is_missed = !control.is_on() || turn.saturating_add(LATENESS) <= now;
                 if turn <= now && (before == 0 || is_missed) {
                     let passed = (before > 0 && control.is_on()).then(|| line.passes());
-                    control.takes_slot(true, share);
+                    let number = control.takes_slot(true, share);
                     let left = line.leave(self.ticket);
-                    return (Break(Ok(Some(control.epoch))), [passed.flatten(), left]);
+                    return (Break(Ok(Some(number))), [passed.flatten(), left]);
                 }
                 let at = control.asks_at(before, share);
                 let wait = Duration::from_nanos(at.saturating_sub(now)).min(rest);
@@ -160,7 +159,7 @@ impl<S> Queued<S> {
         clock: Duration,
         (limit, expires): (Duration, bool),
         tokens: Tokens,
-    ) -> Result<u8, Self> {
+    ) -> Result<u16, Self> {
         Waiter::enter(rate, clock, (limit, expires), Share::of(tokens)).map_err(|waiter| {
             Queued(Box::pin(Waiting {
                 waiter,
@@ -176,7 +175,7 @@ impl<S> Queued<S> {
         &mut self,
         runtime: &R,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Option<u8>, TimedOut>>
+    ) -> Poll<Result<Option<u16>, TimedOut>>
     where
         S: Future<Output = ()>,
     {
@@ -221,7 +220,7 @@ pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
     limit: (Duration, bool),
     tokens: Tokens,
     stopped: &dyn Fn() -> bool,
-) -> Result<Option<u8>, Left> {
+) -> Result<Option<u16>, Left> {
     let mut now = shared_now(runtime);
     let waiter = match Waiter::enter(rate, now, limit, Share::of(tokens)) {
         Ok(epoch) => return Ok(Some(epoch)),

@@ -24,8 +24,8 @@ fn timer(wait: Duration) -> Timer {
 
 /// Tokio's clock and timer: the runtime of async calls. Paused time works.
 ///
-/// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer, and is over
-/// at once.
+/// The timer has a resolution of one millisecond and rounds up. A wait of zero does not use the timer: the other tasks of
+/// the thread run once.
 ///
 /// With the feature `smol`, a call outside a tokio runtime waits as [`Std`] does, and does not panic. Then each
 /// wait allocates.
@@ -57,8 +57,11 @@ impl Sleep for Tokio {
     #[track_caller]
     fn sleep(&self, wait: Duration) -> Self::Sleep {
         needs_runtime();
-        let timer = (!wait.is_zero()).then(|| timer(wait));
-        TokioSleep { timer }
+        let wait = match wait.is_zero() {
+            true => Wait::Yields,
+            false => Wait::Until { timer: timer(wait) },
+        };
+        TokioSleep { wait }
     }
 }
 
@@ -80,7 +83,18 @@ pin_project! {
     #[cfg_attr(not(feature = "smol"), derive(Debug))]
     pub struct TokioSleep {
         #[pin]
-        timer: Option<Timer>,
+        wait: Wait,
+    }
+}
+
+pin_project! {
+    #[project = WaitProjection]
+    #[cfg_attr(not(feature = "smol"), derive(Debug))]
+    enum Wait {
+        // A wait of zero.
+        Yields,
+        Yielded,
+        Until { #[pin] timer: Timer },
     }
 }
 
@@ -89,9 +103,15 @@ impl Future for TokioSleep {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        match self.project().timer.as_pin_mut() {
-            Some(timer) => timer.poll(cx),
-            None => Poll::Ready(()),
+        let mut wait = self.project().wait;
+        match wait.as_mut().project() {
+            WaitProjection::Until { timer } => timer.poll(cx),
+            WaitProjection::Yielded => Poll::Ready(()),
+            WaitProjection::Yields => {
+                wait.set(Wait::Yielded);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
         }
     }
 }

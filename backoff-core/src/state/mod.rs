@@ -57,33 +57,33 @@ use core::{fmt, time::Duration};
 ///     Decision::Stop(_)
 /// ));
 /// ```
-// 15 bytes with an alignment of 1: every annotated future contains the state, and tokio uses 256 bytes of heap for a
+// 16 bytes with an alignment of 1: every annotated future contains the state, and tokio uses 256 bytes of heap for a
 // task of up to 144 bytes, and 384 bytes for a larger task.
 #[derive(Clone, Copy)]
 pub struct RetryState {
     /// The start of the first attempt, in nanoseconds of the caller's clock: the lowest 56 bits, which repeat after
     /// 2.3 years. `UNTIMED` if the start was not timed.
     started: [u8; 7],
-    /// The number of failed attempts in the lowest 20 bits, and the four flags above it.
+    /// The number of failed attempts in the lowest 18 bits, and the flags above it.
     failures: [u8; 3],
     /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
     /// exact for waits of so many milliseconds. Its sign says that the tokens of a budget were taken after throttling.
     last: [u8; 4],
     /// The number that the rate gave the running attempt.
-    epoch: u8,
+    epoch: [u8; 2],
 }
 
 /// In the highest byte of the failures.
 mod flag {
+    /// The period of a breaker that counts the attempt that runs or is next, in three bits; zero if none counts it.
+    pub(super) const PERIOD: u8 = 0x1c;
     /// The wait or the attempt has taken tokens of a budget.
-    pub(super) const TAKEN: u8 = 0x10;
-    /// The call has the place of a breaker's probe, in a queue or in the attempt that runs.
-    pub(super) const PROBE: u8 = 0x20;
+    pub(super) const TAKEN: u8 = 0x20;
     /// No attempt has followed since the tokens were taken.
     pub(super) const HELD: u8 = 0x40;
-    /// A rate or a breaker counts the attempt that runs.
+    /// A rate counts the attempt that runs.
     pub(super) const IN_FLIGHT: u8 = 0x80;
-    pub(super) const ALL: u8 = 0xf0;
+    pub(super) const ALL: u8 = 0xfc;
 }
 
 /// Whether a rate or a breaker may count attempts.
@@ -94,7 +94,7 @@ const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back, 26 days. A larger difference counts as a clock that went forward.
 const BACK: u64 = 1 << 51;
 // The limits of a policy must fit.
-const _: () = assert!(MOST_ATTEMPTS < 1 << 20 && MOST_DEADLINE < UNTIMED - BACK);
+const _: () = assert!(MOST_ATTEMPTS < 1 << 18 && MOST_DEADLINE < UNTIMED - BACK);
 
 /// A clock's reading in nanoseconds. The number may wrap around; the differences of readings stay
 /// right.
@@ -109,7 +109,7 @@ impl RetryState {
         started: [0xff; 7],
         failures: [0; 3],
         last: [0; 4],
-        epoch: 0,
+        epoch: [0; 2],
     };
 
     /// Call this just before the first attempt. The clock is read only if the policy has a deadline.
@@ -415,43 +415,44 @@ impl RetryState {
         self.has(flag::HELD)
     }
 
-    /// Whether a wait holds tokens of a budget, or a rate or a breaker counts the attempt that runs, or is next.
+    /// Whether a wait holds tokens of a budget, or a rate counts the attempt that runs.
     #[inline]
     pub(crate) fn holds(&self) -> bool {
-        self.has(flag::HELD | flag::IN_FLIGHT | flag::PROBE)
+        self.has(flag::HELD | flag::IN_FLIGHT)
     }
 
     /// Whether a rate or a breaker counts the attempt that runs.
     #[inline]
     pub(crate) fn is_in_flight(&self) -> bool {
-        IS_COUNTED && self.has(flag::IN_FLIGHT | flag::PROBE)
+        IS_COUNTED && self.has(flag::IN_FLIGHT | flag::PERIOD)
     }
 
-    /// The number of the running attempt, if it has one.
-    pub(crate) fn epoch(&self) -> Option<u8> {
-        (IS_COUNTED && self.has(flag::IN_FLIGHT)).then_some(self.epoch)
+    /// The number that a rate gave the running attempt, if one did.
+    pub(crate) fn epoch(&self) -> Option<u16> {
+        (IS_COUNTED && self.has(flag::IN_FLIGHT)).then_some(u16::from_le_bytes(self.epoch))
     }
 
-    /// An attempt begins. A rate or a breaker counts the attempt if there is a number.
+    /// An attempt begins. A rate counts the attempt if there is a number.
     #[inline]
-    pub(crate) fn set_epoch(&mut self, epoch: Option<u8>) {
+    pub(crate) fn set_epoch(&mut self, epoch: Option<u16>) {
         self.failures[2] &= !flag::IN_FLIGHT;
         if let Some(epoch) = epoch {
             self.failures[2] |= flag::IN_FLIGHT;
-            self.epoch = epoch;
+            self.epoch = epoch.to_le_bytes();
         }
     }
 
-    /// The attempt that is next is the probe of a breaker.
-    pub(crate) fn set_probe(&mut self) {
-        self.failures[2] |= flag::PROBE;
+    /// A breaker has admitted the attempt that is next, in this period; zero if none counts the attempt.
+    pub(crate) fn set_period(&mut self, period: u8) {
+        self.failures[2] = self.failures[2] & !flag::PERIOD | period << flag::PERIOD.trailing_zeros();
     }
 
-    /// The attempt has ended, or does not begin. Returns its number, if it has one, and whether it was the probe of a
+    /// The attempt has ended, or does not begin. Returns its number at the rate, if it has one, and the period of the
     /// breaker.
-    pub(crate) fn take_attempt(&mut self) -> (Option<u8>, bool) {
-        let taken = (self.epoch(), self.has(flag::PROBE));
-        self.failures[2] &= !(flag::IN_FLIGHT | flag::PROBE);
+    pub(crate) fn take_attempt(&mut self) -> (Option<u16>, u8) {
+        let period = (self.failures[2] & flag::PERIOD) >> flag::PERIOD.trailing_zeros();
+        let taken = (self.epoch(), period);
+        self.failures[2] &= !(flag::IN_FLIGHT | flag::PERIOD);
         taken
     }
 

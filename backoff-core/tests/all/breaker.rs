@@ -102,7 +102,7 @@ fn poll_once<F: Future>(call: Pin<&mut F>) -> bool {
 }
 
 #[test]
-fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
+fn a_probe_that_is_dropped_or_hangs_does_not_hold_up_the_next_one() {
     static DOWN: Breaker = often();
     let (down, time) = (&DOWN, Time::default());
     let hangs = || {
@@ -125,6 +125,8 @@ fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
     assert!(!poll_once(probe.as_mut()));
     assert_eq!(fails(), 0);
     drop(probe);
+    assert_eq!(fails(), 0);
+    time.pass(SECOND);
     assert_eq!((fails(), fails()), (1, 0));
     time.pass(SECOND);
     let policy = PLAIN.breaker(&DOWN);
@@ -132,7 +134,7 @@ fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
     time.run(job.turn(&time));
     assert_eq!(fails(), 0);
     drop(job);
-    assert_eq!((fails(), fails()), (1, 0));
+    assert_eq!(fails(), 0);
     time.pass(SECOND);
     let mut probe = hangs();
     assert!(!poll_once(probe.as_mut()));
@@ -145,7 +147,7 @@ fn a_probe_that_is_dropped_or_hangs_frees_its_place() {
 /// or the attempt begins out of its turn.
 #[cfg(feature = "rate")]
 #[test]
-fn a_probe_that_leaves_a_queue_frees_its_place() {
+fn a_probe_that_leaves_a_queue_does_not_hold_up_the_next_one() {
     static DOWN: Breaker = often();
     const MINUTE: Duration = Duration::from_secs(60);
     static CLOSED: backoff_core::Rate = backoff_core::Rate::new().pause_after_refusal(MINUTE);
@@ -165,9 +167,10 @@ fn a_probe_that_leaves_a_queue_frees_its_place() {
         let mut probe = Box::pin(call.max_queue_time(limit).into_future());
         let is_over = poll_once(probe.as_mut());
         assert_eq!(is_over, limit.is_zero());
-        assert_eq!(fails(503, &OFF), u32::from(is_over));
         drop(probe);
-        assert_eq!(fails(503, &OFF), u32::from(!is_over));
+        assert_eq!(fails(503, &OFF), 0);
+        time.pass(SECOND);
+        assert_eq!(fails(503, &OFF), 1);
     }
     time.pass(SECOND);
     let policy = PLAIN.rate(&CLOSED).breaker(&DOWN).deadline(9 * SECOND);
@@ -223,6 +226,56 @@ fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
         (StopReason::Breaker, 1)
     );
     assert_eq!(gave_up.error, BUSY);
+}
+
+/// A status below 500 shows that the service works, and so does a code of a service; an error without facts shows nothing.
+#[test]
+fn an_answer_closes_it() {
+    let time = Time::default();
+    let closes = |error: TestError| {
+        let down = often();
+        let attempt = |error| {
+            let once = PLAIN.max_attempts(1);
+            let call = once.retry(move || ready(Err::<(), _>(error)));
+            let _ = time.run(call.breaker(&down).runtime(time.clone()).into_future());
+        };
+        attempt(BUSY);
+        assert!(down.is_open());
+        time.pass(SECOND);
+        attempt(error);
+        !down.is_open()
+    };
+    for status in [400, 401, 404, 409, 412] {
+        assert!(closes(TestError::status(status)), "{status}");
+    }
+    for status in [429, 500, 501, 503] {
+        assert!(!closes(TestError::status(status)), "{status}");
+    }
+}
+
+/// A retry that gets what the attempts before it left of the call's time says nothing about the service.
+#[test]
+fn a_retry_that_the_end_of_the_call_cuts_does_not_count() {
+    let time = Time::default();
+    let opens = |refused: u32, limit: Duration| {
+        let (down, made) = (often(), Cell::new(0));
+        let call = PLAIN.retry(|| {
+            let is_refused = made.replace(made.get() + 1) < refused;
+            async move {
+                match is_refused {
+                    true => Err(TestError::status(429)),
+                    false => pending::<Result<(), TestError>>().await,
+                }
+            }
+        });
+        let call = call.attempt_timeout(limit).timeout(3 * SECOND);
+        let call = call.breaker(&down).runtime(time.clone());
+        time.run(call.into_future()).unwrap_err();
+        down.is_open()
+    };
+    assert!(!opens(1, 9 * SECOND));
+    assert!(opens(1, SECOND));
+    assert!(opens(0, 9 * SECOND));
 }
 
 #[test]

@@ -179,9 +179,17 @@ fn a_pair_cuts_attempts() {
 }
 
 /// Tokio's timer would round a wait of zero up to a millisecond.
-#[tokio::test]
-async fn a_wait_of_zero_is_over_at_once() {
+#[tokio::test(start_paused = true)]
+async fn in_a_wait_of_zero_the_other_tasks_run_and_no_time_passes() {
     let policy = Policy::constant(Duration::ZERO).max_attempts(1_000);
+    let start = tokio::time::Instant::now();
     let call = policy.retry(|| ready(Err::<(), _>(late())));
-    assert!(poll_once(call));
+    assert_eq!(tokio::spawn(call.owned()).await.unwrap(), Err(late()));
+    assert!(start.elapsed().is_zero());
+    // A retry that waits for another task.
+    let (sender, mut receiver) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move { sender.send(7) });
+    let few = policy.max_attempts(3);
+    let call = few.retry(|| ready(receiver.try_recv().map_err(|_| late())));
+    assert_eq!(call.await, Ok(7));
 }

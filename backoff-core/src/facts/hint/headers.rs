@@ -11,7 +11,7 @@ use std::{
 /// The longest of `Retry-After`, `retry-after-ms`, `x-ms-retry-after-ms` and `x-amz-retry-after` counts. If a reply has
 /// none of these that can be read, and its status says that the request was refused because of a limit (429 or 503),
 /// its quotas count: the longest time until a used-up quota is refilled. A quota is used up if its remainder is zero
-/// (`0`, `0.0`).
+/// (`0`, `0.0`). If a 429 names no used-up quota, the soonest reset counts beside which no remainder is named.
 ///
 /// | headers | senders | usual form of the time |
 /// |---|---|---|
@@ -48,7 +48,7 @@ use std::{
 /// headers.insert("date", "Tue, 25 Nov 2025 19:46:40 GMT".parse().unwrap());
 /// let late = SystemTime::UNIX_EPOCH + Duration::from_secs(1_764_100_000 + 3_600);
 /// let hint = |status, headers: &http::HeaderMap| hint::in_headers(status, headers, late);
-/// assert_eq!(hint(429, &headers), Some(Duration::from_secs(30)));
+/// assert_eq!(hint(429, &headers), Some(Duration::from_secs(31)));
 /// assert_eq!(hint(500, &headers), None); // the quota has nothing to do with this failure
 ///
 /// headers.insert("retry-after", "2".parse().unwrap());
@@ -104,7 +104,7 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
 
     let asked = headers().filter_map(|header| {
         let unit = match header.0 {
-            "retry-after" => "s",
+            "retry-after" | "x-rate-limit-retry-after-seconds" => "s",
             "retry-after-ms" | "x-ms-retry-after-ms" | "x-amz-retry-after" => "ms",
             _ => return None,
         };
@@ -123,7 +123,13 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
             None => Some((quota.header, None)),
         }
     });
-    let refilled: Vec<_> = refilled.collect();
+    let mut refilled: Vec<_> = refilled.collect();
+    if status == 429 && refilled.is_empty() {
+        // Some services leave the remainder out when nothing is left.
+        let alone = headers().filter(|it| is_alone(it.0, &headers));
+        let alone = alone.map(|header| (header, read(text(header.1), "s")));
+        refilled.extend(alone.min_by_key(|it| it.1.unwrap_or(Duration::MAX)));
+    }
     let longest = |hints: &[(_, Option<Duration>)]| hints.iter().filter_map(|it| it.1).max();
     let mut hints = asked.iter().chain(&refilled);
     let unread = hints.find(|it| it.1.is_none()).map(|it| it.0);
@@ -153,6 +159,13 @@ pub(in crate::facts) fn text(value: &[u8]) -> &str {
 /// Whether a header with this name, which has `remaining` in it or is `ratelimit`, is about a quota.
 pub(in crate::facts) fn is_quota(name: &str) -> bool {
     name.contains("limit") || name.contains("priority")
+}
+
+/// Whether this header names the reset of a quota of which no header says what remains.
+fn is_alone<'h, H: Iterator<Item = Header<'h>>>(name: &str, headers: &impl Fn() -> H) -> bool {
+    let remaining = name.replace("-after", "").replace("reset", "remaining");
+    let is_reset = remaining != name && name.contains("reset") && is_quota(name);
+    is_reset && !headers().any(|it| it.0 == remaining)
 }
 
 /// What a reply says of one quota.
@@ -279,7 +292,7 @@ mod tests {
             7      = retry-after: 7|x-amz-retry-after: 1500
             1      = retry-after: -1|retry-after: 1
             20.5005 = retry-after: 20.5|retry-after-ms: 20500.5
-            60     = retry-after: 1746136938|x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938
+            61     = retry-after: 1746136938|x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938
             2      = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|retry-after: 2
             30     = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|retry-after: soon
         ";
@@ -302,8 +315,9 @@ mod tests {
             12   = ratelimit-remaining: 0|ratelimit-reset: 12
             none = ratelimit-remaining: 1|ratelimit-reset: 12
             none = ratelimit-remaining: 0
-            none = ratelimit-reset: 12
-            60   = ratelimit-remaining: 0|ratelimit-reset: 1746136938
+            12   = ratelimit-reset: 12
+            none = ratelimit-remaining: 1|ratelimit-reset: 12|x-a-reset: 9
+            61   = ratelimit-remaining: 0|ratelimit-reset: 1746136938
         "#;
         let twice = "
             7    = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60|ratelimit-reset: 7
@@ -314,10 +328,14 @@ mod tests {
         ";
         // GitHub, Okta, X, Discord, Atlassian, Sentry, OpenAI and Anthropic.
         let services = "
-            30     = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908
+            31     = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908
+            31     = x-ratelimit-limit: 60|x-ratelimit-reset: 1746136908
+            55     = x-ratelimit-remaining-requests: 24|x-rate-limit-reset-tokens: 55|x-rate-limit-reset-day: 3000
+            12.5   = x-ratelimit-reset-after: 12.5
+            42     = x-rate-limit-remaining: 0|x-rate-limit-retry-after-seconds: 42
             30.5   = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908500
             999999999 = x-ratelimit-remaining: 0|x-ratelimit-reset: 999999999
-            0      = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136878
+            1      = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136878
             30     = x-ratelimit-remaining: 0.0|x-ratelimit-reset: 30
             30     = x-ratelimit-remaining: 000|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: 05|x-ratelimit-reset: 30
@@ -328,23 +346,23 @@ mod tests {
             none   = x-ratelimit-remaining: 17|x-ratelimit-reset: 1746136908
             none   = x-ratelimit-remaining: 0|x-ratelimit-reset: soon
             none   = x-ratelimit-remaining: |x-ratelimit-reset: 30
-            47     = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
+            48     = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
             none   = x-rate-limit-remaining: 1|x-rate-limit-reset: 1746136925
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938.180|x-ratelimit-reset-after: 60.18
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset-after: 60.18
-            102    = x-ratelimit-remaining: 0|x-ratelimit-reset: 2025-05-01T22:03Z
-            30     = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
+            103    = x-ratelimit-remaining: 0|x-ratelimit-reset: 2025-05-01T22:03Z
+            31     = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
             360    = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 6m0s
             0.012  = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 12ms
             8.64   = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 8.64s
             179.56 = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 2m59.56s
             none   = x-ratelimit-remaining-tokens: 100|x-ratelimit-reset-tokens: 6m0s
             3      = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 1s|x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 3s
-            30     = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
+            31     = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             0      = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:00:48Z
             none   = anthropic-ratelimit-tokens-remaining: 1000|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             none   = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01
-            30     = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
+            31     = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
         ";
         let rows = [asked, drafts, twice, services].map(str::lines);
         for row in rows.into_iter().flatten().filter(|row| row.contains(" = ")) {
@@ -424,15 +442,15 @@ mod tests {
     #[test]
     fn a_moment_counts_from_the_servers_clock_unless_one_of_the_clocks_is_broken() {
         let rows = "
-            0      60    = Thu, 01 May 2025 22:01:18 GMT
-            86400  60    = Thu, 01 May 2025 22:01:18 GMT
-            -86400 60    = Thu, 01 May 2025 22:01:18 GMT
-            86401  86461 = Thu, 01 May 2025 22:01:18 GMT
+            0      61    = Thu, 01 May 2025 22:01:18 GMT
+            86400  61    = Thu, 01 May 2025 22:01:18 GMT
+            -86400 61    = Thu, 01 May 2025 22:01:18 GMT
+            86401  86462 = Thu, 01 May 2025 22:01:18 GMT
             -86401 0     = Thu, 01 May 2025 22:01:18 GMT
-            7200   60    = Thursday, 01-May-25 22:01:18 GMT|Thu, 1 May 2025 22:01:18 UTC
+            7200   61    = Thursday, 01-May-25 22:01:18 GMT|Thu, 1 May 2025 22:01:18 UTC
             7200   0     = Thu, 01 May 2025 22:02:38 GMT
-            30     90    = Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT
-            30     90    = yesterday||30|30s|1746136878|\u{e9}
+            30     91    = Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT
+            30     91    = yesterday||30|30s|1746136878|\u{e9}
         ";
         let moments = "Thu, 01 May 2025 22:02:18 GMT|1746136938|2025-05-01T22:02:18Z";
         for (clock, dates) in rows.lines().filter_map(|row| row.split_once(" = ")) {
@@ -452,7 +470,7 @@ mod tests {
         }
         let headers = map("retry-after: Thu, 01 May 2025 22:02:18 GMT");
         let wait = in_headers(429, &headers, at(SENT));
-        assert_eq!(wait, Some(Duration::from_secs(60)));
+        assert_eq!(wait, Some(Duration::from_secs(61)));
     }
 
     proptest! {

@@ -20,10 +20,17 @@ pub(in crate::facts) fn is_past(text: &str, sent: SystemTime) -> bool {
 /// The time until the moment that the text names, or the time that the text names. `unit` is the unit of a number that
 /// has none.
 fn time(text: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
-    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    const YEAR: Duration = Duration::from_secs(365 * 86_400 + 1);
     let Some(number) = billionths(text) else {
-        let until = date(text).map(|date| date.duration_since(sent).unwrap_or_default());
-        return until.or_else(|| with_units(text));
+        let date = date(text).map(|it| {
+            it.duration_since(SystemTime::UNIX_EPOCH)
+                .unwrap_or_default()
+        });
+        return match date {
+            // A date that is far away is believed.
+            Some(date) => Some(until(date, sent)),
+            None => with_units(text),
+        };
     };
     let epoch = match number / BILLION {
         0..1_000_000_000 => return span(number, unit),
@@ -31,9 +38,17 @@ fn time(text: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
         _ if number == u128::MAX => return Some(Duration::MAX),
         _ => span(number, "ms"),
     };
-    let now = sent.duration_since(SystemTime::UNIX_EPOCH);
-    let until = epoch?.saturating_sub(now.unwrap_or_default());
+    let until = until(epoch?, sent);
     (until <= YEAR).then_some(until)
+}
+
+/// The time until this moment. Senders cut parts of a second off: a moment without them is the end of its second.
+fn until(mut moment: Duration, sent: SystemTime) -> Duration {
+    if moment.subsec_nanos() == 0 {
+        moment += Duration::from_secs(1);
+    }
+    let now = sent.duration_since(SystemTime::UNIX_EPOCH);
+    moment.saturating_sub(now.unwrap_or_default())
 }
 
 const BILLION: u128 = 1_000_000_000;
@@ -137,29 +152,32 @@ mod tests {
             0.000000001 = 0.0000000001|0.000000001|0.0000000001s|0.1ns
             7.66 = 7.6599999999999|7.6599999999999s|7659.9999999999ms
             999999999 = 999999999
-            60 = 1746136938|1746136938.0|1746136938000|1746136938000.0
+            61 = 1746136938|1746136938.0|1746136938000|1746136938000.0
             60.18 = 1746136938.18|1746136938180|1746136938179.9999999
-            0 = 1746136878|1746136877|1000000000|1000000000000
-            31536000 = 1777672878|1777672878000
+            1 = 1746136878|1746136878000
+            0 = 1746136877|1000000000|1000000000000
+            31536001 = 1777672878|1777672878000
         ";
         let dates = "
-            60 = Thu, 01 May 2025 22:02:18 GMT|Thursday, 01-May-25 22:02:18 GMT|Thu May  1 22:02:18 2025
-            60 = Thu, 1 May 2025 22:02:18 GMT|Thu, 01 May 2025 22:02:18 UTC|Thu, 01 May 2025 22:02:18 +0000
-            60 = 01 May 2025 22:02:18 GMT|1 May 2025 22:02:18 utc|Thu, 01-May-2025 22:02:18 GMT
-            60 = Thu May 1 22:02:18 2025|Mon, 01 May 2025 22:02:18 GMT|thu, 01 may 2025 22:02:18 gmt
-            60 = Thu 01 May 2025 22:02:18 GMT
-            0 = Thu, 01 May 2025 22:01:18 GMT|Wed, 30 Apr 2025 23:00:00 GMT|Thu Jan  1 00:00:00 1970
-            60 = 2025-05-01T22:02:18Z|2025-05-01T22:02:18.000Z|2025-05-01t22:02:18z|2025-05-01 22:02:18Z
-            60 = 2025-05-01T22:02:18+00:00|2025-05-01T22:02:18-0000|2025-05-02T00:02:18+02:00
-            60 = 2025-05-01T18:32:18-03:30
-            102 = 2025-05-01T22:03Z|2025-05-01T22:03+00:00|2025-05-01T18:03-0400
+            61 = Thu, 01 May 2025 22:02:18 GMT|Thursday, 01-May-25 22:02:18 GMT|Thu May  1 22:02:18 2025
+            61 = Thu, 1 May 2025 22:02:18 GMT|Thu, 01 May 2025 22:02:18 UTC|Thu, 01 May 2025 22:02:18 +0000
+            61 = 01 May 2025 22:02:18 GMT|1 May 2025 22:02:18 utc|Thu, 01-May-2025 22:02:18 GMT
+            61 = Thu May 1 22:02:18 2025|Mon, 01 May 2025 22:02:18 GMT|thu, 01 may 2025 22:02:18 gmt
+            61 = Thu 01 May 2025 22:02:18 GMT
+            1 = Thu, 01 May 2025 22:01:18 GMT|2025-05-01T22:01:18Z
+            0 = Wed, 30 Apr 2025 23:00:00 GMT|Thu Jan  1 00:00:00 1970
+            61 = 2025-05-01T22:02:18Z|2025-05-01T22:02:18.000Z|2025-05-01t22:02:18z|2025-05-01 22:02:18Z
+            61 = 2025-05-01T22:02:18+00:00|2025-05-01T22:02:18-0000|2025-05-02T00:02:18+02:00
+            61 = 2025-05-01T18:32:18-03:30
+            103 = 2025-05-01T22:03Z|2025-05-01T22:03+00:00|2025-05-01T18:03-0400
             1.25 = 2025-05-01T22:01:19.250Z
-            0 = 2025-05-01T22:01:18Z|2001-09-09T01:46:40Z
+            0 = 2025-05-01T22:01:17Z|2001-09-09T01:46:40Z
         ";
         // The longest of a list.
         let lists = "
-            30 = 5, 30|30,5|30, 30|, 30,|soon, 30|-40, 30|30, 1s|1746136908, 5
-            60 = Thu, 01 May 2025 22:02:18 GMT, Thu, 01 May 2025 22:01:50 GMT|5, Thu, 01 May 2025 22:02:18 GMT
+            30 = 5, 30|30,5|30, 30|, 30,|soon, 30|-40, 30|30, 1s
+            31 = 1746136908, 5
+            61 = Thu, 01 May 2025 22:02:18 GMT, Thu, 01 May 2025 22:01:50 GMT|5, Thu, 01 May 2025 22:02:18 GMT
         ";
         let rows = [numbers, dates, lists].map(str::lines).into_iter();
         for (seconds, texts) in rows.flatten().filter_map(|row| row.split_once(" = ")) {
@@ -180,7 +198,7 @@ mod tests {
             }
         }
         let rubbish = "| |-1|+1|-0|-1.5|1e3|1E3|0x10|1 2|1_000|inf|Infinity|nan|NaN|soon|.|1.2.3|1..2|\u{661}|\0|s|ms|\
-                       -60s|1m-5s|1q|1.s5|60 s s|\"120\"|120;|(5)|,|, ,|1777672879|1777672878001|99999999999999999";
+                       -60s|1m-5s|1q|1.s5|60 s s|\"120\"|120;|(5)|,|, ,|1777672879|1777672880001|99999999999999999";
         let dates = "06 Nov|-01 May 2025 22:02:18 GMT|-Thu May 1 22:02:18 2025|+Thu May 1 22:02:18 2025|Thu, 01 May 2025|Thu, 32 May 2025 22:02:18 GMT|Thu, 31 Apr 2025 22:02:18 GMT|\
                      Thu, 01 May 2025 24:02:18 GMT|Thu, 01 May 2025 22:02:18|Thu, 01 May 2025 22:02:18 CET|\
                      Thu, 01 Mai 2025 22:02:18 GMT|2025-05-01|2025-05-01T22:02:18|2025-13-01T22:02:18Z|\

@@ -24,13 +24,12 @@ impl Calls {
     }
 
     /// A call begins at this time, whether its turn has come or not. Returns its number.
-    fn begin(&mut self, now: u64) -> u8 {
+    fn begin(&mut self, now: u64) -> u16 {
         self.control.at(at(now));
-        self.control.takes_slot(true, Share::of(0));
-        self.control.epoch
+        self.control.takes_slot(true, Share::of(0))
     }
 
-    fn end(&mut self, now: u64, reply: Reply, epoch: u8) -> Option<RateChange> {
+    fn end(&mut self, now: u64, reply: Reply, epoch: u16) -> Option<RateChange> {
         self.control.at(at(now));
         self.control.replied(reply, epoch)
     }
@@ -266,6 +265,39 @@ fn a_rate_settles_within_five_minutes() {
     near(calls.control.flat_after, SLOWEST / SLOWER.powf(UNDONE));
 }
 
+/// A burst, and a block of some minutes: the rate of the burst counts over a second.
+#[test]
+fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slowly() {
+    for (seconds, flat) in [(120, 120.0), (1_000, SLOWEST)] {
+        let mut calls = Calls::new();
+        for _ in 0..5 {
+            calls.call(0, Reply::Admitted);
+        }
+        let end = seconds * SECOND;
+        calls.call(0, Reply::Refused { hint: end });
+        while calls.turn() < end {
+            let now = calls.turn();
+            calls.call(now, Reply::Refused { hint: end - now });
+        }
+        let now = calls.turn();
+        let opened = calls.call(now, Reply::Admitted);
+        // Five calls and the probe.
+        assert_eq!(opened, Some(RateChange::Opened { per_second: 3.0 }));
+        assert!(calls.control.flat_after >= flat && calls.control.flat_after < 1.01 * flat);
+        calls.control.at(at(now + 30 * 120 * SECOND - 1));
+        assert!(calls.control.is_on());
+    }
+    // If nothing was admitted before it, nothing is known.
+    let mut calls = Calls::new();
+    for n in 0..30 {
+        let now = calls.turn().max(n);
+        calls.call(now, REFUSED);
+    }
+    let now = calls.turn();
+    calls.call(now, Reply::Admitted);
+    near(calls.control.flat_after, SETTLE);
+}
+
 #[test]
 fn a_rate_without_refusals_is_switched_off_after_a_minute() {
     let mut calls = Calls::closed();
@@ -354,7 +386,19 @@ fn each_warning_is_given_once_a_closing_or_once() {
         calls.control.waits(true);
         warned.extend(calls.control.warning.take());
     }
-    assert_eq!(warned, [BLOCKED, CROWDED, BLOCKED]);
+    assert_eq!(warned, [BLOCKED, BLOCKED]);
+
+    // Each second call is refused: others use the quota.
+    let mut calls = Calls::closed();
+    for _ in 0..100 {
+        for reply in [REFUSED, Reply::Admitted, Reply::Admitted] {
+            let now = calls.turn();
+            calls.call(now, reply);
+            calls.control.waits(true);
+            warned.extend(calls.control.warning.take());
+        }
+    }
+    assert_eq!(warned[2..].iter().filter(|it| **it == CROWDED).count(), 1);
 
     // A call that would wait for longer than it may.
     let mut calls = Calls::closed();
@@ -409,8 +453,7 @@ proptest! {
             match step {
                 Step::Passes(nanos) => now += nanos,
                 Step::Begins if control.turn(Share::of(0)) <= control.now => {
-                    running.push(control.epoch);
-                    control.takes_slot(true, Share::of(0));
+                    running.push(control.takes_slot(true, Share::of(0)));
                 }
                 Step::Ends(at, reply) if !running.is_empty() => {
                     let epoch = running.swap_remove(at.index(running.len()));

@@ -40,12 +40,10 @@ fn of_tokens(left: f64) -> Quota {
     }
 }
 
-/// Quotas that so many replies to the first attempts have stated.
-fn stated(quota: &Quota, replies: u32) -> Quotas {
-    let mut quotas = Quotas::new(0, START);
-    for _ in 0..replies {
-        quotas.replied(vec![quota.clone()], (0, 0), Share::default(), START);
-    }
+/// Quotas that the reply to attempt 0 has stated, which has ended.
+fn stated(quota: &Quota) -> Quotas {
+    let mut quotas = Quotas::new(0, 0, Share::default(), START);
+    quotas.replied(vec![quota.clone()], 0, START);
     quotas
 }
 
@@ -56,85 +54,182 @@ fn turn(quotas: &Quotas, tokens: u32) -> f64 {
 }
 
 #[test]
-fn a_call_goes_when_enough_remains_and_one_reply_closes_for_75_seconds_at_most() {
-    // Rows: the quota, the number of replies that have stated the quota, the tokens of the call, and its turn.
-    for (quota, replies, tokens, expected) in [
-        (steady(60.0), 2, 0, 0.0),
-        (steady(9.0), 2, 0, 0.0),
-        (steady(0.0), 2, 0, 1.0),
-        (steady(0.5), 1, 0, 0.5),
-        (window(1.0, 1_000), 2, 0, 0.0),
-        (window(0.0, 1_000), 1, 0, 75.0),
-        (window(0.0, 1_000), 2, 0, 1_000.0),
-        (window(0.0, 30), 1, 0, 30.0),
-        (of_tokens(0.0), 2, 0, 0.0),
-        (of_tokens(0.0), 2, 250, 2.5),
+fn a_call_goes_when_enough_remains_and_one_call_tries_a_quota_that_is_used_up_at_once() {
+    // Rows: the quota that the first reply states, the tokens of the call, and its turn.
+    for (quota, tokens, expected) in [
+        (steady(60.0), 0, 0.0),
+        (steady(9.0), 0, 0.0),
+        (steady(0.0), 0, 1.0),
+        (steady(0.5), 0, 0.5),
+        (window(1.0, 1_000), 0, 0.0),
+        // Nobody expected that.
+        (window(0.0, 1_000), 0, 2.0),
+        (window(0.0, 1), 0, 1.0),
+        (of_tokens(0.0), 0, 0.0),
+        (of_tokens(0.0), 150, 1.5),
+        (of_tokens(1_000.0), 3_000, 20.0),
         // A call that is larger than the whole quota goes when the quota is full.
-        (of_tokens(0.0), 2, 9_000, 60.0),
-        (of_tokens(6_000.0), 2, 9_000, 0.0),
+        (of_tokens(1_000.0), 9_000, 50.0),
+        (of_tokens(6_000.0), 9_000, 0.0),
     ] {
-        let case = format!("{quota:?} {replies} {tokens}");
-        let mut quotas = stated(&quota, replies);
+        let case = format!("{quota:?} {tokens}");
+        let mut quotas = stated(&quota);
         assert_eq!(turn(&quotas, tokens), expected, "{case}");
-        let is_too_large = quotas.takes(Share::of(tokens), START);
+        let is_too_large = quotas.takes(Share::of(tokens), 1, START);
         assert_eq!(is_too_large, tokens > 6_000, "{case}");
     }
 }
 
+/// A window of 60 requests that attempts 1 to 60 have used.
+fn used_up() -> Quotas {
+    let mut quotas = stated(&window(60.0, 1_000));
+    for number in 1..=60 {
+        quotas.takes(Share::of(0), number, START);
+    }
+    for number in 1..=60 {
+        quotas.replied(vec![window(60.0 - f64::from(number), 1_000)], number, START);
+    }
+    quotas
+}
+
 #[test]
-fn what_has_begun_is_subtracted_until_a_reply_counts_it() {
-    let mut quotas = stated(&window(2.0, 100), 2);
+fn a_quota_that_calls_have_used_up_is_not_tried() {
+    assert_eq!(turn(&used_up(), 0), 1_000.0);
+}
+
+/// A gateway's other key: one reply says that nothing is left, and the next that much is.
+#[test]
+fn any_reply_corrects_what_nobody_expected() {
+    let mut quotas = stated(&window(50.0, 1_000));
+    for number in 1..=2 {
+        quotas.takes(Share::of(0), number, START);
+    }
+    quotas.replied(vec![window(0.0, 1_000)], 1, START);
+    assert_eq!(turn(&quotas, 0), 2.0);
+    quotas.replied(vec![window(49.0, 1_000)], 2, START);
+    assert_eq!(turn(&quotas, 0), 0.0);
+}
+
+#[test]
+fn a_call_that_is_admitted_while_nothing_is_left_ends_the_quota_until_something_is_left() {
+    let nothing = || vec![window(0.0, 1_000)];
+    for (hint, expected) in [(None, 0.0), (Some(0), 1_002.0), (Some(7 * SECOND), 9.0)] {
+        let mut quotas = stated(&window(0.0, 1_000));
+        let tried = START + 2 * SECOND;
+        quotas.takes(Share::of(0), 1, tried);
+        // The next one, if this one hangs.
+        assert_eq!(turn(&quotas, 0), 62.0);
+        quotas.replied(nothing(), 1, tried);
+        quotas.judge(hint, 1, tried);
+        assert_eq!(turn(&quotas, 0), expected, "{hint:?}");
+        // Again and again.
+        quotas.takes(Share::of(0), 2, tried);
+        quotas.replied(nothing(), 2, tried);
+        quotas.judge(hint, 2, tried);
+        if hint.is_none() {
+            assert_eq!(turn(&quotas, 0), 0.0);
+            quotas.takes(Share::of(0), 3, tried);
+            quotas.replied(vec![window(60.0, 1_000)], 3, tried);
+            quotas.takes(Share::of(0), 4, tried);
+            quotas.replied(nothing(), 4, tried);
+            assert_eq!(turn(&quotas, 0), 4.0);
+        }
+    }
+}
+
+#[test]
+fn the_shorter_of_two_times_counts_that_a_refusal_names() {
+    let mut quotas = used_up();
+    quotas.judge(Some(SECOND), 60, START);
+    assert_eq!(turn(&quotas, 0), 1.0);
+    let mut quotas = used_up();
+    quotas.judge(Some(999 * SECOND), 60, START);
+    assert_eq!(turn(&quotas, 0), 1_000.0);
+}
+
+#[test]
+fn what_runs_is_subtracted() {
     let one = Share::of(0);
-    quotas.begins(1, START);
-    quotas.takes(one, START);
-    quotas.takes(one, START);
-    assert_eq!(turn(&quotas, 0), 100.0);
-    // The reply to one of the two: the service may not have counted the other one.
-    quotas.replied(vec![window(1.0, 100)], (1, 1), one, START);
-    assert_eq!(turn(&quotas, 0), 100.0);
-    // The other one is dropped, but nobody knows whether the service has counted it: the next reply says that.
-    quotas.begins(2, START);
-    quotas.gives_back(1, 2, one);
-    quotas.takes(one, START);
-    quotas.replied(vec![window(1.0, 100)], (2, 2), one, START);
+    // Of the attempts before the first reply, too.
+    let mut quotas = Quotas::new(7, 9, one, START);
+    quotas.replied(vec![window(10.0, 100)], 7, START);
     assert_eq!(turn(&quotas, 0), 0.0);
-    // A call that has begun after the last used reply gives its share back.
-    quotas.begins(3, START);
-    quotas.takes(one, START);
+    quotas.takes(one, 17, START);
     assert_eq!(turn(&quotas, 0), 100.0);
-    quotas.gives_back(3, 3, one);
+    // An attempt that is dropped gives its share back.
+    let _ = quotas.ended(17);
     assert_eq!(turn(&quotas, 0), 0.0);
-}
-
-#[test]
-fn a_reply_to_an_older_attempt_changes_nothing() {
-    let mut quotas = stated(&window(5.0, 100), 2);
-    quotas.begins(1, START);
-    quotas.replied(vec![window(0.0, 100)], (1, 1), Share::default(), START);
-    quotas.replied(vec![window(5.0, 100)], (0, 1), Share::default(), START);
+    // The reply to an attempt that ran beside can only lower what is left.
+    quotas.takes(one, 18, START);
+    quotas.replied(vec![window(60.0, 100)], 18, START);
+    quotas.replied(vec![window(60.0, 100)], 8, START);
+    quotas.takes(one, 19, START);
+    assert_eq!(turn(&quotas, 0), 0.0);
+    quotas.replied(vec![window(7.0, 100)], 9, START);
     assert_eq!(turn(&quotas, 0), 100.0);
 }
 
 #[test]
-fn after_its_reset_a_window_is_full_and_single_calls_try_what_one_reply_has_closed() {
-    let mut quotas = stated(&window(0.0, 100), 2);
-    let later = START + 100 * SECOND;
-    for _ in 0..60 {
+fn what_began_some_seconds_earlier_is_counted_by_the_service() {
+    let mut quotas = stated(&window(10.0, 100));
+    for number in 1..=9 {
+        quotas.takes(Share::of(0), number, START);
+    }
+    let later = START + 3 * SECOND;
+    quotas.takes(Share::of(0), 10, later);
+    quotas.replied(vec![window(1.0, 100)], 10, later);
+    assert_eq!(turn(&quotas, 0), 0.0);
+    // A reply to an older attempt than those changes nothing.
+    quotas.replied(vec![window(0.0, 100)], 9, later);
+    assert_eq!(turn(&quotas, 0), 0.0);
+}
+
+#[test]
+fn after_its_reset_a_window_is_full() {
+    let mut quotas = used_up();
+    let later = START + 1_000 * SECOND;
+    for number in 61..=120 {
         assert!(quotas.turn(Share::of(0)) <= later);
-        quotas.takes(Share::of(0), later);
+        quotas.takes(Share::of(0), number, later);
     }
     assert!(quotas.turn(Share::of(0)) > later);
+}
 
-    let mut quotas = stated(&window(0.0, 1_000), 1);
-    let tried = START + 75 * SECOND;
-    quotas.takes(Share::of(0), tried);
-    assert_eq!(turn(&quotas, 0), 150.0);
+#[test]
+fn quotas_are_over_a_minute_after_their_end_and_after_the_last_reply() {
+    let quotas = stated(&window(0.0, 100));
+    assert!(!quotas.are_over(START + 160 * SECOND));
+    assert!(quotas.are_over(START + 161 * SECOND));
+}
+
+/// A window under the name of a steady quota, and the other way round.
+#[test]
+fn replies_show_whether_a_quota_is_steady() {
+    let state = |is_steady: bool, quota: fn(f64, f64) -> f64| {
+        let mut quotas = Quotas::new(0, 0, Share::default(), START);
+        for n in 0..=60 {
+            let now = START + u64::from(n) * SECOND / 10;
+            quotas.takes(Share::of(0), n, now);
+            let left = 60.0 - f64::from(n);
+            let stated = Quota {
+                resets_in: Duration::from_secs_f64(quota(left, f64::from(n) / 10.0)),
+                is_steady,
+                ..steady(left)
+            };
+            quotas.replied(vec![stated], n, now);
+        }
+        turn(&quotas, 0).round()
+    };
+    let ends = |_, seconds| 60.0 - seconds;
+    let fills = |left, _| 60.0 - left;
+    assert_eq!([state(true, ends), state(false, ends)], [60.0; 2]);
+    assert_eq!([state(true, fills), state(false, fills)], [7.0; 2]);
 }
 
 /// Two processes that use the same quota: each goes at its part.
 #[test]
 fn others_slow_the_calls_down() {
-    let mut quotas = stated(&steady(30.0), 2);
+    let mut quotas = stated(&steady(30.0));
     let mut now = START;
     let mut left = 30.0;
     let mut own = 0;
@@ -147,18 +242,11 @@ fn others_slow_the_calls_down() {
             left -= 1.0;
         }
         if quotas.turn(Share::of(0)) <= now && left >= 1.0 {
-            quotas.takes(Share::of(0), now);
+            number += 1;
+            quotas.takes(Share::of(0), number, now);
             left -= 1.0;
             own += 1;
-            if quotas.replied(
-                vec![steady(left.floor())],
-                (number, number),
-                Share::of(0),
-                now,
-            ) {
-                number += 1;
-                quotas.begins(number, now);
-            }
+            quotas.replied(vec![steady(left.floor())], number, now);
         }
     }
     // In 100 s the service admits 130 calls, and the other process uses 50.
@@ -166,33 +254,35 @@ fn others_slow_the_calls_down() {
 }
 
 proptest! {
-    /// Whatever services state and calls do, no call waits longer than until the reset of a quota, and the quotas hold
-    /// for a minute after the last reply, or until a reset.
+    /// Whatever services state and calls do, no call waits longer than until the reset of a quota.
     #[test]
     fn no_turn_is_further_away_than_a_reset(
-        steps in prop::collection::vec((0u8..4, 0u32..20_000, 0u64..100 * SECOND, 0.0..=1.0f64, 0u64..3_600), 1..60),
+        steps in prop::collection::vec((0u8..6, 0u32..20_000, 0u64..100 * SECOND, 0.0..=1.0f64, 0u64..3_600), 1..60),
     ) {
-        let mut quotas = Quotas::new(0, START);
-        let (mut now, mut number, mut reset) = (START, 0u8, START);
+        let mut quotas = Quotas::new(0, 0, Share::of(0), START);
+        let (mut now, mut number, mut reset) = (START, 0u16, START);
         for (step, used, passes, left, seconds) in steps {
             now += passes;
             let share = Share::of(used);
             match step {
-                0 => { quotas.takes(share, now); }
-                1 => quotas.gives_back(number, number, share),
+                0 => {
+                    number += 1;
+                    quotas.takes(share, number, now);
+                }
+                1 => drop(quotas.ended(number)),
+                2 | 3 => {
+                    let hint = (step == 3).then_some(seconds * SECOND);
+                    quotas.judge(hint, number, now);
+                }
                 _ => {
-                    let quota = if step == 2 { of_tokens(left * 6_000.0) } else { window(left * 60.0, seconds) };
+                    let quota = if step == 4 { of_tokens(left * 6_000.0) } else { window(left * 60.0, seconds) };
                     reset = reset.max(now + nanos(quota.resets_in));
-                    if quotas.replied(vec![quota], (number, number), share, now) {
-                        number = number.wrapping_add(1);
-                        quotas.begins(number, now);
-                    }
+                    quotas.replied(vec![quota], number, now);
                 }
             }
             // A window may follow another one, and a bucket is full an hour after it was empty.
             let latest = reset.max(now) + 3_600 * SECOND;
             prop_assert!(quotas.turn(share) <= latest, "{quotas:?}");
-            prop_assert!(quotas.until() <= latest + FRESH);
         }
     }
 }

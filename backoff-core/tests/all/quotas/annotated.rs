@@ -151,7 +151,8 @@ fn the_keys_rate_and_tokens() {
         let time = Time::default();
         let calls: [(&'static [Does], u32); 5] = [
             (&[Succeeds(0, 100)], 1),
-            (&[Is429(0, 100), Succeeds(600, 40)], 50 + 1 + 50 + 1),
+            // The first reply says that nothing is left: a call tries that after 2 s, and is refused.
+            (&[Is429(0, 100), Succeeds(600, 40)], 2 + 1 + 50 + 1),
             (&[Panics], 1),
             (&[Hangs], 1),
             (&[Succeeds(600, 40)], 1),
