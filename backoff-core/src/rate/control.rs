@@ -8,7 +8,7 @@ mod schedules;
 
 use super::{
     change::RateChange,
-    quotas::{Quotas, Share, is_older},
+    quotas::{MANY, Quotas, Share, is_older},
 };
 use crate::{facts::quota::Quota, runtime::nanos};
 use core::time::Duration;
@@ -47,9 +47,6 @@ const FEW: f64 = 4.0;
 const LEAST: f64 = 0.05;
 /// A smaller share of the first rate means that others use the quota without a rate.
 const LEAST_SHARE: f64 = 0.1;
-
-/// So many attempts begin at most while an attempt runs.
-pub(super) const MANY: u16 = 1 << 14;
 
 /// The warnings: the first two are given once a closing, the last one once.
 const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls \

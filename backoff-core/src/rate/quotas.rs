@@ -1,6 +1,5 @@
 //! The quotas that the service states: what remains of each, less what has begun since, and when the next call may go.
 
-use super::control::MANY;
 use crate::{facts::quota::Quota, runtime::nanos};
 use std::collections::VecDeque;
 
@@ -18,6 +17,8 @@ const RESERVE_OF_A_WINDOW: f64 = 4.0;
 /// Two times that differ by less may be the same: services state whole seconds, and attempts overtake each other. After this
 /// time a call tries whether a quota holds of which suddenly nothing is left.
 const GRAIN: u64 = 2_000_000_000;
+/// So many attempts begin at most while an attempt runs: their numbers repeat.
+pub(super) const MANY: u16 = 1 << 14;
 
 /// How many tokens of a quota an attempt uses.
 pub(crate) type Tokens = u32;

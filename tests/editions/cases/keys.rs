@@ -166,7 +166,7 @@ static NONE_LEFT: Budget = Budget::ratio(0.1, 10).starting_with(0);
 static PLENTY: Budget = Budget::ratio(0.1, 100);
 /// Nothing is refused, so it stays off.
 static OFF: backoff_core::Rate = backoff_core::Rate::new();
-static CLOSED: backoff_core::Breaker = backoff_core::Breaker::new().opens_at(31, 31);
+static CLOSED: backoff_core::Breaker = backoff_core::Breaker::new().opens_at(24, 24);
 const POOR: Policy = QUICK.budget(&NONE_LEFT);
 static RULES: Policy = QUICK;
 static LAZY: LazyLock<Policy> = LazyLock::new(|| QUICK.max_attempts(3));

@@ -29,8 +29,9 @@ fn dates() {
         ),
     ] {
         for (now, expected) in [
-            (instant - 120, 120),
-            (instant, 0),
+            // A date is the end of its second.
+            (instant - 120, 121),
+            (instant, 1),
             (instant + 1_000_000_000, 0),
         ] {
             let wait = hint::retry_after(&format!("\t{value} "), at(now));
