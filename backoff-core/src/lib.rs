@@ -114,6 +114,8 @@ mod rate;
 #[cfg(feature = "reconnect")]
 mod reconnect;
 mod report;
+#[cfg(all(feature = "std", any(feature = "breaker", feature = "rate")))]
+mod running;
 mod runtime;
 mod state;
 #[cfg(feature = "std")]

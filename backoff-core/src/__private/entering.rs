@@ -9,6 +9,7 @@ use crate::{
         signal::unless_stopped,
     },
     facts::fault::TimedOut,
+    policy::Policy,
     rate::{Left, Queued},
     runtime::{BlockingSleep, Clock, Sleep},
 };
@@ -73,11 +74,13 @@ pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Wait<'_, C> {
 
 /// An attempt at the rate of its call. Ready when the attempt may begin, or when the time of the call is over.
 pub struct Entering<'a, C: Sleep> {
+    policy: &'a Policy,
     runtime: &'a C,
     state: &'a mut CallState,
-    /// Nothing if the attempt may begin at once, or if the breaker of the call is open.
-    queued: Option<Queued<C::Sleep>>,
-    is_refused: bool,
+    /// Nothing if the attempt begins at once; an error if the breaker of the call is open.
+    queued: Result<Option<Queued<C::Sleep>>, TimedOut>,
+    /// Whether an error can be made.
+    expires: bool,
 }
 
 /// No field is pinned in place: the queue has a box of its own.
@@ -89,8 +92,12 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         match &mut this.queued {
-            Some(queued) => this.state.turn(queued, this.runtime, cx),
-            None => Poll::Ready(this.is_refused.then(TimedOut::by_breaker)),
+            Ok(None) => Poll::Ready(None),
+            Ok(Some(queued)) => {
+                let gate = (this.policy as &dyn CallPlan, this.expires);
+                this.state.turn(gate, queued, this.runtime, cx)
+            }
+            Err(refused) => Poll::Ready(Some(*refused)),
         }
     }
 }
@@ -118,13 +125,12 @@ pub fn enters<'a, C: Clock + Sleep>(
 ) -> Entering<'a, C> {
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time;
-    let entered = state.enters(context, &rules, runtime);
-    let is_refused = entered.is_err();
     Entering {
+        policy: context.policy,
+        queued: state.enters(context, &rules, runtime),
         runtime,
         state,
-        queued: entered.unwrap_or_default(),
-        is_refused,
+        expires: max_queue_time.is_some(),
     }
 }
 
@@ -148,12 +154,12 @@ where
     C: Clock + Sleep,
     F: Future<Output = ()>,
 {
-    poll_fn(
-        |cx| match entering.queued.is_some() && stop.as_mut().poll(cx).is_ready() {
+    poll_fn(|cx| {
+        match matches!(entering.queued, Ok(Some(_))) && stop.as_mut().poll(cx).is_ready() {
             true => Poll::Ready(Some(Left::Stopped)),
             false => Poll::Ready(ready!(Pin::new(&mut *entering).poll(cx)).map(Left::Over)),
-        },
-    )
+        }
+    })
     .await
 }
 
@@ -205,9 +211,16 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     }
 }
 
+/// An attempt, without a rate and a breaker.
+#[cfg(not(any(feature = "breaker", feature = "rate")))]
+#[inline(always)]
+pub const fn inside<P: CallPlan, A>(_: &Guard<P>, attempt: A) -> A {
+    attempt
+}
+
+#[cfg(any(feature = "breaker", feature = "rate"))]
 pin_project! {
-    /// An attempt of a call with the key `rate`. While its thread runs the attempt, replies that the attempt sees find
-    /// the rate.
+    /// An attempt. The thread that runs the attempt notes this for the rate and the breaker of the call.
     pub struct Inside<'g, P: CallPlan, A> {
         guard: &'g Guard<P>,
         #[pin]
@@ -215,22 +228,21 @@ pin_project! {
     }
 }
 
-/// An attempt whose replies find the rate of the call.
+/// An attempt of the call.
+#[cfg(any(feature = "breaker", feature = "rate"))]
 #[inline]
 pub const fn inside<P: CallPlan, A: Future>(guard: &Guard<P>, attempt: A) -> Inside<'_, P, A> {
     Inside { guard, attempt }
 }
 
+#[cfg(any(feature = "breaker", feature = "rate"))]
 impl<P: CallPlan, A: Future> Future for Inside<'_, P, A> {
     type Output = A::Output;
 
-    // If the attempt panics, the drop of the guard says that the attempt runs no more.
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
         let this = self.project();
-        this.guard.resumes();
-        let polled = this.attempt.poll(cx);
-        this.guard.pauses();
-        polled
+        let _runs = this.guard.runs();
+        this.attempt.poll(cx)
     }
 }

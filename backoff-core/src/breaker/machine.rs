@@ -48,7 +48,11 @@ impl State {
 
     /// The first state of the next period.
     const fn next(self, rest: u32) -> Self {
-        let next = if self.period() == 7 { 2 } else { self.period() + 1 };
+        let next = if self.period() == 7 {
+            2
+        } else {
+            self.period() + 1
+        };
         State(next as u32 * PERIOD | rest)
     }
 

@@ -5,11 +5,18 @@
 //! back. A [`Breaker`] ends these calls at once. Single attempts ask whether the service is back.
 
 mod machine;
+#[cfg_attr(
+    not(all(feature = "breaker", feature = "std")),
+    path = "without_threads.rs"
+)]
+mod probes;
 
-use crate::facts::fault::FaultKind;
+pub(crate) use probes::Runs;
+
+use crate::facts::fault::{Fault, FaultKind, OpenedBy, TimedOut};
 use core::{
     fmt,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 use machine::{Limits, MOST_ATTEMPTS, State};
@@ -81,6 +88,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// ```
 pub struct Breaker {
     state: AtomicU32,
+    /// The failure that opened the breaker last.
+    opened_by: AtomicU16,
     /// Whether the log has said that first attempts are made while the breaker is open.
     is_unheard: AtomicBool,
     limits: Limits,
@@ -107,6 +116,7 @@ impl Breaker {
     pub const fn new() -> Self {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
+            opened_by: AtomicU16::new(0),
             is_unheard: AtomicBool::new(false),
             limits: Limits {
                 failures: 10,
@@ -189,7 +199,22 @@ impl Breaker {
 
     /// Whether the breaker is open: only probes are made.
     pub fn is_open(&self) -> bool {
-        State(self.state.load(Relaxed)).is_open()
+        self.state().is_open()
+    }
+
+    fn state(&self) -> State {
+        State(self.state.load(Relaxed))
+    }
+
+    /// Whether the breaker is open, and no attempt would be admitted now.
+    pub(crate) fn refuses(&self, now: impl Fn() -> Duration) -> bool {
+        let state = self.state();
+        state.is_open() && self.limits.probe(state, || millis(now())).is_none()
+    }
+
+    /// The error of a call that is refused.
+    pub(crate) fn refusal(&self) -> TimedOut {
+        TimedOut::by_breaker(OpenedBy(self.opened_by.load(Relaxed)))
     }
 
     /// For a loop of your own: asks before an attempt whether it may begin. Nothing means that the breaker is open, and that
@@ -214,6 +239,11 @@ impl Breaker {
     /// # #[cfg(not(feature = "breaker"))] fn main() {}
     /// ```
     pub fn admit(&self, now: impl Fn() -> Duration) -> Option<Admitted> {
+        if self.is_open()
+            && let Some(probe) = self.running_probe()
+        {
+            return Some(probe);
+        }
         let asked = self.change(|state| self.limits.probe(state, || millis(now())));
         let state = asked.or_else(|state| if state.is_open() { Err(()) } else { Ok(state) });
         let period = state.ok()?.period();
@@ -222,10 +252,16 @@ impl Breaker {
 
     /// For a loop of your own: an admitted attempt has ended with this failure, or with a success. An attempt that is dropped
     /// has ended with [`FaultKind::Permanent`], which says nothing about the service. The clock is read only after a failure.
-    pub fn ended(
+    pub fn ended(&self, attempt: Admitted, failure: Option<FaultKind>, now: impl Fn() -> Duration) {
+        self.ended_by(attempt, failure, None, now);
+    }
+
+    /// As [`ended`](Self::ended), with the facts of the failure.
+    pub(crate) fn ended_by(
         &self,
         Admitted { period }: Admitted,
         failure: Option<FaultKind>,
+        fault: Option<&dyn Fault>,
         now: impl Fn() -> Duration,
     ) {
         let mut then = State::NEW;
@@ -234,23 +270,29 @@ impl Breaker {
             then = self.limits.ended(state, period, failure, now);
             (then != state).then_some(then)
         });
-        #[cfg(feature = "tracing")]
         match (before.map(State::is_open), then.is_open()) {
-            (Ok(false), true) => tracing::warn!(
-                target: "backoff",
-                breaker = self.name,
-                "the breaker opens: {} of the last {} attempts failed",
-                self.limits.failures,
-                self.limits.attempts,
-            ),
-            (Ok(true), false) => tracing::info!(
-                target: "backoff",
-                breaker = self.name,
-                "the breaker closes: a probe succeeded",
-            ),
+            (Ok(false), true) => {
+                let by = OpenedBy::of(fault);
+                self.opened_by.store(by.0, Relaxed);
+                #[cfg(feature = "tracing")]
+                tracing::warn!(
+                    target: "backoff",
+                    breaker = self.name,
+                    "the breaker opens: {} of the last {} attempts failed{by}",
+                    self.limits.failures,
+                    self.limits.attempts,
+                );
+            }
+            (Ok(true), false) => {
+                #[cfg(feature = "tracing")]
+                tracing::info!(
+                    target: "backoff",
+                    breaker = self.name,
+                    "the breaker closes: a probe succeeded",
+                );
+            }
             _ => {}
         }
-        let _ = before;
     }
 
     /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.

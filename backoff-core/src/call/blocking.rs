@@ -165,8 +165,6 @@ where
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
-        state.enters_blocking(plan, &rules, &stopped, runtime)?;
-        guard.runs();
-        Ok(())
+        state.enters_blocking(plan, &rules, &stopped, runtime)
     }
 }

@@ -3,6 +3,8 @@
 
 #[cfg(any(feature = "breaker", feature = "rate"))]
 use super::settings::limits::MaxQueueTime;
+#[cfg(feature = "breaker")]
+use super::settings::others::Kept;
 #[cfg(feature = "tracing")]
 use super::settings::spans::Spans;
 use super::{
@@ -473,7 +475,8 @@ where
 
     /// Ends the call at once while the service of this breaker is down, instead of the policy's [`Breaker`]: for example for
     /// one host. The breaker can have any lifetime. If no attempt was made, the error is made from [`TimedOut`]; the reason
-    /// is [`StopReason::Breaker`](crate::StopReason::Breaker).
+    /// is [`StopReason::Breaker`](crate::StopReason::Breaker). During a wait the call keeps its last error, so the future is
+    /// larger by the error, and `Send` only if the error is.
     ///
     /// ```
     /// use backoff_core::{Breaker, Policy, TimedOut};
@@ -498,12 +501,16 @@ where
     /// Policy::exponential().when_any(|_| true).blocking(get).breaker(&of_this_host);
     /// ```
     #[cfg(feature = "breaker")]
-    pub fn breaker(self, breaker: &Breaker) -> Retrying<With<'_, P>, O, (S, MaxQueueTime), R, W>
+    pub fn breaker(
+        self,
+        breaker: &Breaker,
+    ) -> Retrying<With<'_, P>, O, ((S, MaxQueueTime), Kept<O::Error>), R, W>
     where
         O::Error: From<TimedOut>,
         W: MakesAttempts,
     {
-        self.set(MaxQueueTime(Duration::MAX)).planned(|plan| With {
+        let limited = self.set(MaxQueueTime(Duration::MAX));
+        limited.set(Kept(None)).planned(|plan| With {
             breaker: Some(breaker),
             ..With::nothing(plan)
         })

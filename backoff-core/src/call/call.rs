@@ -171,6 +171,7 @@ where
             };
         }
         if S::ANSWERS && self.guard.state.retry.is_in_flight() {
+            let _runs = self.guard.runs();
             S::observe(&value);
         }
         self.parts().succeeded(None);

@@ -30,11 +30,6 @@ impl CallState {
         }
     }
 
-    /// Which call of this thread this is, while an attempt of the call is polled.
-    pub(crate) fn id(&self) -> usize {
-        core::ptr::from_ref(self).addr()
-    }
-
     /// A call that began at `started`, with this number of failed attempts. The beginning of any attempt
     /// after the first one is unknown.
     pub(super) fn resumed(started: Duration, failures: u32) -> Self {

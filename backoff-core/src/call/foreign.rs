@@ -118,7 +118,7 @@ impl ForeignCall {
         let queued = self.state.enters(policy, &Rules::of(policy), runtime);
         // Nobody could make an error, so no breaker refuses the attempt.
         if let Ok(Some(mut queued)) = queued {
-            poll_fn(|cx| self.state.turn(&mut queued, runtime, cx)).await;
+            poll_fn(|cx| self.state.turn((policy, false), &mut queued, runtime, cx)).await;
         }
     }
 

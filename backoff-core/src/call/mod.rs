@@ -68,7 +68,7 @@ pub use self::{
     settings::{
         judges::{By, Judge},
         limits::{AttemptTimeout, MaxQueueTime, Timeout},
-        others::{Delays, Notify},
+        others::{Delays, Kept, Notify},
         report::Measured,
         until::{ConsecutiveCount, Counts, Until},
         values::{ConflictIf, Responses},

@@ -4,11 +4,11 @@ use super::call_state::CallState;
 #[cfg(feature = "combine")]
 use crate::state::Together;
 use crate::{
-    breaker::{Admitted, Breaker},
+    breaker::{self, Admitted, Breaker},
     budget::Budget,
     facts::fault::{Fault, FaultKind},
     policy::Policy,
-    rate::{NO_TOKENS, Rate, RateChange, Reply, Tokens},
+    rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, runs_without_rate},
     state::{RetryState, Rules},
 };
 use core::{ops::Deref, time::Duration};
@@ -99,15 +99,14 @@ impl dyn CallPlan + '_ {
     ) -> Option<(RateChange, Option<&'static str>)> {
         let (epoch, period) = state.retry.take_attempt();
         if let Some(breaker) = self.breaker().filter(|_| period > 0) {
-            breaker.ended(Admitted { period }, failure, &now);
+            breaker.ended_by(Admitted { period }, failure, fault, &now);
         }
         let (rate, epoch) = (self.rate()?, epoch?);
-        let (id, attempt) = (state.id(), (epoch, self.tokens()));
+        let attempt = (epoch, self.tokens());
         if let Some(fault) = fault {
-            rate.runs(id, attempt);
+            let _runs = rate.runs(attempt);
             fault.observe_quotas();
         }
-        rate.pauses(id);
         let Some(reply) = reply else {
             rate.gives_back(attempt);
             return None;
@@ -291,33 +290,43 @@ impl<P: CallPlan> Guard<P> {
         plan.give_back(&mut self.state);
     }
 
-    /// This thread runs the attempt from now on, if a rate counts it: until [`pauses`](Self::pauses), until the attempt
-    /// has ended, or until the guard is dropped.
+    /// Until the value is dropped, this thread runs the attempt: replies with quotas belong to its rate, and calls inside are
+    /// part of a probe.
     #[inline(always)]
-    pub(crate) fn resumes(&self) {
-        if self.state.retry.is_in_flight() {
-            self.runs();
+    pub fn runs(&self) -> Running {
+        match self.state.retry.is_in_flight() {
+            true => self.runs_counted(),
+            false => Running {
+                rate: runs_without_rate(),
+                probe: None,
+            },
         }
     }
 
-    /// As `resumes`, of an attempt that has just begun.
     #[cold]
     #[inline(never)]
-    pub fn runs(&self) {
-        if let (Some(rate), Some(epoch)) = (self.plan.rate(), self.state.retry.epoch()) {
-            rate.runs(self.state.id(), (epoch, self.plan.tokens()));
-        }
+    fn runs_counted(&self) -> Running {
+        let (retry, tokens) = (&self.state.retry, self.plan.tokens());
+        let of_rate = (self.plan.rate()).zip(retry.epoch());
+        let rate = match of_rate {
+            Some((rate, epoch)) => rate.runs((epoch, tokens)),
+            None => runs_without_rate(),
+        };
+        let breaker = self.plan.breaker();
+        let probe = breaker.and_then(|it| {
+            it.runs(Admitted {
+                period: retry.period(),
+            })
+        });
+        Running { rate, probe }
     }
+}
 
-    /// This thread does not run the attempt for now.
-    #[inline(always)]
-    pub(crate) fn pauses(&self) {
-        if self.state.retry.is_in_flight()
-            && let Some(rate) = self.plan.rate()
-        {
-            rate.pauses(self.state.id());
-        }
-    }
+/// An attempt that the thread runs.
+#[allow(dead_code, reason = "the fields are dropped at the end of the attempt")]
+pub struct Running {
+    rate: Option<rate::Runs>,
+    probe: Option<breaker::Runs>,
 }
 
 impl<P: CallPlan> Drop for Guard<P> {

@@ -13,7 +13,7 @@ use crate::{
     facts::fault::FaultKind,
     hedge::Hedge,
     judge::{Ruled, Stage},
-    runtime::{Clock, Random, Sleep},
+    runtime::{Clock, Random, Sleep, shared_now},
     state::{Decision, WaitSource},
 };
 use core::{
@@ -183,7 +183,7 @@ where
             && in_tests(Decision::after(0, WaitSource::Backoff), &mut { state.retry }).is_wait()
             && plan
                 .rate()
-                .is_none_or(|rate| rate.begins_if_off().is_some())
+                .is_none_or(|it| it.begins_at_once(plan.tokens(), || shared_now(&self.runtime)))
             && plan.breaker().is_none_or(|it| !it.is_open())
             && hedge.take()
             && plan.budget().is_none_or(|it| it.take(FaultKind::Transient));

@@ -197,7 +197,7 @@ where
                 }
                 if call.guard.plan.has_gate() {
                     match call.enters(signal.as_mut()) {
-                        Err(error) => break Err(error),
+                        Err(outcome) => break outcome,
                         Ok(Some(queued)) => {
                             waits_for_its_turn(phase.as_mut(), queued);
                             continue;
@@ -215,8 +215,6 @@ where
                     timer,
                     second,
                 });
-            } else {
-                call.guard.resumes();
             }
             if let PhaseProjection::Running {
                 attempt,
@@ -227,7 +225,6 @@ where
                 let second = hedge.of(second);
                 let polled = call.poll_attempt::<G, H>(attempt, second, timer, signal.as_mut(), cx);
                 let Poll::Ready(outcome) = polled else {
-                    call.guard.pauses();
                     return Poll::Pending;
                 };
                 if let Err(failed) = &outcome
@@ -302,7 +299,7 @@ where
     /// Begins an attempt.
     #[inline]
     pub(super) fn attempt(&mut self) -> Attempt<O, S> {
-        let entered = self.settings.enter();
+        let entered = (self.settings.enter(), self.guard.runs());
         let run = Self::run(&self.guard, &self.settings, &self.runtime);
         let attempt = self.operation.begin(&run);
         drop(entered);
@@ -367,7 +364,7 @@ where
         attempt: Pin<&mut Attempt<O, S>>,
         cx: &mut Context<'_>,
     ) -> Poll<Outcome<O>> {
-        let _entered = self.settings.enter();
+        let _entered = (self.settings.enter(), self.guard.runs());
         let run = Self::run(&self.guard, &self.settings, &self.runtime);
         S::inside(attempt, |attempt| self.operation.poll(attempt, &run, cx))
     }

@@ -119,6 +119,12 @@ pub trait Setting<T, E>: Surrounds {
         Some(failed)
     }
 
+    /// The failure that the setting has kept.
+    #[inline]
+    fn kept(&mut self) -> Option<Failed<E>> {
+        None
+    }
+
     /// The error of a call whose time is over.
     #[inline]
     fn expired(_late: TimedOut) -> Option<E> {
@@ -266,6 +272,11 @@ impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
         let failed = self.1.keep(failed)?;
         self.0.keep(failed)
+    }
+
+    #[inline]
+    fn kept(&mut self) -> Option<Failed<E>> {
+        self.1.kept().or_else(|| self.0.kept())
     }
 
     #[inline]

@@ -48,10 +48,10 @@ impl Reply {
 }
 
 impl CallState {
-    /// An attempt is about to begin, unless its breaker is open. Where no error can be made, the attempt begins all the
-    /// same. If the rate delays calls, returns it, how long the call may wait, and whether an error is made then: the
-    /// call waits for `max_queue_time`, and not beyond the deadline. Without `max_queue_time`, the attempt begins at the
-    /// deadline. Where no call is delayed, the attempt begins now, and no clock is read for the rate.
+    /// An attempt is about to begin, unless its breaker is open. If the rate delays calls, returns it, how long the call may
+    /// wait, and whether an error is made then: the call waits for `max_queue_time`, and not beyond the deadline. Without
+    /// `max_queue_time`, the attempt begins at the deadline. Where no call is delayed, the attempt begins now, and no clock
+    /// is read for the rate.
     #[inline(always)]
     fn asks<'p, C: Clock>(
         &mut self,
@@ -59,25 +59,47 @@ impl CallState {
         rules: &Rules<'_>,
         clock: &C,
     ) -> Result<Option<(&'p Rate, (Duration, bool))>, TimedOut> {
-        let (rate, breaker) = (plan.rate(), plan.breaker());
-        let expires = rules.max_queue_time.is_some();
-        if let Some(breaker) = breaker {
-            let admitted = breaker.admit(|| shared_now(clock));
-            match admitted {
-                None if expires => return Err(TimedOut::by_breaker()),
-                None => breaker.is_unheard(),
-                Some(_) => {}
-            }
-            self.retry.set_period(admitted.map_or(0, |it| it.period));
-        }
-        let epoch = rate.and_then(Rate::begins_if_off);
-        let (Some(rate), None) = (rate, epoch) else {
-            self.begins_with_epoch(epoch, clock);
+        let (rate, expires) = (plan.rate(), rules.max_queue_time.is_some());
+        let Some(rate) = rate.filter(|rate| !rate.is_off()) else {
+            let epoch = rate.map(Rate::begins);
+            self.begins_unless_refused(plan, expires, epoch, clock)?;
             return Ok(None);
         };
+        if let Some(breaker) = plan.breaker()
+            && expires
+            && breaker.refuses(|| shared_now(clock))
+        {
+            return Err(breaker.refusal());
+        }
         let limit = self.remaining(rules, clock);
         let limit = limit.min(rules.max_queue_time.unwrap_or(Duration::MAX));
         Ok(Some((rate, (limit, expires))))
+    }
+
+    /// The attempt asks its breaker, and begins. Where no error can be made, the attempt begins all the same. The rate
+    /// counts the attempt if there is a number.
+    fn begins_unless_refused<C: Clock>(
+        &mut self,
+        plan: &dyn CallPlan,
+        expires: bool,
+        epoch: Option<u16>,
+        clock: &C,
+    ) -> Result<(), TimedOut> {
+        if let Some(breaker) = plan.breaker() {
+            let admitted = breaker.admit(|| shared_now(clock));
+            if admitted.is_none() {
+                if expires {
+                    if let (Some(rate), Some(epoch)) = (plan.rate(), epoch) {
+                        rate.gives_back((epoch, plan.tokens()));
+                    }
+                    return Err(breaker.refusal());
+                }
+                breaker.is_unheard();
+            }
+            self.retry.set_period(admitted.map_or(0, |it| it.period));
+        }
+        self.begins_with_epoch(epoch, clock);
+        Ok(())
     }
 
     /// An attempt is about to begin. Returns the call's place in the queue of its rate, if it has to wait.
@@ -92,17 +114,22 @@ impl CallState {
         let Some((rate, limit)) = self.asks(plan, rules, runtime)? else {
             return Ok(None);
         };
-        let entered = Queued::enter(rate, shared_now(runtime), limit, rules.tokens);
-        Ok(entered
-            .map(|epoch| self.begins_with_epoch(Some(epoch), runtime))
-            .err())
+        match Queued::enter(rate, shared_now(runtime), limit, rules.tokens) {
+            Ok(epoch) => {
+                self.begins_unless_refused(plan, limit.1, Some(epoch), runtime)?;
+                Ok(None)
+            }
+            Err(queued) => Ok(Some(queued)),
+        }
     }
 
-    /// Waits in the queue. Then the attempt begins, or the time of the call is over.
+    /// Waits in the queue. Then the attempt begins, or the call is refused, or its time is over. `expires` says that an
+    /// error can be made.
     #[cold]
     #[inline(never)]
     pub(crate) fn turn<R: Clock + Sleep>(
         &mut self,
+        (plan, expires): (&dyn CallPlan, bool),
         queued: &mut Queued<R::Sleep>,
         runtime: &R,
         cx: &mut Context<'_>,
@@ -110,11 +137,8 @@ impl CallState {
         let before = left_out();
         let turn = queued.poll(runtime, cx);
         self.retry.skip(left_out() - before);
-        let turn = ready!(turn);
-        Poll::Ready(
-            turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
-                .err(),
-        )
+        let begins = |epoch| self.begins_unless_refused(plan, expires, epoch, runtime);
+        Poll::Ready(ready!(turn).and_then(begins).err())
     }
 
     /// Waits on this thread until an attempt may begin, or until `stopped` says so.
@@ -134,7 +158,8 @@ impl CallState {
         let before = left_out();
         let turn = wait_blocking(rate, runtime, limit, rules.tokens, stopped);
         self.retry.skip(left_out() - before);
-        turn.map(|epoch| self.begins_with_epoch(epoch, runtime))
+        self.begins_unless_refused(plan, limit.1, turn?, runtime)
+            .map_err(Left::Over)
     }
 
     /// The attempt begins. The rate counts the attempt if there is a number.
@@ -145,7 +170,10 @@ impl CallState {
 }
 
 /// The attempt of a call begins, or the call waits in the queue of its rate; or the call ends with an error.
-type Entered<O, R> = Result<Option<Queued<<R as Sleep>::Sleep>>, <O as Operation>::Error>;
+type Entered<O, R> = Result<
+    Option<Queued<<R as Sleep>::Sleep>>,
+    Result<<O as Operation>::Value, <O as Operation>::Error>,
+>;
 
 impl<P, O, S, R> Call<P, O, S, R>
 where
@@ -190,19 +218,8 @@ where
         let Guard { plan, state } = &mut self.guard;
         let mut rules = Self::rules_of(plan, &self.settings);
         rules.tokens = plan.tokens();
-        match state.enters(plan, &rules, &self.runtime) {
-            Ok(queued) => {
-                self.guard.runs();
-                Ok(queued)
-            }
-            Err(refused) => match S::expired(refused) {
-                Some(error) => {
-                    self.recalls(signal);
-                    Err(self.gives_up(error, End::Refused))
-                }
-                None => Ok(None),
-            },
-        }
+        let entered = state.enters(plan, &rules, &self.runtime);
+        entered.or_else(|late| self.ends_before(late, signal).map_or(Ok(None), Err))
     }
 
     /// Waits in the queue, until the signal comes.
@@ -219,17 +236,44 @@ where
         R: Sleep,
         G: Signal<O::Value, O::Error>,
     {
+        let Guard { plan, state } = &mut self.guard;
         if has_come {
             // After the signal, the first attempt is made at once.
-            self.guard.state.begins_with_epoch(None, &self.runtime);
+            state.begins_with_epoch(None, &self.runtime);
             return Poll::Ready(None);
         }
-        let late = ready!(self.guard.state.turn(queued, &self.runtime, cx));
-        self.guard.runs();
-        Poll::Ready(late.and_then(S::expired).map(|error| {
-            self.recalls(signal);
-            Err(self.gives_up(error, End::Queued))
-        }))
+        let rules = Self::rules_of(plan, &self.settings);
+        let gate = (plan as &dyn CallPlan, rules.max_queue_time.is_some());
+        let late = ready!(state.turn(gate, queued, &self.runtime, cx));
+        Poll::Ready(late.and_then(|late| self.ends_before(late, signal)))
+    }
+
+    /// The call ends before an attempt, if an error can be made: if the breaker refuses a retry, with what ended the last
+    /// attempt.
+    fn ends_before<G>(&mut self, late: TimedOut, mut signal: Pin<&mut G>) -> Ended<O>
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        let error = S::expired(late)?;
+        let end = End::before(&late);
+        if matches!(end, End::Refused)
+            && let Some(last) = self.last(signal.as_mut())
+        {
+            return Some(self.ends(last, end));
+        }
+        self.recalls(signal);
+        Some(Err(self.gives_up(error, end)))
+    }
+
+    /// What ended the last attempt, if the call has kept it.
+    fn last<G>(&mut self, signal: Pin<&mut G>) -> Option<Outcome<O>>
+    where
+        G: Signal<O::Value, O::Error>,
+    {
+        let kept = self.operation.kept();
+        let kept = kept.map(|error| Err(Failed::whole(error)));
+        kept.or_else(|| signal.take())
+            .or_else(|| self.settings.kept().map(Err))
     }
 
     /// A wait follows. The operation, the signal or a report may keep what ended the attempt. If none does, this is
@@ -269,15 +313,13 @@ where
     /// The signal has come during a wait. Returns the last response or the last error; nothing if there was no attempt
     /// and the signal makes no error.
     #[cold]
-    pub(super) fn stopped<G>(&mut self, mut signal: Pin<&mut G>) -> Ended<O>
+    pub(super) fn stopped<G>(&mut self, signal: Pin<&mut G>) -> Ended<O>
     where
         G: Signal<O::Value, O::Error>,
     {
-        let kept = self.operation.kept();
-        let kept = kept.map(|error| Err(Failed::whole(error)));
         let cuts = signal.cuts();
         let first = || cuts.map(|cuts| Err(Failed::whole(cuts(Stopped))));
-        let last = kept.or_else(|| signal.as_mut().take()).or_else(first)?;
+        let last = self.last(signal).or_else(first)?;
         Some(self.ends(last, End::Stopped))
     }
 }

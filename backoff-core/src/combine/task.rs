@@ -339,7 +339,7 @@ where
         // Nobody could make an error, so no breaker refuses the attempt.
         if let Ok(Some(mut queued)) = queued {
             let state = &mut self.guard.state;
-            let _ = poll_fn(|cx| state.turn(&mut queued, runtime, cx)).await;
+            let _ = poll_fn(|cx| state.turn((policy, false), &mut queued, runtime, cx)).await;
         }
     }
 

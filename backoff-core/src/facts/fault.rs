@@ -304,7 +304,44 @@ enum Cause {
     )]
     Queue,
     /// The breaker was open, so nothing was sent.
-    Breaker,
+    Breaker(OpenedBy),
+}
+
+/// The failure that opened a breaker: an HTTP status, a gRPC code above [`GRPC`](Self::GRPC), or one of the constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OpenedBy(pub(crate) u16);
+
+impl OpenedBy {
+    const UNKNOWN: Self = OpenedBy(0);
+    const NO_REPLY: Self = OpenedBy(1);
+    const GRPC: u16 = 1_000;
+
+    pub(crate) fn of(fault: Option<&dyn Fault>) -> Self {
+        let Some(fault) = fault else {
+            return Self::UNKNOWN;
+        };
+        match (fault.grpc_code(), fault.status()) {
+            (Some(code), _) => OpenedBy(Self::GRPC + code as u16),
+            (None, Some(status)) => OpenedBy(status),
+            (None, None) if fault.delivery().is_some() => Self::NO_REPLY,
+            (None, None) => Self::UNKNOWN,
+        }
+    }
+}
+
+impl fmt::Display for OpenedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::UNKNOWN => Ok(()),
+            Self::NO_REPLY => f.write_str(", the last one without a reply"),
+            OpenedBy(code) => {
+                match GrpcCode::from_number(i32::from(code) - i32::from(Self::GRPC)) {
+                    Some(code) => write!(f, ", the last one with {code}"),
+                    None => write!(f, ", the last one with status {code}"),
+                }
+            }
+        }
+    }
 }
 
 impl TimedOut {
@@ -316,11 +353,11 @@ impl TimedOut {
         }
     }
 
-    /// A call whose breaker is open.
-    pub(crate) const fn by_breaker() -> Self {
+    /// A call whose breaker is open, because of this failure.
+    pub(crate) const fn by_breaker(opened: OpenedBy) -> Self {
         TimedOut {
             after: Duration::ZERO,
-            cause: Cause::Breaker,
+            cause: Cause::Breaker(opened),
         }
     }
 
@@ -334,7 +371,7 @@ impl TimedOut {
     /// ```
     #[cfg_attr(not(feature = "breaker"), doc(hidden))]
     pub const fn is_by_breaker(&self) -> bool {
-        matches!(self.cause, Cause::Breaker)
+        matches!(self.cause, Cause::Breaker(_))
     }
 
     /// A call that waited so long for its turn in the queue of its [`Rate`](crate::Policy).
@@ -353,7 +390,10 @@ impl fmt::Display for TimedOut {
         match self.cause {
             Cause::Cut => write!(f, "the attempt was cut after {after}"),
             Cause::Queue => write!(f, "the call waited {after} for its turn"),
-            Cause::Breaker => f.write_str("no attempt was made, because the breaker is open"),
+            Cause::Breaker(opened) => write!(
+                f,
+                "no attempt was made, because the breaker is open: too many attempts failed{opened}"
+            ),
         }
     }
 }
@@ -365,7 +405,7 @@ impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
         Some(match self.cause {
             Cause::Cut => Delivery::MaybeSent,
-            Cause::Queue | Cause::Breaker => Delivery::NotSent,
+            Cause::Queue | Cause::Breaker(_) => Delivery::NotSent,
         })
     }
 

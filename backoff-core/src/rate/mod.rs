@@ -18,6 +18,7 @@ pub use change::RateChange;
 pub(crate) use control::Reply;
 #[cfg(feature = "http-1")]
 pub use observed::observe_reply;
+pub(crate) use observed::{Runs, runs_without_rate};
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
@@ -140,7 +141,7 @@ const COUNTS: u32 = 1 << 9;
 const LOCKS_EACH: u32 = 16;
 
 /// The parts that a waiting call refers to.
-struct Shared {
+pub(crate) struct Shared {
     /// For calls that have not asked for the lock: [`ON`] and [`COUNTS`].
     flag: AtomicU32,
     /// How many calls were admitted since a call took the lock.
@@ -162,6 +163,14 @@ struct State {
 /// The quotas that a reply states, the number and the share of the attempt that has the reply, and when the reply was
 /// observed.
 type Stated = (Vec<Quota>, Option<(u16, Share)>, Duration);
+
+impl State {
+    /// An attempt begins, if nobody waits and the turn has come. Returns the number of the attempt.
+    fn begins_at_once(&mut self, share: Share) -> Option<u16> {
+        let is_first = self.line.len() == 0 && self.control.turn(share) <= self.control.now;
+        is_first.then(|| self.control.takes_slot(false, share))
+    }
+}
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -304,14 +313,28 @@ impl Rate {
 
     /// Where no call is delayed, an attempt begins: its number.
     #[inline]
-    pub(crate) fn begins_if_off(&self) -> Option<u16> {
-        let begins = || self.shared().begun.fetch_add(1, Relaxed) as u16;
-        self.is_off().then(begins)
+    pub(crate) fn begins(&self) -> u16 {
+        self.shared().begun.fetch_add(1, Relaxed) as u16
     }
 
-    fn is_off(&self) -> bool {
+    /// Whether no call is delayed.
+    #[inline]
+    pub(crate) fn is_off(&self) -> bool {
         let flag = self.shared.get().map_or(0, |it| it.flag.load(Acquire));
         flag & ON == 0
+    }
+
+    /// Begins a second request for a running attempt, unless calls are delayed at this moment. The request counts as used,
+    /// and not as running.
+    pub(crate) fn begins_at_once(&self, tokens: Tokens, clock: impl FnOnce() -> Duration) -> bool {
+        if self.is_off() {
+            return true;
+        }
+        let begins = |state: &mut State| state.begins_at_once(Share::of(tokens));
+        let number = self.shared().change(Some(clock()), begins);
+        number
+            .map(|number| self.gives_back((number, tokens)))
+            .is_some()
     }
 
     fn shared(&self) -> &Arc<Shared> {

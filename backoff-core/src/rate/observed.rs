@@ -1,37 +1,43 @@
 //! What the headers of replies state of quotas, and the attempt to which a reply belongs.
 
 use super::{Attempt, Rate, Shared};
-use core::cell::RefCell;
-use std::sync::Arc;
-
 #[cfg(feature = "http-1")]
 use super::{ON, control::UNREAD, quotas::Share};
 #[cfg(feature = "http-1")]
 use crate::facts::quota::{header_pairs, quotas};
+use crate::running::{self, Stack};
 #[cfg(feature = "http-1")]
 use crate::runtime::{Clock as _, Std, date};
+use core::cell::RefCell;
 #[cfg(feature = "http-1")]
 use core::sync::atomic::Ordering::Release;
+use std::sync::Arc;
 
-/// An attempt, and its rate.
-type Running = (Arc<Shared>, Attempt);
+/// An attempt, and its rate. Nothing for the attempt of a call without a rate: the replies that it gets belong to no rate.
+type Running = Option<(Arc<Shared>, Attempt)>;
+
+/// Until this is dropped, the thread runs an attempt.
+pub(crate) type Runs = running::Runs<Running>;
 
 std::thread_local! {
-    /// The attempts of rates that this thread runs, one inside of the other: the
-    /// [`id`](crate::call::call_state::CallState::id) of the call, its rate, and the attempt.
-    static RUNNING: RefCell<Vec<(usize, Running)>> = const { RefCell::new(Vec::new()) };
+    /// The attempts that this thread runs, one inside of the other. Empty, unless one of them has a rate.
+    static RUNNING: Stack<Running> = const { RefCell::new(Vec::new()) };
+}
+
+/// An attempt of a call without a rate runs on this thread.
+#[inline]
+pub(crate) fn runs_without_rate() -> Option<Runs> {
+    let is_inside = RUNNING.try_with(|it| !it.borrow().is_empty());
+    is_inside
+        .ok()
+        .filter(|is_inside| *is_inside)
+        .and_then(|_| Runs::enter(&RUNNING, None))
 }
 
 impl Rate {
-    /// From now on this thread runs this attempt of the call.
-    pub(crate) fn runs(&self, call: usize, attempt: Attempt) {
-        let attempt = (Arc::clone(self.shared()), attempt);
-        RUNNING.with_borrow_mut(|running| running.push((call, attempt)));
-    }
-
-    /// This thread does not run an attempt of this call any more.
-    pub(crate) fn pauses(&self, call: usize) {
-        RUNNING.with_borrow_mut(|running| running.retain(|it| it.0 != call));
+    /// This attempt runs on this thread.
+    pub(crate) fn runs(&self, attempt: Attempt) -> Option<Runs> {
+        Runs::enter(&RUNNING, Some((Arc::clone(self.shared()), attempt)))
     }
 
     /// Learns from the headers of a reply what remains of the service's quotas: see [the page above](Rate#quotas). Only
@@ -55,21 +61,22 @@ impl Rate {
     /// ```
     #[cfg(feature = "http-1")]
     pub fn observe(&self, headers: &http_1::HeaderMap) {
-        let own = running().filter(|it| Arc::ptr_eq(&it.0, self.shared()));
-        self.shared().observe(headers, own.map(|it| it.1));
+        let of_rate = |it: &&(Arc<Shared>, Attempt)| Arc::ptr_eq(&it.0, self.shared());
+        let own = RUNNING.try_with(|running| {
+            let running = running.borrow();
+            let mut all = running.iter().rev().flatten();
+            all.find(of_rate).map(|it| it.1)
+        });
+        self.shared().observe(headers, own.ok().flatten());
     }
 }
 
-/// The attempt that this thread runs, and its rate.
-#[cfg(feature = "http-1")]
-fn running() -> Option<Running> {
-    RUNNING.with_borrow(|running| running.last().map(|it| it.1.clone()))
-}
-
-/// The rate of the attempt that this thread runs, if there is one, learns from the headers of the reply.
+/// The rate of the innermost call of which this thread runs an attempt learns from the headers of the reply, if the call has
+/// a rate.
 #[cfg(feature = "http-1")]
 pub fn observe_reply(headers: &http_1::HeaderMap) {
-    if let Some((shared, attempt)) = running() {
+    let innermost = RUNNING.try_with(|running| running.borrow().last().cloned());
+    if let Ok(Some(Some((shared, attempt)))) = innermost {
         shared.observe(headers, Some(attempt));
     }
 }

@@ -18,6 +18,13 @@ pub(crate) type RateChange = Infallible;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tokens;
 
+pub(crate) type Runs = Infallible;
+
+#[inline(always)]
+pub(crate) const fn runs_without_rate() -> Option<Runs> {
+    None
+}
+
 pub(crate) const NO_TOKENS: Tokens = Tokens;
 type Attempt = (u16, Tokens);
 
@@ -36,7 +43,15 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn begins_if_off(&self) -> Option<u16> {
+    pub(crate) fn begins(&self) -> u16 {
+        match *self {}
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn begins_at_once(&self, _: Tokens, _: impl FnOnce() -> Duration) -> bool {
         match *self {}
     }
 
@@ -53,11 +68,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn runs(&self, _call: usize, _attempt: Attempt) {
-        match *self {}
-    }
-
-    pub(crate) fn pauses(&self, _call: usize) {
+    pub(crate) fn runs(&self, _attempt: Attempt) -> Option<Runs> {
         match *self {}
     }
 

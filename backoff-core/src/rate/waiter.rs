@@ -54,12 +54,12 @@ impl Waiter {
         share: Share,
     ) -> Result<u16, Self> {
         let shared = rate.shared();
-        let joined = shared.change(Some(clock), |State { control, line, .. }| {
-            if line.len() == 0 && control.turn(share) <= control.now {
-                return Ok(control.takes_slot(false, share));
-            }
-            control.joins(line.len(), limit, share);
-            Err(line.join(share))
+        let joined = shared.change(Some(clock), |state| {
+            state.begins_at_once(share).ok_or_else(|| {
+                let State { control, line, .. } = state;
+                control.joins(line.len(), limit, share);
+                line.join(share)
+            })
         });
         let ticket = match joined {
             Ok(epoch) => return Ok(epoch),

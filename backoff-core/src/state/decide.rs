@@ -1,6 +1,6 @@
 //! The decision: how long to wait before the next attempt, or why to stop.
 
-use super::{Decision, RetryState, Rules, SIGN, WaitSource, flag};
+use super::{Decision, RetryState, Rules, THROTTLED, WaitSource, flag};
 use crate::{
     breaker::Breaker,
     budget::Budget,
@@ -186,10 +186,10 @@ impl RetryState {
         let has_taken = budget.take(kind);
         if has_taken {
             let throttled = match kind {
-                FaultKind::Throttled => SIGN,
+                FaultKind::Throttled => THROTTLED,
                 _ => 0,
             };
-            self.last[3] = self.last[3] & !SIGN | throttled;
+            self.last[2] = self.last[2] & !THROTTLED | throttled;
             self.failures[2] |= flag::TAKEN | flag::HELD;
         }
         has_taken

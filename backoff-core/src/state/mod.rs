@@ -57,7 +57,7 @@ use core::{fmt, time::Duration};
 ///     Decision::Stop(_)
 /// ));
 /// ```
-// 16 bytes with an alignment of 1: every annotated future contains the state, and tokio uses 256 bytes of heap for a
+// 15 bytes with an alignment of 1: every annotated future contains the state, and tokio uses 256 bytes of heap for a
 // task of up to 144 bytes, and 384 bytes for a larger task.
 #[derive(Clone, Copy)]
 pub struct RetryState {
@@ -66,9 +66,9 @@ pub struct RetryState {
     started: [u8; 7],
     /// The number of failed attempts in the lowest 18 bits, and the flags above it.
     failures: [u8; 3],
-    /// The last backoff in microseconds, an `f32`, for the algorithms that grow from it: within one part in 2²⁴, and
-    /// exact for waits of so many milliseconds. Its sign says that the tokens of a budget were taken after throttling.
-    last: [u8; 4],
+    /// The last backoff, for the algorithms that grow from it: 21 bits, and two for the unit ([`UNITS`]). The highest bit
+    /// says that the tokens of a budget were taken after throttling.
+    last: [u8; 3],
     /// The number that the rate gave the running attempt.
     epoch: [u8; 2],
 }
@@ -88,8 +88,11 @@ mod flag {
 
 /// Whether a rate or a breaker may count attempts.
 const IS_COUNTED: bool = cfg!(any(feature = "breaker", feature = "rate"));
-/// The sign of an `f32`, in its last byte.
-const SIGN: u8 = 0x80;
+/// In the highest byte of the last backoff.
+const THROTTLED: u8 = 0x80;
+const BITS_OF_LAST: u32 = 21;
+/// The units of the last backoff, in nanoseconds: microseconds up to 2 s, milliseconds up to 35 minutes, then seconds.
+const UNITS: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000];
 const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back, 26 days. A larger difference counts as a clock that went forward.
 const BACK: u64 = 1 << 51;
@@ -108,7 +111,7 @@ impl RetryState {
     pub(crate) const UNTIMED: RetryState = RetryState {
         started: [0xff; 7],
         failures: [0; 3],
-        last: [0; 4],
+        last: [0; 3],
         epoch: [0; 2],
     };
 
@@ -198,13 +201,19 @@ impl RetryState {
     }
 
     fn last(&self) -> Duration {
-        let micros = f64::from(f32::from_le_bytes(self.last).abs());
-        Duration::from_nanos((micros * 1e3) as u64)
+        let [a, b, c] = self.last;
+        let last = u32::from_le_bytes([a, b, c & !THROTTLED, 0]);
+        let unit = UNITS[(last >> BITS_OF_LAST) as usize];
+        Duration::from_nanos(u64::from(last % (1 << BITS_OF_LAST)).saturating_mul(unit))
     }
 
     fn set_last(&mut self, nanos: u64) {
-        let micros = (nanos as f64 / 1e3) as f32;
-        self.last = micros.copysign(f32::from_le_bytes(self.last)).to_le_bytes();
+        let most = (1 << BITS_OF_LAST) - 1;
+        let fits = UNITS.iter().position(|unit| nanos / unit <= most);
+        let unit = fits.unwrap_or(UNITS.len() - 1);
+        let last = (nanos / UNITS[unit]).min(most) as u32 | (unit as u32) << BITS_OF_LAST;
+        let [a, b, c, _] = last.to_le_bytes();
+        self.last = [a, b, c | self.last[2] & THROTTLED];
     }
 
     /// The time since the start; zero if the start was not timed.
@@ -357,7 +366,7 @@ impl RetryState {
     /// The kind of the last failure for whose retry tokens were taken.
     #[inline]
     fn taken_for(&self) -> Option<FaultKind> {
-        let kind = match self.last[3] & SIGN != 0 {
+        let kind = match self.last[2] & THROTTLED != 0 {
             true => FaultKind::Throttled,
             false => FaultKind::Transient,
         };
@@ -444,14 +453,19 @@ impl RetryState {
 
     /// A breaker has admitted the attempt that is next, in this period; zero if none counts the attempt.
     pub(crate) fn set_period(&mut self, period: u8) {
-        self.failures[2] = self.failures[2] & !flag::PERIOD | period << flag::PERIOD.trailing_zeros();
+        self.failures[2] =
+            self.failures[2] & !flag::PERIOD | period << flag::PERIOD.trailing_zeros();
+    }
+
+    /// The period of the breaker that counts the attempt; zero if none does.
+    pub(crate) const fn period(&self) -> u8 {
+        (self.failures[2] & flag::PERIOD) >> flag::PERIOD.trailing_zeros()
     }
 
     /// The attempt has ended, or does not begin. Returns its number at the rate, if it has one, and the period of the
     /// breaker.
     pub(crate) fn take_attempt(&mut self) -> (Option<u16>, u8) {
-        let period = (self.failures[2] & flag::PERIOD) >> flag::PERIOD.trailing_zeros();
-        let taken = (self.epoch(), period);
+        let taken = (self.epoch(), self.period());
         self.failures[2] &= !(flag::IN_FLIGHT | flag::PERIOD);
         taken
     }

@@ -143,11 +143,11 @@ fn a_probe_that_is_dropped_or_hangs_does_not_hold_up_the_next_one() {
     assert_eq!((fails(), fails()), (1, 0));
 }
 
-/// A probe that waits in the queue of a rate is dropped, or its time there is over: there is an error and the call is kept,
-/// or the attempt begins out of its turn.
+/// A call that waits in the queue of a rate is no probe: it is dropped, or its time there is over, and there is an error or
+/// the attempt begins out of its turn.
 #[cfg(feature = "rate")]
 #[test]
-fn a_probe_that_leaves_a_queue_does_not_hold_up_the_next_one() {
+fn a_call_that_waits_in_a_queue_is_no_probe() {
     static DOWN: Breaker = often();
     const MINUTE: Duration = Duration::from_secs(60);
     static CLOSED: backoff_core::Rate = backoff_core::Rate::new().pause_after_refusal(MINUTE);
@@ -164,19 +164,106 @@ fn a_probe_that_leaves_a_queue_does_not_hold_up_the_next_one() {
         time.pass(SECOND);
         let call = PLAIN.retry(pending::<Result<(), TestError>>);
         let call = call.rate(&CLOSED).breaker(&DOWN).runtime(time.clone());
-        let mut probe = Box::pin(call.max_queue_time(limit).into_future());
-        let is_over = poll_once(probe.as_mut());
+        let mut queued = Box::pin(call.max_queue_time(limit).into_future());
+        let is_over = poll_once(queued.as_mut());
         assert_eq!(is_over, limit.is_zero());
-        drop(probe);
-        assert_eq!(fails(503, &OFF), 0);
-        time.pass(SECOND);
-        assert_eq!(fails(503, &OFF), 1);
+        drop(queued);
+        assert_eq!((fails(503, &OFF), fails(503, &OFF)), (1, 0));
     }
     time.pass(SECOND);
     let policy = PLAIN.rate(&CLOSED).breaker(&DOWN).deadline(9 * SECOND);
     let probe = policy.retry(|| ready(Ok::<_, TestError>(1)));
     assert_eq!(time.run(probe.runtime(time.clone()).into_future()), Ok(1));
     assert!(!DOWN.is_open());
+}
+
+/// In every form outside and inside: without this, the probe of the outer call fails, because the inner call is refused.
+#[cfg(feature = "std")]
+#[test]
+fn a_call_inside_of_a_probe_is_part_of_the_probe() {
+    static DOWN: Breaker = often();
+    const POLICY: backoff_core::Policy = PLAIN.breaker(&DOWN);
+    type Reply = Result<u32, TestError>;
+    #[retry(policy = POLICY, timeout = "90s", runtime = time)]
+    async fn annotated(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        inside()
+    }
+    #[retry(policy = POLICY, breaker = DOWN, runtime = time)]
+    fn annotated_blocking(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        inside()
+    }
+    fn block(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        time.run(retry_block!(
+            breaker = DOWN,
+            policy = PLAIN,
+            runtime = time,
+            async { inside() }
+        ))
+    }
+    fn form(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        let call = PLAIN.retry(|| async { inside() }).breaker(&DOWN);
+        time.run(call.runtime(time.clone()).into_future())
+    }
+    fn blocking(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        let call = PLAIN.blocking(inside).breaker(&DOWN);
+        call.runtime(time.clone()).call()
+    }
+    fn update(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        let read = || async { inside() };
+        let write = |_| ready(Ok::<u32, TestError>(7));
+        let call = PLAIN.update(read, |_: &mut u32| true, write).breaker(&DOWN);
+        let updated = time.run(call.runtime(time.clone()).into_future());
+        updated.map(|_| 7)
+    }
+    fn by_hand(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        let now = || backoff_core::Clock::now(time);
+        let admitted = DOWN.admit(now).ok_or(TestError::LOST)?;
+        let reply = inside();
+        let failure = reply.as_ref().err().map(|_| FaultKind::Transient);
+        DOWN.ended(admitted, failure, now);
+        reply
+    }
+    type Form = fn(&Time, &dyn Fn() -> Reply) -> Reply;
+    let async_fn: Form = |time, inside| time.run(annotated(time, inside));
+    let forms = [
+        async_fn,
+        annotated_blocking,
+        block,
+        form,
+        blocking,
+        update,
+        by_hand,
+    ];
+    // A loop of one's own is known only inside of another call.
+    for (i, outer) in forms.iter().take(6).enumerate() {
+        for (j, inner) in forms.iter().enumerate() {
+            let time = Time::default();
+            let (asked, reply) = (Cell::new(0), Cell::new(Err(BUSY)));
+            let ask = || {
+                asked.set(asked.get() + 1);
+                reply.get()
+            };
+            let call = || outer(&time, &|| inner(&time, &ask));
+            // The failure opens the breaker, which refuses everything until the first probe.
+            while !DOWN.is_open() {
+                let _ = call();
+            }
+            asked.set(0);
+            assert!(call().is_err());
+            assert_eq!(asked.take(), 0, "{i} {j}");
+            time.pass(SECOND);
+            assert!(call().is_err());
+            assert_eq!(
+                asked.take(),
+                1,
+                "{i} {j}: one attempt, which is not repeated"
+            );
+            reply.set(Ok(7));
+            time.pass(SECOND);
+            assert_eq!(call(), Ok(7), "{i} {j}");
+            assert!(asked.take() == 1 && !DOWN.is_open(), "{i} {j}");
+        }
+    }
 }
 
 #[test]
@@ -202,12 +289,15 @@ fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
         (gave_up.reason, gave_up.report.attempts),
         (StopReason::Breaker, 1)
     );
-    assert_eq!(
-        gave_up.error,
-        TestError::from(TimedOut::new(Duration::ZERO))
-    );
+    assert_eq!(gave_up.error, BUSY);
+    // Without a report, too.
+    let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
+    let mut call = pin!(get().breaker(&down).into_future());
+    assert!(!poll_once(call.as_mut()));
+    opens(&down);
+    assert_eq!(time.run(call).unwrap_err(), BUSY);
 
-    // A blocking call still has its error.
+    // A blocking call has its error as well.
     let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
     let pauses = (time.clone(), Cell::new(0));
     let call = PLAIN.blocking(|| Err::<(), _>(BUSY)).breaker(&down);

@@ -442,13 +442,12 @@ impl Loop<'_> {
         Some((at(key.span()), mixed!(__span)))
     }
 
-    /// The attempt. With the key `rate`, replies that the attempt sees find the rate.
+    /// The attempt, of which its thread knows that it runs.
     fn inside(&self) -> TokenStream {
         let attempt = &self.attempt;
-        match (&self.args.rate, self.written.is_async) {
-            (None, _) => attempt.clone(),
-            (Some(_), true) => mixed!(__backoff::inside(&__guard, #attempt)),
-            (Some(_), false) => mixed!({ __backoff::Guard::runs(&__guard); #attempt }),
+        match self.written.is_async {
+            true => mixed!(__backoff::inside(&__guard, #attempt)),
+            false => mixed!({ let __runs = __backoff::Guard::runs(&__guard); #attempt }),
         }
     }
 

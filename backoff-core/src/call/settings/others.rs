@@ -1,7 +1,10 @@
-//! A hook, and the caller's own waits.
+//! A hook, the caller's own waits, and the last failure of a call with a breaker.
 
 use crate::{
-    call::setting::{Setting, surrounds_nothing},
+    call::{
+        operation::Failed,
+        setting::{Setting, surrounds_nothing},
+    },
     delay::Delay,
     event::{attempt_event::AttemptEvent, hook::Event},
     opaque::named_in_debug,
@@ -29,6 +32,23 @@ pub struct Delays<D>(pub(crate) D);
 impl<T, E, D: Delay> Setting<T, E> for Delays<D> {
     fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
         rules.wait_by(&self.0);
+    }
+}
+
+/// Keeps the last failure during a wait, because the breaker may end the call after the wait. Made by `Retrying::breaker`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<E>(pub(crate) Option<Failed<E>>);
+
+surrounds_nothing!(Kept<E>: E);
+
+impl<T, E> Setting<T, E> for Kept<E> {
+    fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
+        self.0 = Some(failed);
+        None
+    }
+
+    fn kept(&mut self) -> Option<Failed<E>> {
+        self.0.take()
     }
 }
 

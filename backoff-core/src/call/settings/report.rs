@@ -118,6 +118,10 @@ impl<T, E> Setting<T, E> for Measured<E> {
         self.last = Some(failed.error);
         None
     }
+
+    fn kept(&mut self) -> Option<Failed<E>> {
+        self.last.take().map(Failed::whole)
+    }
 }
 
 /// The call remembers whether an attempt may have been applied.
