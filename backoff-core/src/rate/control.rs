@@ -101,6 +101,8 @@ pub(super) struct RateControl {
     /// The number of the next attempt. An attempt remembers its number. The last cut came before the number `first`.
     pub(super) epoch: u16,
     first: u16,
+    /// How many attempts run.
+    running: u32,
     /// The quotas that the service states, while its replies state some.
     quotas: Option<Quotas>,
     /// The rate that was admitted last.
@@ -238,9 +240,9 @@ impl RateControl {
         turn.min(self.ends())
     }
 
-    /// So many attempts have begun. The numbers repeat, so that a cut must not stay too far behind.
-    pub(super) fn counts_to(&mut self, begun: u16) {
-        self.epoch = begun;
+    /// So many attempts have begun, and so many of them run. The numbers repeat, so that a cut must not stay too far behind.
+    pub(super) fn counts_to(&mut self, begun: u16, running: u32) {
+        (self.epoch, self.running) = (begun, running);
         let least = begun.wrapping_sub(MANY);
         if is_older(self.first, least) {
             self.first = least;
@@ -315,7 +317,7 @@ impl RateControl {
         let after = self.epoch.wrapping_sub(1).wrapping_sub(number);
         let quotas = self
             .quotas
-            .get_or_insert_with(|| Quotas::new(number, after, share, now));
+            .get_or_insert_with(|| Quotas::new(number, after, self.running, share, now));
         if attempt.is_none() {
             quotas.takes(share, number, now);
         }

@@ -148,6 +148,8 @@ pub(crate) struct Shared {
     admitted: AtomicU32,
     /// How many attempts have begun: the number of the next one.
     begun: AtomicU32,
+    /// How many of them have ended.
+    ended: AtomicU32,
     state: Mutex<State>,
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     name: Option<&'static str>,
@@ -182,8 +184,10 @@ impl Shared {
     fn change<T>(&self, clock: Option<Duration>, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         state.control.calls += f64::from(self.admitted.swap(0, Relaxed));
-        let begun = self.begun.load(Relaxed) as u16;
-        state.control.counts_to(begun);
+        let begun = self.begun.load(Relaxed);
+        let running = begun.wrapping_sub(self.ended.load(Relaxed));
+        let begun = begun as u16;
+        state.control.counts_to(begun, running);
         if let Some(clock) = clock {
             state.control.at(clock);
             for (stated, attempt, observed) in mem::take(&mut state.stated) {
@@ -343,6 +347,7 @@ impl Rate {
                 flag: AtomicU32::new(0),
                 admitted: AtomicU32::new(0),
                 begun: AtomicU32::new(0),
+                ended: AtomicU32::new(0),
                 state: Mutex::new(State {
                     control: RateControl::new(self.settle, self.pause),
                     line: Line::default(),
@@ -375,6 +380,7 @@ impl Rate {
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
+        shared.ended.fetch_add(1, Relaxed);
         let is_counted =
             reply == Reply::Admitted && shared.flag.load(Relaxed) & (COUNTS | ON) == COUNTS;
         if is_counted && shared.admitted.fetch_add(1, Relaxed) % LOCKS_EACH != LOCKS_EACH - 1 {
@@ -393,8 +399,9 @@ impl Rate {
     /// An attempt with this number and so many tokens was dropped or cut, or has no reply.
     #[cold]
     pub(crate) fn gives_back(&self, (epoch, _): Attempt) {
-        self.shared()
-            .change(None, |state| state.control.gives_back(epoch));
+        let shared = self.shared();
+        shared.ended.fetch_add(1, Relaxed);
+        shared.change(None, |state| state.control.gives_back(epoch));
     }
 }
 

@@ -159,7 +159,9 @@ impl Mirror {
             false if self.is_ample(share, left) => return 0,
             false => self.paced,
             true if self.is_steady && self.refill > 0.0 => {
-                let comes = ((share - left) / self.refill * 1e9).ceil() as u64;
+                // A second after the quota is full, the service has counted what runs.
+                let least = self.limit() - self.left + self.refill;
+                let comes = ((share - left).min(least) / self.refill * 1e9).ceil() as u64;
                 self.at.saturating_add(comes).max(self.paced)
             }
             true => self.resets,
@@ -281,11 +283,14 @@ pub(super) struct Quotas {
 
 impl Quotas {
     /// The first reply that states quotas is that of an attempt with this number, after which so many attempts began that
-    /// use as much.
-    pub(super) fn new(number: u16, after: u16, share: Share, now: u64) -> Self {
-        let begun = VecDeque::from(vec![(share, now); usize::from(after) + 1]);
+    /// use as much. So many attempts run: nobody knows which ones, so the last ones count.
+    pub(super) fn new(number: u16, after: u16, runs: u32, share: Share, now: u64) -> Self {
+        let mut begun = VecDeque::from(vec![(Share::default(), now); usize::from(after) + 1]);
         let mut running = Share::default();
-        running.add(begun.len() as f64, share);
+        for attempt in begun.iter_mut().rev().take(runs as usize) {
+            attempt.0 = share;
+            running.add(1.0, share);
+        }
         Quotas {
             mirrors: Vec::new(),
             first: number,

@@ -395,3 +395,39 @@ fn a_loop_of_ones_own_is_ended_and_the_call_names_another_one() {
         .breaker(&other);
     assert_eq!(time.run(call.runtime(time.clone()).into_future()), Ok(1));
 }
+
+/// Calls that wait in the queue of a rate when the breaker opens ask the breaker at their turn: only probes are made.
+#[cfg(feature = "rate")]
+#[test]
+fn a_call_in_a_queue_asks_at_its_turn() {
+    let (down, time) = (often(), Time::default());
+    let rate = backoff_core::Rate::new().pause_after_refusal(10 * SECOND);
+    let asked = Cell::new(0);
+    let once = PLAIN.max_attempts(1);
+    let call = |status| {
+        let asked = &asked;
+        let call = once.retry(move || {
+            asked.set(asked.get() + 1);
+            ready(Err::<(), _>(TestError::status(status)))
+        });
+        call.rate(&rate).breaker(&down).runtime(time.clone())
+    };
+    time.run(call(429).into_future()).unwrap_err();
+    let queued = (0..30).map(|_| Box::pin(call(503).reported().into_future()));
+    let mut queued: Vec<_> = queued.collect();
+    assert!(queued.iter_mut().all(|call| !poll_once(call.as_mut())));
+    asked.set(0);
+    let mut reasons = vec![];
+    for call in queued {
+        reasons.push(time.run(call).unwrap_err().reason);
+    }
+    let refused = reasons
+        .iter()
+        .filter(|it| **it == StopReason::Breaker)
+        .count();
+    // The first one opens the breaker. After that, an attempt goes each second.
+    let seconds = time.elapsed().as_secs() - 10;
+    assert!(asked.get() <= 1 + seconds, "{} in {seconds} s", asked.get());
+    assert_eq!(refused as u64, 30 - asked.get());
+    assert_eq!(rate.waiting(), 0);
+}

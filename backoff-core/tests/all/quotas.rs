@@ -319,3 +319,83 @@ fn a_header_that_makes_no_sense_and_a_call_that_is_too_large_are_logged_once() {
     };
     assert_eq!(logged, [of("first"), of("second")].concat());
 }
+
+/// A second request for a slow call goes while a quota is ample, and not while the quota delays calls.
+#[tokio::test(start_paused = true)]
+async fn a_second_request_goes_unless_a_quota_delays_calls() {
+    for (left, expected) in [(50, 2), (1, 1)] {
+        let (rate, hedge) = (rate(), backoff_core::Hedge::after(SECOND / 10));
+        rate.observe(&window(left, 600));
+        let made = Cell::new(0);
+        let slow = || async {
+            made.set(made.get() + 1);
+            sleep(SECOND).await;
+            Ok::<_, Refused>(())
+        };
+        PATIENT.retry(slow).rate(rate).hedge(&hedge).await.unwrap();
+        assert_eq!(made.get(), expected, "{left} left");
+    }
+}
+
+/// The replies of a call belong to its own rate. Those of a call without a rate belong to no rate, also inside of an attempt
+/// of a call that has one, unless `observe` says so.
+#[tokio::test(start_paused = true)]
+async fn replies_inside_of_an_attempt_belong_to_the_call_that_gets_them() {
+    const RESPONSES: Policy = Policy::exponential();
+    let (outer, inner) = (rate(), rate());
+    let reply = || {
+        let mut reply = Response::new(());
+        *reply.headers_mut() = window(0, 600);
+        reply
+    };
+    let inside = async |of_inner: Option<&Rate>, by_hand: bool| {
+        let get = || async {
+            if by_hand {
+                outer.observe(&window(0, 600));
+            }
+            Ok::<_, Refused>(reply())
+        };
+        let call = RESPONSES.retry(get);
+        match of_inner {
+            Some(rate) => call.responses().rate(rate).await.map(drop),
+            None => call.responses().await.map(drop),
+        }
+    };
+    let call = PATIENT.retry(|| inside(None, false)).rate(outer);
+    call.await.unwrap();
+    assert_eq!(waits(outer, 0).await, Duration::ZERO);
+    PATIENT
+        .retry(|| inside(Some(inner), false))
+        .rate(outer)
+        .await
+        .unwrap();
+    assert_eq!(waits(outer, 0).await, Duration::ZERO);
+    assert_eq!(waits(inner, 0).await, 2 * SECOND);
+    PATIENT
+        .retry(|| inside(None, true))
+        .rate(outer)
+        .await
+        .unwrap();
+    assert_eq!(waits(outer, 0).await, 2 * SECOND);
+}
+
+/// After a panic, a thread does not run the attempt any more: its next reply belongs to no rate.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_panics_leaves_nothing_on_its_thread() {
+    let rate = rate();
+    let mut call = Box::pin(
+        PATIENT
+            .retry(|| async { panic!("in an attempt") as Result<(), Refused> })
+            .rate(rate)
+            .into_future(),
+    );
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let polled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = call.as_mut().poll(&mut cx);
+    }));
+    assert!(polled.is_err());
+    let mut reply = Response::new(());
+    *reply.headers_mut() = window(0, 600);
+    backoff_core::__private::observe_reply(reply.headers());
+    assert_eq!(waits(rate, 0).await, Duration::ZERO);
+}
