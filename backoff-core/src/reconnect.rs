@@ -107,13 +107,16 @@ const PAUSES: Policy = Policy::exponential()
 /// the clients of one server do not come back together. [`opening_backoff`](Self::opening_backoff) sets
 /// other pauses.
 ///
-/// A connection can also open and then break before the server answers a call: for example, a proxy
-/// accepts connections for a server that is down. Such an opening counts like a failed one, and its
-/// pause begins when the connection was opened. But no opening failed, so there is no error of opening
-/// to return: a call waits inside `with` for the rest of the pause, and then opens a connection. The
-/// pauses begin again with the first after [`reset`](Self::reset), and when a connection works: the
-/// server has answered a call on it, or it has lived for a second. If a connection that works breaks, the
-/// next call opens another one at once.
+/// A connection can also open and then break: for example, a proxy accepts connections for a server that
+/// is down. If a connection breaks within a second of its opening, the opening counts like a failed one,
+/// and its pause begins when the connection was opened; if the server has answered a call on the
+/// connection, the pause is a second. So connections that serve some calls and then break are opened once
+/// a second, however many tasks call. But no opening failed, so there is no error of opening to return: a
+/// call waits inside `with` for the rest of the pause, and then opens a connection.
+///
+/// If a connection has lived for a second, the next call after it breaks opens another one at once, and
+/// the pauses begin again with the first. The same holds after [`reset`](Self::reset), and after a server
+/// has sent its clients to another server.
 ///
 /// # Openings that hang
 ///
@@ -173,12 +176,11 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
         self
     }
 
-    /// Sets the pauses after failed openings, and after connections that break before an answer, to the
-    /// waits of this policy: the policy's first wait after the first failure, its second wait after the
-    /// second failure in a row, and so on. Only the waits
-    /// of the policy are used; its attempts and its deadline have no effect. The page of [`Reconnect`]
-    /// describes the default pauses. With `Policy::constant(Duration::ZERO)` there are no pauses, and
-    /// every call may open a connection.
+    /// Sets the pauses after failed openings, and after connections that break within a second and before an
+    /// answer, to the waits of this policy: the policy's first wait after the first failure, its second
+    /// wait after the second failure in a row, and so on. Only the waits of the policy are used; its
+    /// attempts and its deadline have no effect. The page of [`Reconnect`] describes the default pauses.
+    /// With `Policy::constant(Duration::ZERO)` there are no pauses, and every call may open a connection.
     ///
     /// ```
     /// use backoff_core::{Policy, Reconnect, TimedOut};
@@ -232,7 +234,7 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
             Some(Delivery::MaybeSent) => Duration::ZERO,
             _ => self.least_age,
         };
-        self.lost(number, least_age);
+        self.lost(number, least_age, delivery.is_none());
     }
 
     /// The server has answered a call on the connection with this number.
@@ -245,8 +247,8 @@ impl<C, O, OpenError> Reconnect<C, O, OpenError> {
     }
 
     /// Drops the connection with this number, if it was opened at least this long ago.
-    fn lost(&self, number: u64, least_age: Duration) {
-        let dropped = self.current().lost(number, least_age);
+    fn lost(&self, number: u64, least_age: Duration, is_answer: bool) {
+        let dropped = self.current().lost(number, least_age, is_answer);
         drop(dropped);
     }
 }
@@ -381,7 +383,7 @@ struct InUse<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 impl<C, O, OpenError> Drop for InUse<'_, C, O, OpenError> {
     fn drop(&mut self) {
         if cut_flag::is_cutting() {
-            self.0.lost(self.1, Duration::ZERO);
+            self.0.lost(self.1, Duration::ZERO, false);
         }
     }
 }

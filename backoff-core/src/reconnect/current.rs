@@ -8,8 +8,8 @@ use crate::{
 use core::time::Duration;
 
 /// How long callers wait for an opening before one of them begins another opening, and how long a
-/// connection without an answer lives until the pauses begin anew. We chose the value: in both cases a
-/// server gets no more than one opening a second.
+/// connection lives until it counts as one that works. We chose the value: in both cases a server gets no
+/// more than one opening a second.
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 pub(super) struct Current<C, OpenError> {
@@ -42,7 +42,7 @@ struct Ended<OpenError> {
     at: Duration,
     /// The length of the pause after the opening.
     pause: Duration,
-    /// The number of openings in a row, this one included, that led to no working connection.
+    /// The number of openings in a row, this one included, that led to no connection that works.
     useless: u32,
     /// The number of failed openings when this one ended.
     failed: u64,
@@ -106,19 +106,26 @@ impl<C, OpenError> Current<C, OpenError> {
             .connection
             .as_ref()
             .is_some_and(|it| it.number == number);
-        if let Some(last) = self.last.as_mut().filter(|_| is_current) {
-            last.works();
+        // A policy without pauses has none here either.
+        let has_pause = |last: &&mut Ended<_>| is_current && !last.pause.is_zero();
+        if let Some(last) = self.last.as_mut().filter(has_pause) {
+            last.pause = SECOND;
         }
         is_current
     }
 
     /// Takes the connection with this number, if it has not been replaced and was opened at least this
-    /// long ago.
-    pub(super) fn lost(&mut self, number: u64, least_age: Duration) -> Option<Connection<C>> {
+    /// long ago. `is_answer`: the server itself asks for another connection, so this one works.
+    pub(super) fn lost(
+        &mut self,
+        number: u64,
+        least_age: Duration,
+        is_answer: bool,
+    ) -> Option<Connection<C>> {
         let last = self.last.as_mut()?;
         let is_lost = |it: &mut Connection<C>| it.number == number && last.is_older(least_age);
         let lost = self.connection.take_if(is_lost)?;
-        if last.is_older(SECOND) {
+        if is_answer || last.is_older(SECOND) {
             last.works();
         }
         Some(lost)

@@ -44,13 +44,14 @@ async fn in_the_pause_after_a_failed_opening_a_call_fails_at_once_and_opens_noth
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_grows_while_openings_keep_failing_and_begins_anew_after_an_answer() {
+async fn the_pause_grows_while_openings_keep_failing_and_begins_anew_after_a_second() {
     let source = source(0, |n| if n == 4 { Opens } else { Fails }).opening_backoff(DOUBLED);
     for pause in [100, 200, 400, 800] {
         assert_eq!(call(&source, Ok(())).await, not_opened(pause));
         pass(pause).await;
     }
     assert_eq!(call(&source, Ok(())).await, Ok(4));
+    pass(1_000).await;
     assert_eq!(call(&source, Err(RESET)).await, Err(RESET));
     assert_eq!(call(&source, Ok(())).await, not_opened(100));
     assert_eq!((source.opened(), source.failed()), (1, 5));
