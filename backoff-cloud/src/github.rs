@@ -21,8 +21,8 @@
 //! # Our choices
 //!
 //! - After throttling the policy waits as long as the reply asks, as Octokit does
-//!   (<https://github.com/octokit/plugin-throttling.js>). If the reply names no time, it waits a minute, then two, then
-//!   four.
+//!   (<https://github.com/octokit/plugin-throttling.js>), and at least 1 s and up to 1 s more: a time that is over
+//!   already means no retry at once. If the reply names no time, it waits a minute, then two, then four.
 //! - After another failure the policy waits 1 s, 2 s and 4 s, and up to 1 s more.
 //!
 //! # What is retried

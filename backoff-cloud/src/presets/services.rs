@@ -222,7 +222,7 @@ fn github_limits_with_a_403() {
         403 |                                 | abuse     | 60000 120000 240000  | Attempts
         403 | x-ratelimit-remaining: 0        | {}        | 60000 120000 240000  | Attempts
         403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | {} | 250000 250000 250000 | Attempts
-        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000000 | {} | 0 0 0 | Attempts
+        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000000 | {} | 1000 1000 1000 | Attempts
         403 | retry-after: 1                  | {}        | 1000 1000 1000       | Attempts
         403 | x-ratelimit-remaining: 0.0      | {}        | 60000 120000 240000  | Attempts
         403 | x-ratelimit-remaining: -0       | {}        |                      | Permanent
@@ -248,7 +248,7 @@ fn github_limits_with_a_403() {
         403 | x-ratelimit-remaining: 4000                  | denied    |                   | Permanent
         404 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | {} |               | Permanent
         502 | x-ratelimit-remaining: 4000                  |           | 1000 2000 4000    | Attempts
-        429 | retry-after: 0                               | {}        | 0 0 0             | Attempts
+        429 | retry-after: 0                               | {}        | 1000 1000 1000    | Attempts
         503 | retry-after: 1                               |           | 1000 2000 4000    | Attempts
     "
     .replace("x-ratelimit-remaining", "x-github-request-id: A:1; x-ratelimit-remaining");

@@ -31,7 +31,7 @@ impl Policy {
 
     /// The same policy, with all computed fields computed again.
     pub(super) const fn settled(mut self) -> Self {
-        self.waits = !self.never_waits();
+        self.waits = self.always_waits();
         self.attempts = if self.deadline == NEVER && self.max_attempts == 0 {
             DEFAULT_ATTEMPTS
         } else {

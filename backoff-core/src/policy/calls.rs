@@ -1,4 +1,4 @@
-//! The number of calls of a policy: whether it ever waits, and how many calls fit into its deadline.
+//! The number of calls of a policy: whether it waits after each failure, and how many calls fit into its deadline.
 
 use super::{
     MOST_ATTEMPTS, NEVER, Policy,
@@ -7,11 +7,11 @@ use super::{
 use crate::delay::{exponential, growth::Growth, jitter::Spread};
 
 impl Policy {
-    /// Whether no wait is ever longer than zero, for every random number and every number of failures.
-    /// The waits of a custom function are unknown and count as longer than zero.
-    pub(super) const fn never_waits(&self) -> bool {
-        !self.may_wait(self.base)
-            && (self.throttled_base == NEVER || !self.may_wait(self.throttled_base))
+    /// Whether the waits from each base can be longer than zero. The waits of a custom function are unknown and
+    /// count as longer than zero.
+    pub(super) const fn always_waits(&self) -> bool {
+        self.may_wait(self.base)
+            && (self.throttled_base == NEVER || self.may_wait(self.throttled_base))
     }
 
     /// Whether a wait from this base can be longer than zero.
@@ -78,6 +78,7 @@ mod tests {
     use crate::{
         delay::jitter::Jitter,
         facts::fault::FaultKind,
+        judge::Verdict,
         policy::tests::{any_duration, any_policy},
         state::{Decision, RetryState},
     };
@@ -88,12 +89,14 @@ mod tests {
     const MILLISECOND: Duration = Duration::from_millis(1);
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
-    /// The number of calls if each call fails at once, up to `most`.
-    fn played(policy: &Policy, most: u64, mut random: impl FnMut() -> u64) -> u64 {
+    /// The number of calls if each call fails at once with this kind, up to `most`.
+    fn played(policy: &Policy, kind: FaultKind, most: u64, mut random: impl FnMut() -> u64) -> u64 {
+        let retry_after = None;
+        let failed = Verdict::Retry { kind, retry_after };
         let now = Cell::new(Duration::ZERO);
         let mut retry = RetryState::start(policy, || now.get());
         for calls in 1..most {
-            match retry.failed(policy, true, || now.get(), &mut random) {
+            match retry.failed(policy, failed, || now.get(), &mut random) {
                 Decision::Wait(wait) => now.set(now.get() + wait.delay),
                 Decision::Stop(_) => return calls,
             }
@@ -105,7 +108,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn only_where_every_wait_is_zero_the_attempts_are_limited_beside_a_deadline(
+        fn only_where_the_waits_from_a_base_are_zero_the_attempts_are_limited_beside_a_deadline(
             policy in any_policy(),
             throttled in prop_oneof![Just(None), any_duration().prop_map(Some)],
             zero in any::<[bool; 3]>(),
@@ -132,7 +135,7 @@ mod tests {
             // With the greatest random number, no wait is longer than the last wait, except for a
             // custom function.
             let longest = |kind| policy.backoff_nanos(kind, MOST_ATTEMPTS, || 0, || u64::MAX);
-            let waits = longest(FaultKind::Transient) > 0 || longest(FaultKind::Throttled) > 0;
+            let waits = longest(FaultKind::Transient) > 0 && longest(FaultKind::Throttled) > 0;
             let is_custom = matches!(policy.growth, Growth::Custom(_));
             prop_assert!(policy.waits == waits || is_custom && policy.waits, "{policy:?}");
             // The policies of slots, Celery and APUE set a number of attempts themselves.
@@ -144,9 +147,11 @@ mod tests {
             prop_assert_eq!(policy.attempts(), expected, "{:?}", policy);
             prop_assert_eq!(policy.attempts_in_time(), expected, "{:?}", policy);
             prop_assert!(!policy.is_simple(0), "the deadline has to be asked");
-            if !policy.waits {
-                let made = played(&policy, 1_000, || u64::MAX);
-                prop_assert_eq!(made, u64::from(expected));
+            for kind in [FaultKind::Transient, FaultKind::Throttled] {
+                if !policy.waits && longest(kind) == 0 {
+                    let made = played(&policy, kind, 1_000, || u64::MAX);
+                    prop_assert_eq!(made, u64::from(expected));
+                }
             }
         }
     }
@@ -171,7 +176,7 @@ mod tests {
                 .max_backoff(Duration::from_millis(cap))
                 .jitter(Jitter::None)
                 .deadline(Duration::from_millis(deadline));
-            let made = played(&policy, 1_001, || 0);
+            let made = played(&policy, FaultKind::Transient, 1_001, || 0);
             prop_assert_eq!(policy.calls_in_time(), (made <= 1_000).then_some(made as usize));
         }
     }

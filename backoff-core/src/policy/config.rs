@@ -232,11 +232,9 @@ fn without_pause(policy: &Policy) -> Option<&'static str> {
              `max_attempts`",
         );
     }
-    let throttled_is_zero =
-        policy.throttled_base != NEVER && !policy.may_wait(policy.throttled_base);
-    throttled_is_zero.then_some(
-        "`throttled_base` is so short that every wait after throttling is zero, without a pause \
-         until the deadline: write a longer one as \"1s\", or name `max_attempts`",
+    (!policy.waits).then_some(
+        "`throttled_base` is so short that every wait after throttling is zero: write a longer one as \
+         \"1s\", or name `max_attempts`",
     )
 }
 

@@ -132,7 +132,10 @@ fn waits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(", added to the wait that the server asks for")?;
     }
     if policy.retry_after_alone {
-        f.write_str(", but after throttling only as long as the server asks, if it names a time")?;
+        f.write_str(
+            ", but after throttling only as long as the server asks, if it names a time, and at least the first \
+             wait after other failures",
+        )?;
     }
     if policy.retry_after_slack != NEVER {
         let slack = shown(policy.retry_after_slack);
@@ -177,7 +180,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if attempts == 1 { "" } else { "s" };
         write!(f, "after {attempts} attempt{s}")?;
         if policy.max_attempts == 0 && policy.deadline != NEVER {
-            f.write_str(", because it never waits")?;
+            f.write_str(", because it does not always wait")?;
         }
     }
     if policy.deadline != NEVER {
@@ -293,7 +296,7 @@ mod tests {
             "waits 1, 3, 7, … up to 1023 slots of 1ms, up to 64s, each drawn from zero up to that in whole slots of 1ms",
             "waits 1s, doubling up to 64s, and up to 1s more, within the maximum",
             "waits 3s, doubling up to 600s, each drawn from zero up to that in whole units of 1s",
-            "waits 1s, doubling up to 64s, but after throttling only as long as the server asks, if it names a time",
+            "waits 1s, doubling up to 64s, but after throttling only as long as the server asks, if it names a time, and at least the first wait after other failures",
         ];
         says(0, waits, words);
         let none = plain.on(Codes::NONE);
@@ -320,13 +323,15 @@ mod tests {
             // The deadline limits the longest hint.
             plain.max_attempts(3).deadline(SECOND),
             Policy::constant(Duration::ZERO).deadline(SECOND),
+            plain.throttled_base(Duration::ZERO).deadline(SECOND),
             exact.deadline(SECOND / 2),
         ];
         let words = [
             "gives up after 5 attempts, or when the server asks for more than 300s",
             "gives up after 1 attempt",
             "gives up after 3 attempts, or when the next wait would end after 1s",
-            "gives up after 5 attempts, because it never waits, or when the next wait would end after 1s",
+            "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
+            "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
             "gives up when the next wait would end after 500ms (1 call, if each fails at once)",
         ];
         says(2, ends, words);

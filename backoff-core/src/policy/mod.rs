@@ -55,7 +55,7 @@ macro_rules! policy {
         /// | growth | [`factor`](Self::factor) | 2 |
         /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
         /// | random part of a wait | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
-        /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and any wait can be longer than zero |
+        /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and no base is zero |
         /// | time for everything | [`deadline`](Self::deadline) | none |
         /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
         /// | replies that are limits without saying so by a code | [`throttled_if`](Self::throttled_if) | none |
@@ -63,7 +63,7 @@ macro_rules! policy {
         /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
         /// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
         /// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
-        /// | after throttling a hint is the whole wait | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
+        /// | after throttling a hint takes the place of the backoff | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
         /// | tokens for all retries | [`budget`](Self::budget) | none |
         /// | calls end at once while the service is down | `breaker`, with the feature `breaker` | no |
         /// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
@@ -107,7 +107,7 @@ macro_rules! policy {
             attempts: u32,
             /// Computed from `growth`, `jitter` and `throttled_base`.
             fast_path: FastPath,
-            /// Computed from all rules about waits: whether any wait can be longer than zero.
+            /// Computed from all rules about waits: whether the waits from each base can be longer than zero.
             waits: bool,
             /// Computed from `attempts`, `fast_path`, `deadline` and `budget`: the number of retries that need only
             /// the number of the retry and a random number, and no other check.
@@ -167,7 +167,7 @@ pub(crate) const MOST_ATTEMPTS: u32 = 262_143;
 pub(crate) const NO_ATTEMPTS: &str = "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out, and \
      write a `deadline` as \"5m\", which replaces the default of 5 attempts";
 
-/// The limit of a policy without `max_attempts` and deadline, and of a policy that never waits.
+/// The limit of a policy without `max_attempts` and deadline, and of a policy that does not always wait.
 const DEFAULT_ATTEMPTS: u32 = 5;
 
 /// The longest deadline: a year. A longer deadline is reduced to a year.
@@ -414,8 +414,9 @@ mod tests {
             (never_waits, 5),
             (never_waits.max_attempts(9), 9),
             (never_waits.base(SECOND), u32::MAX),
-            // One of its waits is longer than zero.
-            (never_waits.throttled_base(SECOND), u32::MAX),
+            // It does not wait after all failures.
+            (never_waits.throttled_base(SECOND), 5),
+            (timed.throttled_base(Duration::ZERO), 5),
             (timed.max_attempts(3), 3),
             (plain.max_attempts(3).deadline(SECOND), 3),
         ] {

@@ -16,7 +16,8 @@ macro_rules! rules {
                 key first_wait r#"a time with its unit: `"250ms"`, `"64s"`, `"1m 30s"`"#;
 
             /// The first wait after throttling, if it differs from `base`: the AWS SDKs wait longer after a 429
-            /// than after a 500.
+            /// than after a 500. With a base of zero, a policy makes five attempts, as with a [`base`](Self::base)
+            /// of zero.
             throttled_base(base: Duration): u64 = NEVER => limited(nanos(base)),
                 key time "a time";
 
@@ -36,9 +37,10 @@ macro_rules! rules {
             /// The highest number of calls of the operation, the first call included: 1 means no retry.
             ///
             /// The default is 5 attempts without a deadline, and as many attempts as fit with a deadline. A
-            /// policy whose waits are all zero makes 5 attempts even with a deadline: without a pause, the
-            /// policy would call a failing service some hundred thousand times a second. A number above
-            /// 262,143 is reduced to 262,143.
+            /// policy whose waits after some failures are all zero, because its [`base`](Self::base) or its
+            /// [`throttled_base`](Self::throttled_base) is zero, makes 5 attempts even with a deadline: without a
+            /// pause, the policy would call a failing service some hundred thousand times a second. A number
+            /// above 262,143 is reduced to 262,143.
             ///
             /// # Panics
             /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
@@ -60,10 +62,10 @@ macro_rules! rules {
             /// with a [`max_backoff`](Self::max_backoff) of 10 ms about 60,000 (about 54,600 with tokio's
             /// timer, which rounds each wait up to a millisecond). [`explain`](Self::explain) shows the number
             /// for a policy without jitter. [`max_attempts`](Self::max_attempts) limits the number for one operation, and a
-            /// [`budget`](Self::budget) limits the calls of a whole program. If all waits of the policy are
-            /// zero, five attempts are made and no more. (A server's hint can make such a wait longer, but the
-            /// five attempts stay the limit. The waits of [`Policy::custom`] are not known beforehand, so the
-            /// deadline alone limits them.)
+            /// [`budget`](Self::budget) limits the calls of a whole program. If the waits of the policy from one
+            /// of its bases are zero, five attempts are made and no more. (A server's hint can make such a wait
+            /// longer, but the five attempts stay the limit. The waits of [`Policy::custom`] are not known
+            /// beforehand, so the deadline alone limits them.)
             ///
             /// ```
             /// use backoff_core::Policy;
@@ -73,7 +75,7 @@ macro_rules! rules {
             ///     .max_backoff(Duration::from_millis(10))
             ///     .deadline(Duration::from_secs(300));
             /// const NEVER_WAITS: Policy = HASTY.base(Duration::ZERO);
-            /// assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it never waits"));
+            /// assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it does not always wait"));
             /// ```
             deadline(deadline: Duration): u64 = NEVER => within_a_year(nanos(deadline)),
                 key deadline "a time";
@@ -169,9 +171,11 @@ macro_rules! rules {
             spread_retry_after(spread: bool): bool = false => spread,
                 key yes_or_no "`true`, `false`";
 
-            /// Whether a hint is the whole wait after throttling, even if the backoff is longer. Then the wait has no jitter. The
-            /// setting is for a service whose [`throttled_base`](Self::throttled_base) is meant for a reply that names no time.
-            /// The default is `false`: the wait is the longer one of the hint and the backoff.
+            /// Whether, after throttling, a hint takes the place of the backoff, even if the backoff is longer. The wait
+            /// is then the hint, and at least the first wait from [`base`](Self::base), with its jitter: a hint of zero
+            /// does not mean a retry at once. The setting is for a service whose
+            /// [`throttled_base`](Self::throttled_base) is meant for a reply that names no time. The default is
+            /// `false`: the wait is the longer one of the hint and the backoff.
             ///
             /// ```
             /// use backoff_core::{Decision, FaultKind, Policy, RetryState, Verdict};
@@ -180,11 +184,14 @@ macro_rules! rules {
             /// let minute = Duration::from_secs(60);
             /// let policy = Policy::exponential().throttled_base(minute).retry_after_alone(true);
             /// let second = Duration::from_secs(1);
-            /// let limited = Verdict::Retry { kind: FaultKind::Throttled, retry_after: Some(second) };
-            /// let mut retry = RetryState::start(&policy, || Duration::ZERO);
-            /// let Decision::Wait(wait) = retry.failed(&policy, limited, || Duration::ZERO, || u64::MAX)
-            /// else { unreachable!() };
-            /// assert_eq!(wait.delay, second);
+            /// // The first wait is 1 s at most.
+            /// for (hint, waits) in [(5 * second, 5 * second), (Duration::ZERO, second)] {
+            ///     let limited = Verdict::Retry { kind: FaultKind::Throttled, retry_after: Some(hint) };
+            ///     let mut retry = RetryState::start(&policy, || Duration::ZERO);
+            ///     let Decision::Wait(wait) = retry.failed(&policy, limited, || Duration::ZERO, || u64::MAX)
+            ///     else { unreachable!() };
+            ///     assert_eq!(wait.delay, waits);
+            /// }
             /// ```
             retry_after_alone(alone: bool): bool = false => alone,
                 key yes_or_no "`true`, `false`";

@@ -84,8 +84,10 @@ impl RetryState {
         let (backoff, source) = match rules.rate {
             // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
             Some(rate) if is_throttled && rate.waiting() > 0 => (0, WaitSource::Rate),
+            // At least the first wait, so that a hint of zero is no loop.
             _ if policy.retry_after_alone && is_throttled && ruling.hint > 0 => {
-                (0, WaitSource::Backoff)
+                let first = policy.backoff_nanos(FaultKind::Transient, 0, || 0, random);
+                (first, WaitSource::Backoff)
             }
             _ => match self.backoff(rules, kind, retry, random) {
                 Some(backoff) => (backoff, WaitSource::Backoff),

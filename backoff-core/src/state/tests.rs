@@ -101,6 +101,7 @@ fn a_hint_is_waited_for_within_the_limits() {
         PLAIN.max_retry_after(3_600 * SECOND),
     ];
     let slow = timed.base(6 * SECOND).spread_retry_after(true);
+    let alone = PLAIN.throttled_base(60 * SECOND).retry_after_alone(true);
     let [late, used_up] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
     for (policy, hint, expected) in [
         // The longer one of hint and backoff.
@@ -131,6 +132,12 @@ fn a_hint_is_waited_for_within_the_limits() {
         (slack, 7_200_000, asked(6)),
         (slack.spread_retry_after(true), 7_200_000, asked(6)),
         (slack.max_retry_after(5 * SECOND), 7_200_000, refused),
+        // In place of the backoff, but at least the first wait.
+        (alone, 7_000, asked(7)),
+        (alone, 1_000, own(1)),
+        (alone, 0, own(1)),
+        (alone.spread_retry_after(true), 7_000, asked(8)),
+        (alone.retry_after_slack(5 * SECOND), 7_000, asked(6)),
         // The reason says whether the backoff or the hint is too long.
         (slow, 7_000, late),
         (slow, 11_000, refused),

@@ -27,7 +27,7 @@ fn attempts_and_a_deadline() {
     check(call(Policy::exponential()), five);
 }
 
-/// A policy that never waits makes five attempts, whatever time there is, unless it says how many.
+/// A policy with a base of zero makes five attempts, whatever time there is, unless it says how many.
 #[test]
 fn without_a_pause_time_does_not_limit_attempts() {
     let never = Policy::constant(Duration::ZERO);
@@ -39,6 +39,8 @@ fn without_a_pause_time_does_not_limit_attempts() {
         seven      | max_attempts 7, deadline 300 | error 503 | 0 0 0 0 0 0 0; at 0 attempts: error 503
     ";
     check(call(never), table);
+    let throttled = call(Policy::exponential().throttled_base(Duration::ZERO));
+    check(throttled, table.replace("503", "429").leak());
     let pausing = call(never.base(SECOND).jitter(Jitter::None));
     // With a pause the time alone limits them. A call that is cut at 300 s needs some time before it.
     for (call, attempts) in [
