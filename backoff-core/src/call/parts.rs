@@ -351,12 +351,13 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// logs are told.
     #[inline(always)]
     pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
+        // Before any hook, which may panic.
+        self.state.return_tokens(self.plan.budget());
         if self.plan.counts(&self.state.retry) {
             // A value with a fault is one that the policy does not retry.
             let heard = value.and_then(|value| judge::unretried(Some(value)));
             self.replied(Reply::to(value), heard, value);
         }
-        self.state.return_tokens(self.plan.budget());
         let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && self.state.retry.failures() > 0;
         if S::MEASURES || is_heard || self.state.is_recorded() {
             self.emit_success(is_heard);

@@ -11,6 +11,8 @@ fn an_attempt_begins_at_its_turn() {
         a hint comes before the queue | | error 429 after 3, 200 | 1 4; at 4: 200
         so does the wait of the policy after another failure | | error 503, 200 | 1 2; at 2: 200
         the queue costs no tokens | budget costs 50 | error 429, 200 | 1 2.25; at 2.25: 200 [45 50 50]
+        so does a panic at a change of the rate after a success | budget costs 50, panicking_at 2 | error 429, 200 | 1 2.25; dropped at 2.25 [45 50]
+        after a failure, those of the retry are used | budget costs 50, panicking_at 2 | error 429, error 503 | 1 2.25; dropped at 2.25 [45 45]
         attempts are counted without the queue | | error 429 | 1 2.25 4.25 8.25; at 8.25 attempts: error 429
     ";
     check(call(PLAIN.max_attempts(4)).rate(SECOND), table);

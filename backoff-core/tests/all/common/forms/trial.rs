@@ -324,7 +324,9 @@ impl<'t> Trial<'t> {
                 #[cfg(feature = "rate")]
                 Event::RateChanged { .. } => {
                     assert_is_name(event.operation());
-                    self.log.borrow_mut().changes.push(event.to_string());
+                    let mut log = self.log.borrow_mut();
+                    log.changes.push(event.to_string());
+                    self.panics_at(log.events.len() + log.changes.len());
                     return;
                 }
                 _ => unreachable!("no other event"),
@@ -335,10 +337,15 @@ impl<'t> Trial<'t> {
             log.events.push(said);
             log.elapsed.push(elapsed);
             log.tokens.extend(self.budget.map(Budget::tokens));
-            if self.setting.panics == Some(log.events.len()) {
-                // Without a message on the terminal.
-                resume_unwind(Box::new("the hook"));
-            }
+            self.panics_at(log.events.len() + log.changes.len());
+        }
+    }
+
+    /// The hook panics at the event of this number, if the setting says so.
+    fn panics_at(&self, event: usize) {
+        if self.setting.panics == Some(event) {
+            // Without a message on the terminal.
+            resume_unwind(Box::new("the hook"));
         }
     }
 
