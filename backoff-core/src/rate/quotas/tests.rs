@@ -305,4 +305,29 @@ proptest! {
             prop_assert!(quotas.turn(share) <= now + 3_661 * SECOND, "{quotas:?}");
         }
     }
+
+    /// A service that answers each call: whatever its replies say suddenly of a quota that is used up, no call waits for more
+    /// than two seconds.
+    #[test]
+    fn a_service_that_answers_delays_nobody_for_long(
+        replies in prop::collection::vec((any::<bool>(), 0u64..=3_660, 0..5 * SECOND, 0..100 * SECOND), 1..60),
+        left in 40u32..=60,
+        is_steady: bool,
+    ) {
+        let mut quotas = Quotas::new(0, 0, 1, Share::of(0), START);
+        let (mut now, mut number) = (START, 0);
+        for (is_used_up, seconds, takes, passes) in replies {
+            let left = if is_used_up { 0 } else { left };
+            let quota = Quota { is_steady, ..window(left.into(), seconds) };
+            now += takes;
+            quotas.replied(vec![quota], number, now);
+            quotas.judge(None, number, now);
+            now += passes;
+            let turn = quotas.turn(Share::of(0)).max(now);
+            prop_assert!(turn <= now + 2 * SECOND, "{quotas:?}");
+            now = turn;
+            number += 1;
+            quotas.takes(Share::of(0), number, now);
+        }
+    }
 }
