@@ -2,12 +2,15 @@
 //! `Policy::retry`, run in virtual time.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use backoff_cloud::{Policy, Rate};
+use backoff_cloud::{Policy, Rate, hint};
+use rand::RngExt as _;
 use rand::rngs::SmallRng;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::executor::{self, Time};
+use crate::headers::Stated;
 use crate::quota::{Hint, Quota, SECOND, Service, Throttled};
 use crate::row::Hop;
 
@@ -45,6 +48,10 @@ pub(crate) struct Load {
     pub(crate) trickle: u32,
     /// How long a `Rate` pauses after a refusal without a hint.
     pub(crate) pause: Duration,
+    /// How long the service works on a call that is admitted: half of this time to one and a half of it.
+    pub(crate) work: Duration,
+    /// What the replies state of the limit.
+    pub(crate) stated: Option<Stated>,
 }
 
 impl Load {
@@ -58,6 +65,8 @@ impl Load {
             jobs: callers,
             trickle: 0,
             pause: Duration::ZERO,
+            work: Duration::ZERO,
+            stated: None,
         }
     }
 
@@ -104,6 +113,7 @@ struct Server<'a> {
     time: Time,
     rng: RefCell<&'a mut SmallRng>,
     hop: Hop,
+    load: &'a Load,
     service: RefCell<Service>,
     outcome: RefCell<Outcome>,
 }
@@ -114,27 +124,50 @@ impl Server<'_> {
         self.time.after(nanos).await;
     }
 
-    async fn call(&self) -> Result<(), Throttled> {
+    async fn call(&self, rate: Option<&Rate>) -> Result<(), Throttled> {
         self.hop().await;
-        let reply = self.arrives();
+        let (reply, headers) = self.arrives();
+        if reply.is_ok() && !self.load.work.is_zero() {
+            let part = self.rng.borrow_mut().random_range(0.5..1.5);
+            let nanos = self.load.work.mul_f64(part).as_nanos() as u64;
+            self.time.after(nanos).await;
+        }
         self.hop().await;
-        reply
-    }
-
-    fn arrives(&self) -> Result<(), Throttled> {
-        let now = self.time.nanos();
-        let reply = self.service.borrow_mut().call(now);
-        let mut outcome = self.outcome.borrow_mut();
-        outcome.arrived.push(now);
-        if reply.is_ok() {
-            outcome.admitted.push(now);
+        if let (Some(rate), Some(headers)) = (rate, &headers) {
+            rate.observe(headers);
         }
         reply
     }
 
+    /// The reply, and the headers that state the limit.
+    fn arrives(&self) -> (Result<(), Throttled>, Option<HeaderMap>) {
+        let now = self.time.nanos();
+        let mut service = self.service.borrow_mut();
+        let mut reply = service.call(now);
+        let mut outcome = self.outcome.borrow_mut();
+        let headers = self.load.stated.map(|stated| {
+            let number = outcome.arrived.len() as u32;
+            let left = service.left(now);
+            let rng = &mut self.rng.borrow_mut();
+            let mut headers = stated.headers(left, number, reply.is_err(), rng);
+            if let Err(refused) = &mut reply {
+                if let Some(wait) = refused.retry_after {
+                    headers.insert(RETRY_AFTER, wait.as_secs().into());
+                }
+                refused.retry_after = hint::in_headers(429, &headers, SystemTime::UNIX_EPOCH);
+            }
+            headers
+        });
+        outcome.arrived.push(now);
+        if reply.is_ok() {
+            outcome.admitted.push(now);
+        }
+        (reply, headers)
+    }
+
     async fn job(&self, process: usize, rate: Option<&Rate>, policy: &Policy) {
         let began = self.time.nanos();
-        let call = policy.retry(|| self.call());
+        let call = policy.retry(|| self.call(rate));
         let call = call.runtime((self.time.clone(), &self.rng));
         let done = match rate {
             Some(rate) => call.rate(rate).await,
@@ -161,6 +194,7 @@ pub(crate) fn run(
         time: Time::default(),
         rng: RefCell::new(rng),
         hop,
+        load,
         service: RefCell::new(Service::new(load.quota, load.hint)),
         outcome: RefCell::default(),
     };

@@ -26,11 +26,13 @@ mod calls;
 mod check;
 mod contention;
 mod executor;
+mod headers;
 mod hedge;
 mod iam;
 mod measured;
 mod outage;
 mod quota;
+mod quota_check;
 mod rate;
 mod rate_check;
 mod row;
@@ -122,6 +124,7 @@ fn run(options: &Options) -> Result<(), Error> {
         let verdict = match options.scenario {
             Scenario::Contention => check::check(seeds)?,
             Scenario::Rate => rate_check::check(seeds)?,
+            Scenario::Quota => quota_check::check(seeds)?,
             _ => return Err("--check is for `contention` and `rate` only".into()),
         };
         say(&verdict.text)?;

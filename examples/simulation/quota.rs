@@ -1,6 +1,7 @@
 //! A service with a limit of so many calls a second. A call beyond the limit is refused with 429, with or
 //! without a `Retry-After`. A refused call counts nothing.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use backoff_cloud::{Fault, TimedOut};
@@ -36,7 +37,7 @@ impl Hint {
 #[fault(status = 429)]
 pub(crate) struct Throttled {
     #[fault(retry_after)]
-    retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// The call has waited too long for its turn, and ends.
@@ -53,6 +54,8 @@ enum Counted {
     Bucket(f64),
     /// Each window of this length, in nanoseconds, admits what the rate gives in the window.
     Windows(u64),
+    /// The same, of the window that ends now.
+    Sliding(u64),
 }
 
 /// A limit. Its tokens are numbered in the order in which they come: the n-th token of a rate of 50 a
@@ -64,6 +67,8 @@ pub(crate) struct Quota {
     /// From this time on, another rate.
     then: (u64, f64),
     block: Option<Block>,
+    /// How many tokens a call costs.
+    cost: f64,
 }
 
 /// Whoever goes over the limit is refused for this time, in nanoseconds; each call meanwhile may begin the time anew.
@@ -74,14 +79,38 @@ struct Block {
 }
 
 impl Quota {
-    const fn new(counted: Counted, per_second: u64) -> Self {
-        let per_second = per_second as f64;
+    const fn new(counted: Counted, per_second: f64) -> Self {
         Self {
             counted,
             per_second,
             then: (u64::MAX, per_second),
             block: None,
+            cost: 1.0,
         }
+    }
+
+    /// So many calls in so many seconds, and all of them at once if nobody has called for as long.
+    pub(crate) const fn steady(calls: u64, seconds: u64) -> Self {
+        let per_second = calls as f64 / seconds as f64;
+        Self::new(Counted::Bucket(seconds as f64), per_second)
+    }
+
+    /// So many calls in each fixed window of so many seconds.
+    pub(crate) const fn window(calls: u64, seconds: u64) -> Self {
+        let per_second = calls as f64 / seconds as f64;
+        Self::new(Counted::Windows(seconds * SECOND), per_second)
+    }
+
+    /// So many calls in any window of so many seconds.
+    pub(crate) const fn sliding(calls: u64, seconds: u64) -> Self {
+        let per_second = calls as f64 / seconds as f64;
+        Self::new(Counted::Sliding(seconds * SECOND), per_second)
+    }
+
+    /// A call uses up so much as others do with so many calls.
+    pub(crate) const fn costs(mut self, tokens: f64) -> Self {
+        self.cost = tokens;
+        self
     }
 
     /// Whoever goes over the limit is refused for so many seconds.
@@ -93,12 +122,12 @@ impl Quota {
 
     /// A bucket of one second.
     pub(crate) const fn bucket(per_second: u64) -> Self {
-        Self::new(Counted::Bucket(1.0), per_second)
+        Self::steady(per_second, 1)
     }
 
     /// A leaky bucket: calls are admitted evenly, and may come up to 0.1 s early.
     pub(crate) const fn leaky(per_second: u64) -> Self {
-        Self::new(Counted::Bucket(0.1), per_second)
+        Self::new(Counted::Bucket(0.1), per_second as f64)
     }
 
     /// Fixed windows of a minute.
@@ -108,7 +137,7 @@ impl Quota {
 
     /// Fixed windows of so many seconds.
     pub(crate) const fn windows(seconds: u64, per_second: u64) -> Self {
-        Self::new(Counted::Windows(seconds * SECOND), per_second)
+        Self::window(seconds * per_second, seconds)
     }
 
     /// Changes to another rate; windows at the end of one.
@@ -167,12 +196,13 @@ impl Quota {
                 let start = now - now % length;
                 (self.tokens(start), self.tokens(start + length))
             }
+            Counted::Sliding(length) => (0.0, self.tokens(length)),
         }
     }
 
     /// When this number of calls can have been admitted, if they all come from `start` on.
     pub(crate) fn admits(&self, calls: u32, start: u64) -> u64 {
-        self.turn(self.usable(start).0 + f64::from(calls))
+        self.turn(self.usable(start).0 + f64::from(calls) * self.cost)
             .max(start)
     }
 
@@ -181,7 +211,7 @@ impl Quota {
         let comes = self.comes(token - EXACT);
         match self.counted {
             Counted::Bucket(_) => comes,
-            Counted::Windows(length) => comes - comes % length,
+            Counted::Windows(length) | Counted::Sliding(length) => comes - comes % length,
         }
     }
 }
@@ -189,12 +219,22 @@ impl Quota {
 /// So far a sum of tokens may be from a whole number.
 const EXACT: f64 = 1e-6;
 
+/// What is left of a limit, and the seconds until all of it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Left {
+    pub(crate) limit: f64,
+    pub(crate) left: f64,
+    pub(crate) full_in: f64,
+}
+
 /// Times are in nanoseconds.
 pub(crate) struct Service {
     quota: Quota,
     hint: Hint,
-    /// The token that was used last.
+    /// The token that was used last. Of a sliding window, how many it has used.
     used: f64,
+    /// When the calls of the sliding window were admitted.
+    admitted: VecDeque<u64>,
     /// The token that was promised last.
     promised: f64,
     /// No call is admitted before this time.
@@ -208,17 +248,43 @@ impl Service {
             quota,
             hint,
             used,
+            admitted: VecDeque::new(),
             promised: used,
             blocked: 0,
         }
     }
 
-    pub(crate) fn call(&mut self, now: u64) -> Result<(), Throttled> {
+    pub(crate) fn left(&mut self, now: u64) -> Left {
         let (first, last) = self.quota.usable(now);
-        self.used = self.used.max(first);
+        let full_in = match self.quota.counted {
+            Counted::Bucket(_) => {
+                self.used = self.used.max(first);
+                (self.used - first) / self.quota.rate(now)
+            }
+            Counted::Windows(length) => {
+                self.used = self.used.max(first);
+                (length - now % length) as f64 / SECOND as f64
+            }
+            Counted::Sliding(length) => {
+                self.admitted.retain(|&time| time + length > now);
+                self.used = self.admitted.len() as f64 * self.quota.cost;
+                let full = self.admitted.back().map_or(now, |last| last + length);
+                (full - now) as f64 / SECOND as f64
+            }
+        };
+        Left {
+            limit: last - first,
+            left: last - self.used,
+            full_in,
+        }
+    }
+
+    pub(crate) fn call(&mut self, now: u64) -> Result<(), Throttled> {
+        let left = self.left(now).left;
         let is_blocked = now < self.blocked;
-        if !is_blocked && self.used + 1.0 <= last + EXACT {
-            self.used += 1.0;
+        if !is_blocked && self.quota.cost <= left + EXACT {
+            self.used += self.quota.cost;
+            self.admitted.push_back(now);
             return Ok(());
         }
         if let Some(block) = self.quota.block {

@@ -8,6 +8,7 @@ use backoff_cloud::{Jitter, Policy};
 use crate::Error;
 use crate::Findings;
 use crate::calls::{Load, Outcome, Sharing, run};
+use crate::headers::Stated;
 use crate::quota::{Hint, LIMIT, Quota, SECOND};
 use crate::results::Results;
 use crate::row::Hop;
@@ -57,17 +58,38 @@ const fn experiment(name: &'static str, quota: Quota) -> Experiment {
 }
 
 impl Experiment {
-    const fn workers(mut self, workers: u32) -> Self {
+    /// One process with ten workers and jobs for four and a half minutes of 600 calls. The replies state the limit.
+    pub(crate) const fn stated(name: &'static str, quota: Quota, stated: Stated) -> Self {
+        let mut one = experiment(name, quota).workers(10).jobs(2_700);
+        one.load.stated = Some(stated);
+        one.load.work = Duration::from_millis(400);
+        one.policy = SHARED.max_retry_after(Duration::from_secs(7_200));
+        one
+    }
+
+    pub(crate) const fn workers(mut self, workers: u32) -> Self {
         self.load.workers = workers;
         self
     }
 
-    const fn jobs(mut self, jobs: u32) -> Self {
+    /// So many, each with ten workers, do the jobs of one.
+    pub(crate) const fn processes(mut self, processes: u32) -> Self {
+        self.load.processes = processes;
+        self.load.jobs /= processes;
+        self.workers(10 * processes)
+    }
+
+    pub(crate) const fn jobs(mut self, jobs: u32) -> Self {
         self.load.jobs = jobs;
         self
     }
 
-    const fn hinted(mut self) -> Self {
+    pub(crate) const fn working(mut self, millis: u64) -> Self {
+        self.load.work = Duration::from_millis(millis);
+        self
+    }
+
+    pub(crate) const fn hinted(mut self) -> Self {
         self.load.hint = Hint::NextToken;
         self
     }
@@ -109,7 +131,7 @@ impl Experiment {
         self
     }
 
-    const fn at_most(mut self, calls: f64, time: f64) -> Self {
+    pub(crate) const fn at_most(mut self, calls: f64, time: f64) -> Self {
         self.most = Some((calls, time));
         self
     }
@@ -188,9 +210,9 @@ pub(crate) fn runs(experiments: &[Experiment]) -> usize {
 }
 
 impl Experiment {
-    /// Calls that share nothing renew a block for ever.
+    /// Calls that share nothing renew a block for ever, and hear of no quota.
     fn strategies(&self) -> impl Iterator<Item = Sharing> {
-        let has_rate_alone = self.load.quota.is_renewed();
+        let has_rate_alone = self.load.quota.is_renewed() || self.load.stated.is_some();
         let is_run = move |one: &Sharing| *one == Sharing::Rate || !has_rate_alone;
         Sharing::ALL.into_iter().filter(is_run)
     }
@@ -216,10 +238,12 @@ impl Experiment {
             .jobs
             .iter()
             .filter(|job| job.is_done && job.began >= begins);
-        let least =
-            self.load.quota.admits(done.clone().count() as u32, begins) + CALL.as_nanos() as u64;
+        let count = done.clone().count() as u32;
+        let call = CALL + self.load.work;
+        let work = call * count.div_ceil(self.load.workers);
+        let limit = Duration::from_nanos(self.load.quota.admits(count, begins) - begins) + call;
         let end = done.map(|job| job.ended).max()?;
-        Some((end - begins) as f64 / (least - begins) as f64)
+        Some(seconds(end - begins) / limit.max(work).as_secs_f64())
     }
 
     /// Jain's index of the rates of the processes, each until its last job is done.

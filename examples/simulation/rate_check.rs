@@ -25,7 +25,11 @@ pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
     verdict(&crew, &EXPERIMENTS, Sharing::Rate)
 }
 
-fn verdict(crew: &Crew, experiments: &[Experiment], checked: Sharing) -> Result<Verdict, Error> {
+pub(crate) fn verdict(
+    crew: &Crew,
+    experiments: &[Experiment],
+    checked: Sharing,
+) -> Result<Verdict, Error> {
     let results = measure(crew, experiments)?;
     let limits = experiments.iter().map(|one| limits(one, checked, &results));
     let limits: Vec<_> = limits.collect::<Result<_, _>>()?;

@@ -9,15 +9,17 @@ use std::time::Duration;
 use backoff_cloud::{Fault, Policy, Rate, TimedOut};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 
 use crate::axis::Scale;
 use crate::chart::{Chart, Panel};
 use crate::executor::{self, Time};
+use crate::quota::Left;
 use crate::results::Results;
 use crate::runs::Crew;
 use crate::stats::Mean;
-use crate::{Error, Findings};
+use crate::verdict::{Bound, Limit, Verdict};
+use crate::{Error, Findings, headers};
 
 const CALLS: &str = "calls for a job";
 const TIME: &str = "time / least";
@@ -62,32 +64,45 @@ struct Load {
     late: f64,
     /// The part of the limits that somebody else uses.
     neighbour: f64,
+    /// The most calls for a job, and the longest time, of a `Rate` with headers.
+    most: (f64, f64),
 }
 
-const fn load(name: &'static str, processes: u32, workers: u32) -> Load {
+const fn load(name: &'static str, processes: u32, workers: u32, most: (f64, f64)) -> Load {
     Load {
         name,
         processes,
         workers,
         late: 0.0,
         neighbour: 0.0,
+        most,
     }
 }
 
 const LOADS: [Load; 8] = [
-    load("1 process, 10 workers", 1, 10),
-    load("1 process, 100 workers", 1, 100),
-    load("4 processes, 40 workers", 4, 40),
-    load("4 processes, 100 workers", 4, 100),
-    load("20 processes, 20 workers", 20, 20),
-    load("20 processes, 200 workers", 20, 200),
+    load("1 process, 10 workers", 1, 10, (1.02, 1.02)),
+    load("1 process, 100 workers", 1, 100, (1.02, 1.02)),
+    load("4 processes, 40 workers", 4, 40, (1.04, 1.13)),
+    load("4 processes, 100 workers", 4, 100, (1.06, 1.11)),
+    load("20 processes, 20 workers", 20, 20, (1.04, 1.06)),
+    load("20 processes, 200 workers", 20, 200, (1.08, 1.12)),
     Load {
         late: 1.0,
-        ..load("1 process, 100 workers, headers 1 s late", 1, 100)
+        ..load(
+            "1 process, 100 workers, headers 1 s late",
+            1,
+            100,
+            (1.06, 1.02),
+        )
     },
     Load {
         neighbour: 0.3,
-        ..load("1 process, 100 workers, others use 30 %", 1, 100)
+        ..load(
+            "1 process, 100 workers, others use 30 %",
+            1,
+            100,
+            (1.04, 0.98),
+        )
     },
 ];
 
@@ -140,18 +155,17 @@ impl Buckets {
 
     fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        for ((unit, left), limit) in ["requests", "tokens"].iter().zip(self.left).zip(LIMITS) {
-            let reset = ((limit - left) * MINUTE / limit * 1e3).ceil();
-            for (what, value) in [
-                ("limit", limit.to_string()),
-                ("remaining", left.floor().to_string()),
-                ("reset", format!("{reset}ms")),
-            ] {
-                let name = HeaderName::try_from(format!("x-ratelimit-{what}-{unit}"));
-                if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value)) {
-                    headers.insert(name, value);
-                }
-            }
+        for ((ending, left), limit) in ["-requests", "-tokens"].iter().zip(self.left).zip(LIMITS) {
+            let full_in = (limit - left) * MINUTE / limit;
+            headers::state(
+                &mut headers,
+                ending,
+                &Left {
+                    limit,
+                    left,
+                    full_in,
+                },
+            );
         }
         headers
     }
@@ -298,16 +312,41 @@ fn run(load: &Load, way: Way, rng: &mut SmallRng) -> [f64; 2] {
     [f64::from(server.calls.get()) / count, server.now() / least]
 }
 
-pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
+fn measure(seeds: u64, ways: &[Way]) -> Results {
     let mut results = Results::new(&["load", "strategy"], &[CALLS, TIME]);
-    let crew = Crew::new(seeds, LOADS.len() * Way::ALL.len());
+    let crew = Crew::new(seeds, LOADS.len() * ways.len());
     for load in &LOADS {
-        for way in Way::ALL {
+        for &way in ways {
             let runs = crew.run(load.name, |rng| run(load, way, rng));
             let of = |measure: usize| Mean::of(runs.iter().map(|run| run[measure]));
             results.add([load.name, way.name()], vec![of(0), of(1)]);
         }
     }
+    results
+}
+
+/// Whether a `Rate` that hears of the quotas keeps them.
+pub(crate) fn check(seeds: u64) -> Verdict {
+    let results = measure(seeds, &[Way::Headers]);
+    let limits = LOADS.iter().flat_map(|load| {
+        let (calls, time) = load.most;
+        [(CALLS, calls), (TIME, time)].map(|(measure, most)| {
+            Some(Limit {
+                what: measure.to_owned(),
+                bound: Bound::AtMost(most),
+                measured: results.mean(&[load.name, Way::Headers.name()], measure)?,
+                at: load.name.to_owned(),
+            })
+        })
+    });
+    Verdict::new(
+        &format!("{}\n", results.table()),
+        limits.flatten().collect(),
+    )
+}
+
+pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
+    let results = measure(seeds, &Way::ALL);
     let processes = [1, 4, 20];
     let mut drawn = Results::new(&["processes", "strategy"], &[CALLS]);
     for (count, load) in processes.iter().zip([1, 3, 5]) {

@@ -60,6 +60,13 @@ impl Verdict {
         Self { text, limits }
     }
 
+    /// This one, and another.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.text = format!("{}\n{}", self.text, other.text);
+        self.limits.extend(other.limits);
+        self
+    }
+
     /// # Errors
     /// Where a limit is missed.
     pub(crate) fn held(&self) -> Result<(), Error> {
