@@ -4,8 +4,8 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
-//! `contention --check` says whether a pace is worth being the default, and `rate --check` whether a
-//! `Rate` holds its limits.
+//! `contention --check` says whether a pace is worth being the default, `rate --check` and `quota --check` whether a
+//! `Rate` holds its limits, and `outage --check` whether a `Breaker` does.
 //!
 //! | scenario | what happens |
 //! |---|---|
@@ -31,6 +31,7 @@ mod hedge;
 mod iam;
 mod measured;
 mod outage;
+mod outage_check;
 mod quota;
 mod quota_check;
 mod rate;
@@ -82,8 +83,8 @@ struct Options {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(2..=1_000_000))]
     seeds: Option<u64>,
 
-    /// Compares the library's own way with full jitter, and fails if it misses a limit; for
-    /// `contention` and `rate`
+    /// Holds the library's own way against limits, and fails if one is missed; for `contention`, `rate`,
+    /// `quota` and `outage`
     #[arg(long)]
     check: bool,
 
@@ -125,7 +126,11 @@ fn run(options: &Options) -> Result<(), Error> {
             Scenario::Contention => check::check(seeds)?,
             Scenario::Rate => rate_check::check(seeds)?,
             Scenario::Quota => quota_check::check(seeds)?,
-            _ => return Err("--check is for `contention` and `rate` only".into()),
+            Scenario::Outage => outage_check::check(seeds)?,
+            _ => {
+                let checked = "`contention`, `rate`, `quota` and `outage`";
+                return Err(format!("--check is for {checked} only").into());
+            }
         };
         say(&verdict.text)?;
         return verdict.held();

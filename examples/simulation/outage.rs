@@ -19,6 +19,7 @@ use crate::runs::Crew;
 use crate::service::{CAPACITY, Course, LOAD, Tally, Trouble, run};
 use crate::stats::Mean;
 use crate::strategies::{Contender, OUTAGE};
+use crate::verdict::{Bound, Limit, Verdict};
 
 const CLIENTS: usize = 20;
 
@@ -33,11 +34,12 @@ const EXPERIMENTS: [Experiment; 4] = [
     experiment("down, refusing", Trouble::Refusing, 10, (10, 40, 100)),
     experiment(DRAWN, Trouble::Hanging, 10, (10, 40, 100)),
     experiment("5 % errors", Trouble::Errors(0.05), 120, (0, 180, 180)),
-    experiment("20 % errors", Trouble::Errors(0.2), 120, (0, 180, 180)),
+    experiment(ERRORS, Trouble::Errors(0.2), 120, (0, 180, 180)),
 ];
 
 /// The experiment of the chart.
 const DRAWN: &str = "down, hanging";
+const ERRORS: &str = "20 % errors";
 
 /// So many contenders are on the chart: the other breakers' lines would lie on that of the first one.
 const DRAWN_CONTENDERS: usize = 7;
@@ -139,20 +141,61 @@ fn percent_answered(tallies: &[Tally]) -> f64 {
     100.0 * total(tallies, |tally| tally.answered) / total(tallies, |tally| tally.requests)
 }
 
+const ATTEMPTS: &str = "attempts per request";
+const ANSWERED: &str = "answered, %";
+const RECOVERED: &str = "recovered after, s";
+const LABELS: [&str; 2] = ["trouble", "budget or breaker"];
+const MEASURES: [&str; 6] = [
+    ATTEMPTS,
+    ANSWERED,
+    "requests lost",
+    "given up after, s",
+    RECOVERED,
+    "never recovered, %",
+];
+
+/// Whether a breaker spares a service that is down, and lets most calls through if a part of them fails.
+pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
+    let [usual, slower] = ["breaker", "breaker, 15 of 24"];
+    let bounds = [
+        (DRAWN, usual, ATTEMPTS, Bound::AtMost(0.0772)),
+        (DRAWN, usual, RECOVERED, Bound::AtMost(1.0)),
+        (ERRORS, usual, ANSWERED, Bound::AtLeast(96.3)),
+        (DRAWN, slower, ATTEMPTS, Bound::AtMost(0.0865)),
+        (DRAWN, slower, RECOVERED, Bound::AtMost(1.0)),
+        (ERRORS, slower, ANSWERED, Bound::AtLeast(99.9)),
+    ];
+    let crew = Crew::new(seeds, 4);
+    let mut results = Results::new(&LABELS, &MEASURES);
+    for experiment in EXPERIMENTS
+        .iter()
+        .filter(|it| [DRAWN, ERRORS].contains(&it.name))
+    {
+        for contender in OUTAGE
+            .iter()
+            .filter(|it| [usual, slower].contains(&it.name))
+        {
+            let runs = experiment.run(&crew, contender);
+            results.add([experiment.name, contender.name], experiment.means(&runs));
+        }
+    }
+    let limits = bounds.map(|(trouble, breaker, what, bound)| {
+        let measured = results.mean(&[trouble, breaker], what);
+        Ok(Limit {
+            what: what.to_owned(),
+            bound,
+            measured: measured.ok_or_else(|| format!("{trouble}, {breaker}: no {what}"))?,
+            at: format!("{trouble}, {breaker}"),
+        })
+    });
+    let limits: Result<_, Error> = limits.into_iter().collect();
+    Ok(Verdict::new(&format!("{}\n", results.table()), limits?))
+}
+
 /// Every budget and every breaker in every trouble.
 pub(crate) fn findings(seeds: u64) -> Result<Findings, Error> {
     let crew = Crew::new(seeds, EXPERIMENTS.len() * OUTAGE.len());
-    let mut results = Results::new(
-        &["trouble", "budget or breaker"],
-        &[
-            "attempts per request",
-            "answered, %",
-            "requests lost",
-            "given up after, s",
-            "recovered after, s",
-            "never recovered, %",
-        ],
-    );
+    let mut results = Results::new(&LABELS, &MEASURES);
     let [mut attempts, mut answered] = [Vec::new(), Vec::new()];
     for experiment in &EXPERIMENTS {
         for (index, contender) in OUTAGE.iter().enumerate() {

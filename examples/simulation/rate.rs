@@ -112,10 +112,15 @@ impl Experiment {
         self.workers(500).jobs(500)
     }
 
-    /// A service of ten calls a second that refuses whoever goes over for so many seconds, and says so.
-    const fn blocked(name: &'static str, seconds: u64) -> Self {
-        let quota = Quota::bucket(10).blocking(seconds, false);
-        experiment(name, quota).hinted().jobs(1_000)
+    /// A service of so many calls a second that refuses whoever goes over for so many seconds, and says so. There are
+    /// jobs for 100 s.
+    const fn blocked(name: &'static str, per_second: u64, workers: u32, seconds: u64) -> Self {
+        let quota = Quota::bucket(per_second).blocking(seconds, false);
+        experiment(name, quota)
+            .hinted()
+            .workers(workers)
+            .jobs(100 * per_second as u32)
+            .ending(SHARED.max_retry_after(Duration::from_secs(3_600)))
     }
 
     /// So many processes of twenty workers each, and windows of 10 s.
@@ -147,7 +152,7 @@ const RAISED: Duration = Duration::from_secs(60);
 /// More jobs where the first window takes 3,000 at once.
 const WINDOWS: u32 = 12_000;
 
-pub(crate) const EXPERIMENTS: [Experiment; 27] = [
+pub(crate) const EXPERIMENTS: [Experiment; 40] = [
     experiment("bucket of 1 s, 10 workers", BUCKET).workers(10),
     experiment("bucket of 1 s, 100 workers", BUCKET),
     experiment("bucket of 1 s, 500 workers", BUCKET).workers(500),
@@ -181,10 +186,23 @@ pub(crate) const EXPERIMENTS: [Experiment; 27] = [
     experiment("500 workers, deadline of 60 s", BUCKET)
         .workers(500)
         .ending(SHARED.deadline(RAISED)),
-    Experiment::blocked("a block of 50 s", 50).at_most(1.35, 13.0),
-    Experiment::blocked("a block of 60 s", 60).at_most(1.35, 15.2),
-    Experiment::blocked("a block of 90 s", 90).at_most(1.35, 20.7),
-    Experiment::blocked("a block of 300 s", 300).at_most(1.35, 60.0),
+    Experiment::blocked("10/s, a block of 50 s", 10, 100, 50).at_most(1.31, 12.04),
+    Experiment::blocked("10/s, a block of 60 s", 10, 100, 60).at_most(1.31, 14.04),
+    Experiment::blocked("10/s, a block of 90 s", 10, 100, 90).at_most(1.13, 2.79),
+    Experiment::blocked("10/s, a block of 180 s", 10, 100, 180).at_most(1.13, 3.78),
+    Experiment::blocked("10/s, a block of 300 s", 10, 100, 300).at_most(1.13, 5.06),
+    Experiment::blocked("10/s, a block of 301 s", 10, 100, 301).at_most(1.13, 5.07),
+    Experiment::blocked("10/s, a block of 600 s", 10, 100, 600).at_most(1.13, 8.15),
+    Experiment::blocked("5/s, a block of 60 s", 5, 40, 60).at_most(1.51, 15.63),
+    Experiment::blocked("5/s, a block of 180 s", 5, 40, 180).at_most(1.11, 3.62),
+    Experiment::blocked("5/s, a block of 300 s", 5, 40, 300).at_most(1.11, 4.90),
+    Experiment::blocked("5/s, a block of 301 s", 5, 40, 301).at_most(1.11, 4.91),
+    Experiment::blocked("5/s, a block of 600 s", 5, 40, 600).at_most(1.11, 7.99),
+    Experiment::blocked("2/s, a block of 60 s", 2, 10, 60).at_most(2.75, 23.34),
+    Experiment::blocked("2/s, a block of 180 s", 2, 10, 180).at_most(1.11, 4.88),
+    Experiment::blocked("2/s, a block of 300 s", 2, 10, 300).at_most(1.11, 6.92),
+    Experiment::blocked("2/s, a block of 301 s", 2, 10, 301).at_most(1.11, 6.92),
+    Experiment::blocked("2/s, a block of 600 s", 2, 10, 600).at_most(1.11, 11.79),
     Experiment::windows("ten processes, windows of 10 s", 10).at_most(1.35, 1.25),
     Experiment::windows("50 processes, windows of 10 s", 50).at_most(1.75, 1.45),
     experiment(

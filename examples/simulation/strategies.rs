@@ -122,7 +122,7 @@ const fn fixed(wait: Duration) -> Policy {
 }
 
 /// Up to five attempts, first wait up to 100 ms: what a request does when the service is down.
-const REQUEST: Policy = Policy::exponential()
+pub(crate) const REQUEST: Policy = Policy::exponential()
     .base(Duration::from_millis(100))
     .max_attempts(5);
 
