@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::Error;
 use crate::measured::{Measured, measure};
+use crate::quota::{Hint, Quota};
 use crate::results::Results;
 use crate::row::{Crowd, Hop};
 use crate::runs::Crew;
 use crate::stats::Mean;
-use crate::strategies::{FULL, PACED, Strategy};
+use crate::strategies::{FULL, LIMITED, PACED, PACED_IAM, Strategy};
 use crate::verdict::{Bound, Limit, Verdict};
 
 const CLIENTS: [u32; 9] = [1, 2, 3, 5, 10, 20, 50, 100, 200];
@@ -41,10 +42,39 @@ const LIMITS: [(&str, f64); 5] = [
     (TIME, 1.45),
 ];
 
+/// 128 writers under a limit of 60 calls a second, near (a hop of 3 ms): the most reads and writes together, and
+/// milliseconds until the last one is done.
+const WRITERS: u32 = 128;
+const MANY_WRITERS: [(&str, Strategy, [f64; 2]); 2] = [
+    // Three of four calls are refused: those who wait as long as they may still call 200 times a second. Each refused
+    // write is a read for nothing.
+    ("waits up to 1.28 s", LIMITED, [3_650.0, 15_700.0]),
+    ("waits up to 64 s", PACED_IAM, [860.0, 17_200.0]),
+];
+
 /// Runs everything with so many seeds.
 pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
-    let experiments = NETWORKS.len() * ARRIVALS.len() * CLIENTS.len() * 2;
-    verdict(&Crew::new(seeds, experiments), &CLIENTS, &PACED)
+    let experiments = NETWORKS.len() * ARRIVALS.len() * CLIENTS.len() * 2 + MANY_WRITERS.len();
+    let crew = Crew::new(seeds, experiments);
+    Ok(verdict(&crew, &CLIENTS, &PACED)?.and(many_writers(&crew)?))
+}
+
+fn many_writers(crew: &Crew) -> Result<Verdict, Error> {
+    let mut crowd = Crowd::at_once(WRITERS, Hop::millis(3, 1)?);
+    crowd.limit = Some((Quota::bucket(60), Hint::Nothing));
+    let mut limits = Vec::new();
+    for (name, strategy, [calls, time]) in &MANY_WRITERS {
+        let own = measure(crew, &crowd, strategy)?;
+        let limit = |what: &str, measured, most| Limit {
+            what: what.to_owned(),
+            bound: Bound::AtMost(most),
+            measured,
+            at: format!("{WRITERS} writers, 60 calls/s, {name}"),
+        };
+        limits.push(limit("reads and writes", own.both, *calls));
+        limits.push(limit("time, ms", own.completion, *time));
+    }
+    Ok(Verdict::new("", limits))
 }
 
 /// Of a strategy that wants to be the default, with these numbers of clients.
@@ -77,7 +107,7 @@ fn compare(crew: &Crew, clients: &[u32], strategy: &Strategy) -> Result<Results,
         let hop = Hop::millis(mean, deviation)?;
         for (come, over) in ARRIVALS {
             for &clients in clients {
-                let crowd = Crowd { clients, hop, over };
+                let crowd = Crowd::over(clients, hop, over);
                 let full = measure(crew, &crowd, &FULL)?;
                 let own = measure(crew, &crowd, strategy)?;
                 let ratio = |of: fn(&Measured) -> Mean| Some(of(&own).over(of(&full)));

@@ -11,6 +11,7 @@ pub(crate) struct Measured {
     /// Writes of all clients.
     pub(crate) calls: Mean,
     pub(crate) reads: Mean,
+    pub(crate) both: Mean,
     /// Milliseconds until the last client is told of its success.
     pub(crate) completion: Mean,
     /// Milliseconds from a client's arrival until the client is told of its success.
@@ -48,6 +49,7 @@ pub(crate) fn measure(crew: &Crew, crowd: &Crowd, strategy: &Strategy) -> Result
     Ok(Measured {
         calls: of(&calls)?,
         reads: of(&|outcome| outcome.reads as f64)?,
+        both: of(&|outcome| (outcome.reads + outcome.writes) as f64)?,
         completion: of(&completion)?,
         wait: of(&wait)?,
         product: Mean {
@@ -66,10 +68,8 @@ mod tests {
 
     #[test]
     fn who_is_alone_waits_four_hops_from_the_arrival() {
-        let crowd = Crowd {
-            over: Duration::from_secs(2),
-            ..Crowd::at_once(10, Hop::millis(10, 0).unwrap())
-        };
+        let hop = Hop::millis(10, 0).unwrap();
+        let crowd = Crowd::over(10, hop, Duration::from_secs(2));
         let measured = measure(&Crew::silent(2), &crowd, &FULL).unwrap();
         assert_eq!((measured.calls.mean, measured.reads.mean), (10.0, 10.0));
         assert!(

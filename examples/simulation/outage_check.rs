@@ -243,11 +243,11 @@ impl Run<'_> {
     }
 }
 
-fn run(experiment: &Experiment, rng: &mut SmallRng) -> [f64; 4] {
+fn run(experiment: &Experiment, breaker: Breaker, rng: &mut SmallRng) -> [f64; 4] {
     let run = Run {
         experiment,
         policy: REQUEST.max_attempts(experiment.attempts),
-        breaker: Breaker::new(),
+        breaker,
         time: Time::default(),
         rng: RefCell::new(rng),
         was_open: Cell::new(false),
@@ -263,16 +263,20 @@ fn run(experiment: &Experiment, rng: &mut SmallRng) -> [f64; 4] {
 
 /// Runs everything with so many seeds.
 pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
-    let verdict = verdict(&Crew::new(seeds, EXPERIMENTS.len()), EXPERIMENTS);
+    let verdict = verdict(
+        &Crew::new(seeds, EXPERIMENTS.len()),
+        EXPERIMENTS,
+        Breaker::new,
+    );
     Ok(verdict.and(outage::check(seeds)?))
 }
 
-fn verdict(crew: &Crew, experiments: &[Experiment]) -> Verdict {
+fn verdict(crew: &Crew, experiments: &[Experiment], breaker: fn() -> Breaker) -> Verdict {
     let mut results = Results::new(&["outage and callers"], &MEASURES);
     let mut limits = Vec::new();
     for experiment in experiments {
         let name = experiment.name();
-        let runs = crew.run(&name, |rng| run(experiment, rng));
+        let runs = crew.run(&name, |rng| run(experiment, breaker(), rng));
         let means = [0, 1, 2, 3].map(|measure| Mean::of(runs.iter().map(|run| run[measure])));
         for ((what, most), measured) in MEASURES.iter().zip(experiment.most).zip(means) {
             limits.extend(measured.map(|measured| Limit {
@@ -285,4 +289,21 @@ fn verdict(crew: &Crew, experiments: &[Experiment]) -> Verdict {
         results.add([&name], means.to_vec());
     }
     Verdict::new(&format!("{}\n", results.table()), limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_breaker_that_opens_late_misses_what_the_usual_one_holds() {
+        let check =
+            |breaker: fn() -> Breaker| verdict(&Crew::silent(3), &EXPERIMENTS[..2], breaker);
+        let usual = check(Breaker::new);
+        usual.held().unwrap();
+        assert_eq!(usual.limits.len(), 2 * MEASURES.len());
+        let late = check(|| Breaker::new().opens_at(24, 24));
+        let missed = late.limits.iter().filter(|limit| !limit.is_held());
+        assert!(missed.count() >= 2, "{}", late.text);
+    }
 }

@@ -233,7 +233,7 @@ pub(crate) struct Service {
     hint: Hint,
     /// The token that was used last. Of a sliding window, how many it has used.
     used: f64,
-    /// When the calls of the sliding window were admitted.
+    /// When calls were admitted, as far as a sliding window counts them.
     admitted: VecDeque<u64>,
     /// The token that was promised last.
     promised: f64,
@@ -254,35 +254,40 @@ impl Service {
         }
     }
 
-    pub(crate) fn left(&mut self, now: u64) -> Left {
+    /// The numbers of the tokens that may be used now, as [`Quota::usable`] says.
+    fn settle(&mut self, now: u64) -> (f64, f64) {
         let (first, last) = self.quota.usable(now);
-        let full_in = match self.quota.counted {
-            Counted::Bucket(_) => {
-                self.used = self.used.max(first);
-                (self.used - first) / self.quota.rate(now)
-            }
-            Counted::Windows(length) => {
-                self.used = self.used.max(first);
-                (length - now % length) as f64 / SECOND as f64
-            }
+        self.used = match self.quota.counted {
             Counted::Sliding(length) => {
                 self.admitted.retain(|&time| time + length > now);
-                self.used = self.admitted.len() as f64 * self.quota.cost;
+                self.admitted.len() as f64 * self.quota.cost
+            }
+            Counted::Bucket(_) | Counted::Windows(_) => self.used.max(first),
+        };
+        (first, last)
+    }
+
+    pub(crate) fn left(&mut self, now: u64) -> Left {
+        let (first, last) = self.settle(now);
+        let nanos = match self.quota.counted {
+            Counted::Bucket(_) => (self.used - first) / self.quota.rate(now) * SECOND as f64,
+            Counted::Windows(length) => (length - now % length) as f64,
+            Counted::Sliding(length) => {
                 let full = self.admitted.back().map_or(now, |last| last + length);
-                (full - now) as f64 / SECOND as f64
+                (full - now) as f64
             }
         };
         Left {
             limit: last - first,
             left: last - self.used,
-            full_in,
+            full_in: nanos / SECOND as f64,
         }
     }
 
     pub(crate) fn call(&mut self, now: u64) -> Result<(), Throttled> {
-        let left = self.left(now).left;
+        let (_, last) = self.settle(now);
         let is_blocked = now < self.blocked;
-        if !is_blocked && self.quota.cost <= left + EXACT {
+        if !is_blocked && self.used + self.quota.cost <= last + EXACT {
             self.used += self.quota.cost;
             self.admitted.push_back(now);
             return Ok(());
@@ -337,6 +342,28 @@ mod tests {
         // A minute has 3,000 calls, at any time of it.
         let minutes = admitted(Quota::minutes(50), 58_000, 64_000);
         assert_eq!(minutes, (58_000..63_000).collect::<Vec<_>>());
+        let dear = admitted(Quota::window(50, 1).costs(10.0), 998, 1_010);
+        assert_eq!(dear, [998, 999, 1_000, 1_001, 1_002, 1_003, 1_004]);
+        let sliding = admitted(Quota::sliding(2, 1), 998, 3_000);
+        assert_eq!(sliding, [998, 999, 1_998, 1_999, 2_998, 2_999]);
+    }
+
+    #[test]
+    fn what_is_left_is_what_can_be_used() {
+        for (quota, left, full_in) in [
+            (Quota::steady(60, 30), 58.5, 0.75),
+            (Quota::window(60, 30), 58.0, 29.75),
+            (Quota::sliding(60, 30), 58.0, 30.0),
+        ] {
+            let mut service = Service::new(quota, Hint::Nothing);
+            let is_admitted = |millis| service.call(millis * SECOND / 1_000).is_ok();
+            assert!([0, 250].into_iter().all(is_admitted));
+            let stated = service.left(SECOND / 4);
+            assert_eq!(
+                (stated.limit, stated.left, stated.full_in),
+                (60.0, left, full_in)
+            );
+        }
     }
 
     #[test]

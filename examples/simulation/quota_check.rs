@@ -256,3 +256,30 @@ pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
     let crew = Crew::new(seeds, runs(EXPERIMENTS));
     Ok(verdict(&crew, EXPERIMENTS, Sharing::Rate)?.and(stated::check(seeds)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Limit;
+
+    #[test]
+    fn who_hears_nothing_misses_what_a_rate_with_headers_holds() {
+        let check = |replies| {
+            let mut herd = *EXPERIMENTS
+                .iter()
+                .find(|one| one.name.ends_with(" 61 s"))
+                .unwrap();
+            let silent = |stated| Stated { replies, ..stated };
+            herd.load.stated = herd.load.stated.map(silent);
+            verdict(&Crew::silent(2), &[herd], Sharing::Rate).unwrap()
+        };
+        check(u32::MAX).held().unwrap();
+        let deaf = check(0);
+        let missed: Vec<_> = deaf
+            .limits
+            .iter()
+            .filter(|it| !Limit::is_held(it))
+            .collect();
+        assert!(!missed.is_empty(), "{}", deaf.text);
+    }
+}

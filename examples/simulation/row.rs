@@ -7,6 +7,8 @@
 //! All clients of a [`Crowd`] send their first read at time zero, or one after the other, equally far
 //! apart. A hop, from a client to the service or back, takes |Normal(mean, deviation)|.
 //!
+//! A service with a limit of calls refuses those beyond it, and the client waits and starts again too.
+//!
 //! Three things are measured: how many writes and how many reads were sent in all, and the completion,
 //! which is the moment at which the last client has the reply to its last write, so the hop back counts.
 
@@ -21,6 +23,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, RngExt as _};
 use rand_distr::{Normal, NormalError};
 
+use crate::quota::{Hint, Quota, Service};
 use crate::strategies::Strategy;
 
 /// How long a call, or its reply, is on the way.
@@ -61,12 +64,22 @@ pub(crate) struct Crowd {
     pub(crate) hop: Hop,
     /// The time over which the first reads are spread; zero if all are sent at once.
     pub(crate) over: Duration,
+    /// How many calls the service admits, and what it says to the others.
+    pub(crate) limit: Option<(Quota, Hint)>,
 }
 
 impl Crowd {
     pub(crate) fn at_once(clients: u32, hop: Hop) -> Self {
-        let over = Duration::ZERO;
-        Self { clients, hop, over }
+        Self::over(clients, hop, Duration::ZERO)
+    }
+
+    pub(crate) fn over(clients: u32, hop: Hop, over: Duration) -> Self {
+        Self {
+            clients,
+            hop,
+            over,
+            limit: None,
+        }
     }
 
     /// How many clients each writer stands for, and when the writer comes.
@@ -133,10 +146,16 @@ impl Writer {
         self.pace.read(now, last == Some(version));
     }
 
-    /// What to do about a write that was stale.
-    fn failed(&mut self, strategy: &Strategy, now: Duration, rng: &mut SmallRng) -> Decision {
+    /// What to do about a write that was stale, or a call that was throttled.
+    fn failed(
+        &mut self,
+        strategy: &Strategy,
+        fault: &impl Fault,
+        now: Duration,
+        rng: &mut SmallRng,
+    ) -> Decision {
         let policy = &strategy.policy;
-        let verdict = policy.judge(&Stale);
+        let verdict = policy.judge(fault);
         let (clock, random) = (|| now, || rng.next_u64());
         if !strategy.is_paced {
             return self.retry.failed(policy, verdict, clock, random);
@@ -158,39 +177,45 @@ pub(crate) fn run(crowd: &Crowd, strategy: &Strategy, rng: &mut SmallRng) -> Out
         writers.push(Writer::start(clients, strategy, arrival));
     }
     let mut current = 0;
+    let mut service = crowd.limit.map(|(quota, hint)| Service::new(quota, hint));
     let mut outcome = Outcome::default();
     while let Some(Reverse((arrived, writer, call))) = calls.pop() {
         let replied = arrived + hop.draw(rng);
         // What a client does, it does when it has the reply.
         let now = Duration::from_nanos(replied);
         let one = &mut writers[writer];
-        let (sent, call) = match call {
-            Call::Read => {
-                outcome.reads += 1;
+        match call {
+            Call::Read => outcome.reads += 1,
+            Call::Write { .. } => outcome.writes += 1,
+        }
+        let admitted = service.as_mut().map_or(Ok(()), |it| it.call(arrived));
+        let decision = match (call, admitted) {
+            (_, Err(throttled)) => one.failed(strategy, &throttled, now, rng),
+            (Call::Read, Ok(())) => {
                 if strategy.is_paced {
                     one.has_read(current, now);
                 }
-                (replied, Call::Write { version: current })
+                let write = Call::Write { version: current };
+                calls.push(Reverse((replied + hop.draw(rng), writer, write)));
+                continue;
             }
-            Call::Write { version } => {
-                outcome.writes += 1;
+            (Call::Write { version }, Ok(())) if version == current => {
+                current += 1;
+                let clients = one.clients as usize;
+                outcome.succeeded.extend(iter::repeat_n(replied, clients));
                 outcome.completion = outcome.completion.max(replied);
-                if version == current {
-                    current += 1;
-                    let clients = one.clients as usize;
-                    outcome.succeeded.extend(iter::repeat_n(replied, clients));
-                    continue;
-                }
-                match one.failed(strategy, now, rng) {
-                    Decision::Wait(wait) => (replied + wait.delay.as_nanos() as u64, Call::Read),
-                    Decision::Stop(_) => {
-                        outcome.gave_up += one.clients;
-                        continue;
-                    }
-                }
+                continue;
             }
+            (Call::Write { .. }, Ok(())) => one.failed(strategy, &Stale, now, rng),
         };
-        calls.push(Reverse((sent + hop.draw(rng), writer, call)));
+        outcome.completion = outcome.completion.max(replied);
+        let Decision::Wait(wait) = decision else {
+            outcome.gave_up += one.clients;
+            continue;
+        };
+        let sent = replied + wait.delay.as_nanos() as u64;
+        let read = (sent + hop.draw(rng), writer, Call::Read);
+        calls.push(Reverse(read));
     }
     outcome
 }
@@ -205,7 +230,7 @@ mod tests {
 
     fn ran(clients: u32, over: Duration, strategy: &Strategy) -> Outcome {
         let hop = Hop::millis(10, 0).unwrap();
-        let crowd = Crowd { clients, hop, over };
+        let crowd = Crowd::over(clients, hop, over);
         run(&crowd, strategy, &mut SmallRng::seed_from_u64(0))
     }
 

@@ -56,6 +56,12 @@ pub(crate) const FULL: Strategy = strategy("full", ROW.jitter(Jitter::Full));
 /// Each writer at its own pace.
 pub(crate) const PACED: Strategy = paced(ROW);
 pub(crate) const COMBINED: Strategy = combined(ROW);
+/// Writers under a limit of calls. They wait up to 64 times the base.
+pub(crate) const LIMITED: Strategy = paced(
+    ROW.base(Duration::from_millis(20))
+        .max_backoff(Duration::from_millis(1_280))
+        .on(codes![Codes::ABORTED, 429]),
+);
 
 /// Those of the AWS Architecture Blog's "Exponential Backoff And Jitter", under its names, and
 /// ours: waits at a pace, and processes that combine.
@@ -71,6 +77,7 @@ pub(crate) const CONTENTION: &[Strategy] = &[
 
 /// Base 1 s, cap 64 s, deadline 300 s.
 const ALLOW_POLICY: Policy = iam::READ_MODIFY_WRITE;
+pub(crate) const PACED_IAM: Strategy = paced(ALLOW_POLICY);
 
 /// What a client of IAM may do about a conflict.
 pub(crate) const IAM: &[Strategy] = &[
@@ -90,7 +97,7 @@ pub(crate) const IAM: &[Strategy] = &[
         "Google's, drawn within cap",
         ALLOW_POLICY.jitter(Jitter::AdditiveWithin(Duration::from_secs(1))),
     ),
-    paced(ALLOW_POLICY),
+    PACED_IAM,
     combined(ALLOW_POLICY),
 ];
 
