@@ -215,7 +215,7 @@ impl Run<'_> {
 
     /// A call that may be dropped.
     async fn job(&self, caller: u32) {
-        if self.experiment.has_drops && caller % 4 > 0 {
+        if self.experiment.has_drops && !caller.is_multiple_of(4) {
             tokio::select! {
                 () = self.call() => {}
                 () = self.time.after(PATIENCE) => {}

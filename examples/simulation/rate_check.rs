@@ -21,8 +21,8 @@ const WORST: f64 = 1.02;
 
 /// Runs everything with so many seeds.
 pub(crate) fn check(seeds: u64) -> Result<Verdict, Error> {
-    let crew = Crew::new(seeds, runs(&EXPERIMENTS));
-    verdict(&crew, &EXPERIMENTS, Sharing::Rate)
+    let crew = Crew::new(seeds, runs(EXPERIMENTS));
+    verdict(&crew, EXPERIMENTS, Sharing::Rate)
 }
 
 pub(crate) fn verdict(
