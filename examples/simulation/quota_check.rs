@@ -234,7 +234,7 @@ const EXPERIMENTS: &[Experiment] = &[
         },
     )
     .workers(800)
-    .at_most(1.16, 1.07),
+    .at_most(1.22, 1.07),
     Experiment::stated(
         "one reply in ten says 0",
         WINDOWS,
