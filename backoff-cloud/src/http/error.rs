@@ -350,6 +350,10 @@ impl ApiError {
 }
 
 impl Fault for ApiError {
+    fn late() -> Option<fn(TimedOut) -> Self> {
+        Some(Self::from)
+    }
+
     fn status(&self) -> Option<u16> {
         self.status()
     }

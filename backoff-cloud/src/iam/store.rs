@@ -85,6 +85,10 @@ impl<E> From<Stopped> for Failure<E> {
 }
 
 impl<E: Fault> Fault for Failure<E> {
+    fn late() -> Option<fn(TimedOut) -> Self> {
+        Some(Self::from)
+    }
+
     fn inner(&self) -> Option<&dyn Fault> {
         match self {
             Failure::Client(error) => Some(error),

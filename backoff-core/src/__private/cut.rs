@@ -1,6 +1,6 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use super::{context::Context, made::FromTimedOut};
+use super::{context::Context, made::Late};
 use crate::{
     call::{
         call_state::CallState,
@@ -94,7 +94,8 @@ pub fn expired<R>() -> Result<R, TimedOut> {
 
 /// The outcome of an attempt that may have been cut or not begun, and its stage.
 #[inline]
-pub fn settle<T, E: FromTimedOut>(
+pub fn settle<T, E>(
+    make: Late<E>,
     done: Result<Result<T, E>, TimedOut>,
     unless_done: Stage,
 ) -> (Result<T, E>, Stage) {
@@ -105,7 +106,10 @@ pub fn settle<T, E: FromTimedOut>(
                 true => Stage::Refused,
                 false => unless_done,
             };
-            (Err(E::made_from(late)), stage)
+            let Some(make) = make else {
+                unreachable!("where no error can be made, the attempt begins")
+            };
+            (Err(make(late)), stage)
         }
     }
 }

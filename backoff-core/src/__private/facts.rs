@@ -24,7 +24,7 @@ impl<E> Clone for Facts<'_, E> {
 
 impl<E> Copy for Facts<'_, E> {}
 
-/// A type that the key `faults` names.
+/// A type that the key `faults` names, or that derives `Fault`.
 #[derive(Debug)]
 pub struct Named<T>(PhantomData<T>);
 
@@ -51,10 +51,10 @@ impl<E: Error + 'static> HasSources for E {}
 /// compiler tries a method for `Facts` before a method for `&Facts`, and that one before a method that
 /// takes `Facts` by value.
 pub mod via {
-    use super::Facts;
     #[cfg(feature = "std")]
-    use super::{Cause, HasSources, Named};
-    use crate::facts::fault::Fault;
+    use super::{Cause, HasSources};
+    use super::{Facts, Named};
+    use crate::facts::fault::{Fault, TimedOut};
     use core::fmt;
     #[cfg(feature = "std")]
     use std::error::Error;
@@ -165,6 +165,30 @@ pub mod via {
             T: Fault + Error,
         {
             crate::clients::boxed::as_own_fault::<T>(cause)
+        }
+    }
+
+    /// For an error that can be made of a call that ends before an attempt.
+    pub trait ViaTimedOut<T> {
+        /// How the error is made.
+        fn __backoff_late(&self) -> Option<fn(TimedOut) -> T>;
+    }
+
+    impl<T: From<TimedOut>> ViaTimedOut<T> for Named<T> {
+        fn __backoff_late(&self) -> Option<fn(TimedOut) -> T> {
+            Some(T::from)
+        }
+    }
+
+    /// For any other error.
+    pub trait ViaNoTimedOut<T> {
+        /// None.
+        fn __backoff_late(&self) -> Option<fn(TimedOut) -> T>;
+    }
+
+    impl<T> ViaNoTimedOut<T> for &Named<T> {
+        fn __backoff_late(&self) -> Option<fn(TimedOut) -> T> {
+            None
         }
     }
 

@@ -37,7 +37,7 @@ pub use facts::*;
 pub use judges::{BY_CODES, error_of, every, found, notified, or, when};
 pub use keys::Keys;
 pub use known::{Known, begin, begin_known, known};
-pub use made::{FromNotYet, FromStopped, FromTimedOut};
+pub use made::{FromNotYet, FromStopped, FromTimedOut, LateBy, by_key};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Kept, Shared, SharedPin, SharedSelf};

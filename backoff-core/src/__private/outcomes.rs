@@ -4,7 +4,10 @@
 //! goes on to the type behind `Deref`. No trait must be imported into an annotated function, and no
 //! method of a user's trait can be called by mistake.
 
-use super::outcome::{Outcome, placeholder};
+use super::{
+    made::{Itself, Nobody},
+    outcome::{Outcome, placeholder},
+};
 use crate::facts::fault::Fault;
 use core::ops::Deref;
 
@@ -46,6 +49,12 @@ impl<R: Outcome<Error: KnownInside>> Outcomes<'_, R> {
     pub fn __backoff_find(&self) -> Find<R::Error> {
         |error| Some(error)
     }
+
+    /// The error says how it is made.
+    #[inline]
+    pub fn __backoff_asked(&self) -> Itself {
+        Itself
+    }
 }
 
 impl<'o, R: Outcome<Value: Fault>> Outcomes<'o, R> {
@@ -72,6 +81,12 @@ impl<R: Outcome> Unknown<'_, R> {
     pub fn __backoff_find(&self) -> Find<R::Error> {
         |_| None
     }
+
+    /// The error cannot be asked.
+    #[inline]
+    pub fn __backoff_asked(&self) -> Nobody {
+        Nobody
+    }
 }
 
 impl<'o, R> Unknown<'o, R> {
@@ -95,5 +110,10 @@ impl<R> NoOutcome<'_, R> {
     /// Never called.
     pub fn __backoff_find<T>(&self) -> T {
         placeholder()
+    }
+
+    /// Never called.
+    pub fn __backoff_asked(&self) -> Nobody {
+        Nobody
     }
 }

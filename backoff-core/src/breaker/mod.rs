@@ -314,7 +314,8 @@ impl Breaker {
 
 #[cfg(feature = "tracing")]
 const UNHEARD: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
-     `From<TimedOut>` for the error, and name the breaker at the call, by `.breaker(&BREAKER)` or the key `breaker`";
+     `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name the breaker at the call, by \
+     `.breaker(&BREAKER)` or the key `breaker`";
 
 /// The time of the clock in whole milliseconds, which repeat after 49 days.
 fn millis(now: Duration) -> u32 {

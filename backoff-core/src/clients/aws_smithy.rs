@@ -9,7 +9,7 @@ use crate::{
     call::signal::Stopped,
     facts::{
         aws::aws_kind,
-        fault::{Delivery, Fault, FaultKind, TimedOut},
+        fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
         hint,
     },
 };
@@ -139,6 +139,8 @@ where
         let cause: &dyn fmt::Display = chain(self).last()?;
         Some(cause)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own

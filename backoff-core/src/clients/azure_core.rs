@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
     hint,
 };
 use azure_core_1::{Error, error::ErrorKind};
@@ -93,6 +93,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): an error of the kind `Io`, with the

@@ -228,7 +228,7 @@ pub trait Chain {
 }
 
 macro_rules! hidden {
-    ($($hidden:ty: $first:expr),+ $(,)?) => {
+    ($($hidden:ty: $first:expr, $late:expr;)+) => {
         $(
             impl Chain for $hidden {
                 fn first(&self) -> Cause<'_> {
@@ -254,19 +254,23 @@ macro_rules! hidden {
                 fn message(&self) -> Option<&dyn fmt::Display> {
                     Some(self)
                 }
+
+                fn late() -> Option<fn(TimedOut) -> Self> {
+                    Some($late)
+                }
             }
         )+
     };
 }
 
 hidden!(
-    Box<dyn Error>: |error| Cause::new(&**error),
-    Box<dyn Error + Send>: |error| Cause::new(&**error),
-    Box<dyn Error + Send + Sync>: |error| Cause::new(&**error),
+    Box<dyn Error>: |error| Cause::new(&**error), |late| Box::new(late);
+    Box<dyn Error + Send>: |error| Cause::new(&**error), |late| Box::new(late);
+    Box<dyn Error + Send + Sync>: |error| Cause::new(&**error), |late| Box::new(late);
 );
 
 #[cfg(feature = "anyhow-1")]
-hidden!(anyhow_1::Error: |error| Cause::of_anyhow(error));
+hidden!(anyhow_1::Error: |error| Cause::of_anyhow(error), Self::new;);
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     call::signal::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late},
         google::Reasons,
         grpc::GrpcCode,
     },
@@ -128,6 +128,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own

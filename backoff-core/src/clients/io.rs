@@ -3,7 +3,7 @@
 use super::{boxed::known_fault, sources::begins_with};
 use crate::call::signal::Stopped;
 use crate::facts::{
-    fault::{Delivery, Fault, FaultKind, TimedOut},
+    fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
     not_opened::NotOpened,
 };
 use core::fmt;
@@ -61,6 +61,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): an error of the kind `TimedOut`, with

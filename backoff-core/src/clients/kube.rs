@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
 };
 use core::{fmt, time::Duration};
 use kube_client_5::{Error, core::Status};
@@ -112,6 +112,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): `Service`, with the [`TimedOut`] as

@@ -33,6 +33,37 @@ macro_rules! clients {
             let _ = cause;
             None
         }
+
+        #[cfg(test)]
+        mod tests {
+            use crate::{
+                __private::{Named, via::*},
+                facts::fault::{Fault, TimedOut},
+            };
+            use std::{error::Error, io};
+
+            #[test]
+            fn an_error_that_can_be_made_from_timed_out_says_so() {
+                /// A type and how the error is made.
+                macro_rules! says_so {
+                    ($error:ty) => {{
+                        let made = (&Named::<$error>::of()).__backoff_late();
+                        let says = <$error as Fault>::late();
+                        assert_eq!(says.is_some(), made.is_some(), stringify!($error));
+                    }};
+                }
+
+                says_so!(TimedOut);
+                says_so!(io::Error);
+                says_so!(Box<dyn Error + Send + Sync>);
+                #[cfg(feature = "anyhow-1")]
+                says_so!(anyhow_1::Error);
+                $($($(
+                    #[cfg(feature = $feature)]
+                    says_so!($known);
+                )*)+)*
+            }
+        }
     };
 }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
 };
 use core::fmt;
 use object_store_014::Error;
@@ -89,6 +89,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): `Generic`, with the [`TimedOut`] as

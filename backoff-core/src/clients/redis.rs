@@ -4,7 +4,7 @@ use super::sources::is_own_configuration;
 use crate::{
     call::{settings::values::Conflict, signal::Stopped},
     facts::{
-        fault::{Delivery, Fault, FaultKind, TimedOut},
+        fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
         not_opened::NotOpened,
     },
 };
@@ -99,6 +99,8 @@ impl Fault for RedisError {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own

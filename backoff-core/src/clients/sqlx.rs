@@ -9,7 +9,7 @@ macro_rules! fault_for {
             },
             call::signal::Stopped,
             facts::{
-                fault::{Delivery, Fault, FaultKind, TimedOut},
+                fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
                 not_opened::NotOpened,
             },
         };
@@ -130,6 +130,8 @@ macro_rules! fault_for {
             fn message(&self) -> Option<&dyn fmt::Display> {
                 Some(self)
             }
+
+            made_late!();
         }
 
         /// For attempts that are [cut](crate::Retrying::attempt_timeout): an `Io` of the kind

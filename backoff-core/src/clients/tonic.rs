@@ -10,7 +10,7 @@ use super::{
 use crate::{
     call::signal::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late},
         google::Reasons,
         grpc::GrpcCode,
         not_opened::NotOpened,
@@ -116,6 +116,8 @@ impl Fault for tonic::Status {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// The first known error behind a status.
@@ -343,6 +345,8 @@ impl Fault for tonic::TimeoutExpired {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
 };
 use core::fmt;
 use std::io;
@@ -107,6 +107,8 @@ impl Fault for Error {
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)
     }
+
+    made_late!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): an I/O error of the kind `TimedOut`,

@@ -143,6 +143,16 @@ pub trait Fault {
         self.inner()?.message()
     }
 
+    /// How an error is made of a call that ends before an attempt, because its breaker is open, or because its time in the
+    /// queue of its rate is over; by default no error can be made, and the attempt begins. An error with `From<TimedOut>`
+    /// returns `Some(Self::from)`, and the derive does so by itself.
+    fn late() -> Option<fn(TimedOut) -> Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// A reply with headers gives them to the rate of the attempt that runs on this thread.
     #[doc(hidden)]
     fn observe_quotas(&self) {
@@ -160,6 +170,18 @@ pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
         || fault.status().is_some()
         || fault.delivery().is_some()
 }
+
+/// In an implementation of [`Fault`] for an error with `From<TimedOut>`.
+macro_rules! made_late {
+    () => {
+        #[inline]
+        fn late() -> Option<fn($crate::TimedOut) -> Self> {
+            Some(Self::from)
+        }
+    };
+}
+
+pub(crate) use made_late;
 
 macro_rules! forward {
     ($($pointer:ty),+) => {
@@ -408,6 +430,8 @@ impl Fault for TimedOut {
             Cause::Queue | Cause::Breaker(_) => Delivery::NotSent,
         })
     }
+
+    made_late!();
 
     fn message(&self) -> Option<&dyn fmt::Display> {
         Some(self)

@@ -52,8 +52,8 @@ const LEAST_SHARE: f64 = 0.1;
 const BLOCKED: &str = "calls wait for more than a minute, or for longer than they may, because the service refuses calls \
      or has no quota left";
 pub(super) const UNQUEUED: &str = "attempts begin at their deadline without a turn, because no error can be made when \
-     the time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
-     key `rate`";
+     the time is over: implement `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name \
+     the rate at the call, by `.rate(&RATE)` or the key `rate`";
 #[cfg(feature = "http-1")]
 pub(super) const UNREAD: &str = "a header of a quota makes no sense, and changes nothing";
 const TOO_LARGE: &str = "a call uses more than a whole quota of the service: it goes alone, when the quota is full, and the \

@@ -6,8 +6,8 @@ use crate::common::{
     time::Time,
 };
 use backoff_core::{
-    __private::ForeignCall, Breaker, Decision, FaultKind, RetryState, StopReason, TimedOut, retry,
-    retry_block,
+    __private::ForeignCall, Breaker, Decision, Fault, FaultKind, Policy, RetryState, StopReason,
+    TimedOut, retry, retry_block,
 };
 use std::{
     cell::Cell,
@@ -48,19 +48,106 @@ fn it_opens_when_enough_attempts_have_failed() {
 #[test]
 fn while_it_is_open_only_probes_are_made() {
     let table = "
-        a first attempt is not made | breaker open 1, timeout 9 | 200 | never; at 0 breaker: error cut after 0ns
-        nor with another limit | breaker open 1, attempt_timeout 9 | 200 | never; at 0 breaker: error cut after 0ns
-        without an error, it is made, and does not count | breaker open 1 | 200 | 0; at 0: 200
+        a first attempt is not made | breaker open 1 | 200 | never; at 0 breaker: error cut after 0ns
+        nor with a judge | breaker open 1, when | 200 | never; at 0 breaker: error cut after 0ns
+        nor with a limit, whoever judges | breaker open 1, when_any, attempt_timeout 9 | 200 | never; at 0 breaker: error cut after 0ns
+        without an error, it is made, and does not count | breaker open 1, when_any | 200 | 0; at 0: 200
         but breaker of the call | never; at 0 breaker: error cut after 0ns
-        and is not repeated | breaker open 1 | error 503 | 0; at 0 breaker: error 503
-        but breaker of the call | never; at 0 breaker: error cut after 0ns
-        nor after throttling | breaker open 1 | error 429 | 0; at 0 breaker: error 429
+        and is not repeated | breaker open 1, when_any | error 503 | 0; at 0 breaker: error 503
         but breaker of the call | never; at 0 breaker: error cut after 0ns
         a probe that fails is not repeated | breaker open 0, timeout 9 | error 503 | 0; at 0 breaker: error 503
         a probe succeeds | breaker open 0, timeout 9 | 200 | 0; at 0: 200
         a probe that has no answer is not repeated | breaker open 0 | error 429 | 0; at 0 breaker: error 429
     ";
     check(call(PLAIN), table);
+}
+
+/// How many of 600 calls reach a service that is down, in each form, if the policy alone names the breaker.
+fn reach<E: Fault>(down: fn() -> E) -> Vec<usize> {
+    #[retry(policy = policy, runtime = time)]
+    async fn annotated<E: Fault>(
+        policy: Policy,
+        time: &Time,
+        ask: &impl Fn() -> Result<u32, E>,
+    ) -> Result<u32, E> {
+        ask()
+    }
+    #[retry(policy = policy, runtime = time, when = |_| true)]
+    fn judged<E: Fault>(
+        policy: Policy,
+        time: &Time,
+        ask: &impl Fn() -> Result<u32, E>,
+    ) -> Result<u32, E> {
+        ask()
+    }
+    let (time, asked) = (&Time::default(), Cell::new(0));
+    let ask = &|| {
+        asked.set(asked.get() + 1);
+        Err::<u32, E>(down())
+    };
+    let ask_later = || ready(ask());
+    let unread = || ready(Ok::<_, E>(1));
+    type Form<'f> = &'f dyn Fn(Policy) -> bool;
+    let forms: [Form<'_>; 8] = [
+        &|it| {
+            let call = it.retry(ask_later).runtime(time.clone());
+            time.run(call.into_future()).is_err()
+        },
+        &|it| {
+            let call = it.when(|_| true).retry(ask_later).runtime(time.clone());
+            time.run(call.into_future()).is_err()
+        },
+        &|it| it.blocking(ask).runtime(time.clone()).call().is_err(),
+        &|it| {
+            let call = it.update(unread, |_| true, |_| ask_later());
+            time.run(call.runtime(time.clone()).into_future()).is_err()
+        },
+        &|it| time.run(annotated(it, time, ask)).is_err(),
+        &|it| judged(it, time, ask).is_err(),
+        &|it| {
+            time.run(retry_block!(policy = it, runtime = time, async { ask() }))
+                .is_err()
+        },
+        &|it| retry_block!(policy = it, runtime = time, { ask() }).is_err(),
+    ];
+    let reach = forms.map(|form| {
+        let breaker: &Breaker = Box::leak(Box::default());
+        let policy = PLAIN.max_attempts(1).breaker(breaker);
+        assert!((0..600).all(|_| form(policy)));
+        asked.take()
+    });
+    reach.to_vec()
+}
+
+#[test]
+fn a_policy_alone_names_it() {
+    #[derive(Debug, Fault)]
+    enum Derived {
+        #[fault(status = 503)]
+        Down,
+        #[fault(forward)]
+        TimedOut(TimedOut),
+    }
+    impl From<TimedOut> for Derived {
+        fn from(late: TimedOut) -> Self {
+            Derived::TimedOut(late)
+        }
+    }
+    /// With a parameter, and without `From`.
+    #[derive(Debug, Fault)]
+    struct Unmade<F>(#[fault(forward)] F);
+
+    assert_eq!(reach(|| BUSY), [10; 8]);
+    assert_eq!(reach(|| Derived::Down), [10; 8]);
+    let unmade = || assert_eq!(reach(|| Unmade(BUSY)), [600; 8]);
+    #[cfg(not(feature = "tracing"))]
+    unmade();
+    #[cfg(feature = "tracing")]
+    {
+        let logged = crate::spans::recorder::listening(unmade).logged;
+        let unheard = |line: &&String| line.starts_with("WARN a first attempt is made although");
+        assert_eq!(logged.iter().filter(unheard).count(), 8, "one each");
+    }
 }
 
 #[test]
@@ -172,7 +259,8 @@ fn a_call_that_waits_in_a_queue_is_no_probe() {
     }
     time.pass(SECOND);
     let policy = PLAIN.rate(&CLOSED).breaker(&DOWN).deadline(9 * SECOND);
-    let probe = policy.retry(|| ready(Ok::<_, TestError>(1)));
+    let judged = policy.when_any(|_| true);
+    let probe = judged.retry(|| ready(Ok::<_, TestError>(1)));
     assert_eq!(time.run(probe.runtime(time.clone()).into_future()), Ok(1));
     assert!(!DOWN.is_open());
 }

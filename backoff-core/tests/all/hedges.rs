@@ -80,7 +80,7 @@ fn a_rate_that_delays_calls_allows_none() {
 fn an_open_breaker_allows_none() {
     let table = "
         a probe         | hedge 1, breaker open 0 | 200 taking 9, 201 | 0; at 9: 200
-        another attempt | hedge 1, breaker open 1 | 200 taking 9, 201 | 0; at 9: 200
+        another attempt | hedge 1, breaker open 1, when_any | 200 taking 9, 201 | 0; at 9: 200
         a closed one    | hedge 1, breaker 3      | 200 taking 9, 201 | 0 1; at 1: 201
     ";
     check(call(PLAIN), table);

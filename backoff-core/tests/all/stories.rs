@@ -127,7 +127,8 @@ fn all_readers_hear_the_same_story() {
         no turn in time    | rate 1, max_queue_time 0.5 | 200 | too long, queues 0.5, gave up rate with timeout
         within the timeout | rate 1, timeout 0.5 | 200 | too long, queues 0.5, gave up rate with timeout
         a signal before the first turn | rate 1, cut_on 0.5 | 200 | queues 0.5, gave up stopped with _OTHER
-        out of turn        | rate 1, deadline 0.5 | 200 | too long, unturned, queues 0.345491503, succeeded
+        nor before the deadline | rate 1, deadline 0.5 | 200 | too long, queues 0.5, gave up rate with timeout
+        out of turn        | rate 1, deadline 0.5, when_any | 200 | too long, unturned, queues 0.345491503, succeeded
         but rate of the call | too long, queues 0.5, gave up rate with timeout
         a breaker opens    | breaker 2 | error 503 | failed 503, waits 1, failed 503, breaks, gave up breaker
         a breaker is open  | breaker open 1, timeout 5 | 200 | gave up breaker with maybe_sent

@@ -24,7 +24,9 @@ fn an_attempt_begins_at_its_turn() {
 fn what_ends_the_waiting() {
     let table = "
         a retry whose turn comes after the deadline | deadline 2 | error 429 | 1; at 1 rate: error 429
-        the deadline      | deadline 0.5       | 200 | 0.345491503; at 0.345491503: 200
+        the deadline      | deadline 0.5       | 200 | never; at 0.5 rate: error cut after 500ms
+        with a judge      | deadline 0.5, when | 200 | never; at 0.5 rate: error cut after 500ms
+        without an error  | deadline 0.5, when_any | 200 | 0.345491503; at 0.345491503: 200
         but rate of the call | never; at 0.5 rate: error cut after 500ms
         a timeout         | timeout 0.5        | 200 | never; at 0.5 rate: error cut after 500ms
         the longest wait  | max_queue_time 0.5 | 200 | never; at 0.5 rate: error cut after 500ms

@@ -250,8 +250,12 @@ impl Loop<'_> {
                 #begins
             }
         };
+        let late_by = self
+            .is_asked()
+            .then(|| mixed!(let __late_by = __backoff::LateBy::new();));
         mixed! {
             #binds
+            #late_by
             #bind_stop
             #begin
             #bind_info
@@ -303,8 +307,14 @@ impl Loop<'_> {
             None if self.limited().is_some() => {
                 mixed!(__backoff::Option::Some(__backoff::Duration::MAX))
             }
+            None if self.is_asked() => mixed!(__late_by.max_queue_time()),
             None => mixed!(__backoff::Option::None),
         }
+    }
+
+    /// Whether the error is asked how it is made of a call that ends before the attempt, as no key says that it can be.
+    fn is_asked(&self) -> bool {
+        self.args.may_have_rate() && self.limited().is_none()
     }
 
     /// The statements that wait for the turn of the attempt. With a limit, `__late` says that it came too late.
@@ -318,10 +328,7 @@ impl Loop<'_> {
             let turn = mixed! {
                 __backoff::enters_blocking(#with, &mut __guard.state, #max_queue_time)
             };
-            return Some(match self.limited() {
-                Some(_) => mixed!(let __late = #turn;),
-                None => mixed!(#turn;),
-            });
+            return Some(mixed!(let __late = #turn;));
         }
         let (is_asked, turn) = match self.args.signal() {
             Some(_) => (
@@ -369,21 +376,40 @@ impl Loop<'_> {
     fn bind_outcome(&self) -> (TokenStream, TokenStream) {
         let (returns, with) = (&self.returns, &self.with);
         let outcome = self.cloned(self.outcome());
-        let Some(key) = self.limited() else {
-            // The type may be known from where a block stands. This statement tells it before the judge is made.
-            let known = (!self.written.is_async && is_hole(returns))
-                .then(|| mixed! { if false { break __outcome; } });
-            let bind = mixed!(let __outcome: #returns = #outcome; #known);
-            return (bind, mixed!(__backoff::Stage::Whole));
+        // The type may be known from where a block stands. This statement tells it before the judge is made.
+        let known = (!self.written.is_async && is_hole(returns))
+            .then(|| mixed! { if false { break __outcome; } });
+        let (late, begins, known) = match self.limited() {
+            // The error is made in one place, so that only one message says that it cannot be made.
+            Some(key) => (
+                quote_spanned!(at(key.span())=> __backoff::by_key()),
+                Some(mixed!(__backoff::begins(&mut __guard);)),
+                known,
+            ),
+            None if self.is_asked() => {
+                let asked = quote_spanned! {self.written.judged_at=>
+                    __backoff::Outcomes::of(&__outcome).__backoff_asked()
+                };
+                let known = mixed!(#known __late_by.is(#asked););
+                (mixed!(__late_by.late()), None, Some(known))
+            }
+            None => {
+                let bind = mixed!(let __outcome: #returns = #outcome; #known);
+                return (bind, mixed!(__backoff::Stage::Whole));
+            }
         };
-        // The error is made in one place, so that only one message says that it cannot be made.
-        let key_at = at(key.span());
-        let settled = quote_spanned!(key_at=> __backoff::settle(__done, __unless_done));
         let stage = mixed!(__backoff::Stage);
         // Without a cut, an attempt that is begun has an outcome.
         let (is_late, outcome) = match self.args.cuts() {
-            Some(_) => (mixed!(__backoff::is_late(#with, &__guard.state)), outcome),
-            None => (mixed!(false), mixed!(__backoff::Result::Ok(#outcome))),
+            Some(_) => {
+                let is_late = mixed! {
+                    if __backoff::is_late(#with, &__guard.state) {
+                        (__backoff::expired(), #stage::Late)
+                    } else
+                };
+                (Some(is_late), outcome)
+            }
+            None => (None, mixed!(__backoff::Result::Ok(#outcome))),
         };
         let is_queued = self.args.may_have_rate().then(|| {
             mixed! {
@@ -393,13 +419,13 @@ impl Loop<'_> {
             }
         });
         let bind = mixed! {
-            let (__done, __unless_done) = #is_queued if #is_late {
-                (__backoff::expired(), #stage::Late)
-            } else {
-                __backoff::begins(&mut __guard);
+            let (__done, __unless_done) = #is_queued #is_late {
+                #begins
                 (#outcome, #stage::Cut)
             };
-            let (__outcome, __stage): (#returns, _) = #settled;
+            let (__outcome, __stage): (#returns, _) =
+                __backoff::settle(#late, __done, __unless_done);
+            #known
         };
         (bind, mixed!(__stage))
     }

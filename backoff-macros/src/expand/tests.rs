@@ -127,7 +127,7 @@ fn the_written_code_of_both_forms() {
                                 p::Stage::Cut,
                             )
                         };
-                        let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
+                        let (__outcome, __stage): (Result<(), E>, _) = p::settle(p::by_key(), __done, __unless_done);
                         let mut __judge = p::with_info(
                             &mut __info,
                             p::notified(
@@ -263,8 +263,6 @@ fn the_written_code_of_both_forms() {
                             };
                             let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
                                 (p::Result::Err(__late), p::Stage::Queued)
-                            } else if false {
-                                (p::expired(), p::Stage::Late)
                             } else {
                                 p::begins(&mut __guard);
                                 (
@@ -282,7 +280,7 @@ fn the_written_code_of_both_forms() {
                                     p::Stage::Cut,
                                 )
                             };
-                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(__done, __unless_done);
+                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(p::by_key(), __done, __unless_done);
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(p::known(&__guard), &p::ASYNC, &mut __guard.state, __stage, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
@@ -325,13 +323,14 @@ fn the_written_code_of_both_forms() {
                             );
                             let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
                                 (p::Result::Err(__late), p::Stage::Queued)
-                            } else if false {
-                                (p::expired(), p::Stage::Late)
                             } else {
                                 p::begins(&mut __guard);
                                 (p::Result::Ok({ p::Guard::runs(&__guard); (|| { get() })() }), p::Stage::Cut)
                             };
-                            let (__outcome, __stage): (_, _) = p::settle(__done, __unless_done);
+                            let (__outcome, __stage): (_, _) = p::settle(p::by_key(), __done, __unless_done);
+                            if false {
+                                break __outcome;
+                            }
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(
                                 &p::Context {

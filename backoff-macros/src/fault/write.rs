@@ -80,6 +80,11 @@ pub(super) fn implementation(
                 use #k::__private::via::*;
                 (&#k::__private::Facts(#this)).__backoff_text()
             }
+
+            fn late() -> #k::__private::Option<fn(#k::TimedOut) -> Self> {
+                use #k::__private::via::*;
+                (&#k::__private::Named::<Self>::of()).__backoff_late()
+            }
         }
     }
 }

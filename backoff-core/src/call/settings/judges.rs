@@ -2,11 +2,13 @@
 
 use crate::{
     call::setting::{Setting, surrounds_nothing},
-    facts::fault::Fault,
+    facts::fault::{Fault, TimedOut},
     judge::{Ruling, Stage, Verdict},
     opaque::named_in_debug,
     policy::Policy,
+    state::Rules,
 };
+use core::time::Duration;
 
 /// Decides about errors of the type `E`.
 pub trait Judge<E> {
@@ -15,6 +17,15 @@ pub trait Judge<E> {
 
     /// The facts that the error reports about itself, if it reports any.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
+
+    /// How an error is made of a call that ends before an attempt.
+    #[inline]
+    fn late() -> Option<fn(TimedOut) -> E>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// The first setting of a call: its judge.
@@ -33,6 +44,18 @@ impl<T, E, J: Judge<E>> Setting<T, E> for By<J> {
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
         self.0.fault(error)
     }
+
+    #[inline]
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        if J::late().is_some() {
+            rules.max_queue_time.get_or_insert(Duration::MAX);
+        }
+    }
+
+    #[inline]
+    fn expired(late: TimedOut) -> Option<E> {
+        J::late().map(|make| make(late))
+    }
 }
 
 /// The policy's codes judge; the error is a [`Fault`].
@@ -48,6 +71,11 @@ impl<E: Fault> Judge<E> for ByCodes {
     #[inline]
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
         Some(error)
+    }
+
+    #[inline]
+    fn late() -> Option<fn(TimedOut) -> E> {
+        E::late()
     }
 }
 
@@ -70,6 +98,11 @@ where
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
         Some(error)
+    }
+
+    #[inline]
+    fn late() -> Option<fn(TimedOut) -> E> {
+        E::late()
     }
 }
 

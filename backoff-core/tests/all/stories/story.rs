@@ -10,8 +10,8 @@ const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer th
 const LATE: &str = "; the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an \
      async call does";
 const UNTURNED: &str = "WARN attempts begin at their deadline without a turn, because no error can be made when the \
-     time is over: implement `From<TimedOut>` for the error, and name the rate at the call, by `.rate(&RATE)` or the \
-     key `rate`";
+     time is over: implement `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name \
+     the rate at the call, by `.rate(&RATE)` or the key `rate`";
 
 /// What is told of one call of the policy `storage`.
 #[derive(Default)]
