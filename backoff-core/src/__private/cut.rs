@@ -1,6 +1,6 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use super::{context::Context, made::Late};
+use super::{context::Context, made::Late, outcome::Outcome};
 use crate::{
     call::{
         call_state::CallState,
@@ -94,11 +94,11 @@ pub fn expired<R>() -> Result<R, TimedOut> {
 
 /// The outcome of an attempt that may have been cut or not begun, and its stage.
 #[inline]
-pub fn settle<T, E>(
-    make: Late<E>,
-    done: Result<Result<T, E>, TimedOut>,
+pub fn settle<R: Outcome>(
+    make: Late<R::Error>,
+    done: Result<R, TimedOut>,
     unless_done: Stage,
-) -> (Result<T, E>, Stage) {
+) -> (R, Stage) {
     match done {
         Ok(outcome) => (outcome, Stage::Whole),
         Err(late) => {
@@ -109,7 +109,7 @@ pub fn settle<T, E>(
             let Some(make) = make else {
                 unreachable!("where no error can be made, the attempt begins")
             };
-            (Err(make(late)), stage)
+            (R::failed(make(late)), stage)
         }
     }
 }

@@ -22,6 +22,9 @@ pub trait Outcome {
     /// The value of a success.
     type Value;
 
+    /// The outcome of a call without an attempt.
+    fn failed(error: Self::Error) -> Self;
+
     /// The error, if the outcome is an error.
     fn error(&self) -> Option<&Self::Error>;
 
@@ -33,6 +36,11 @@ pub trait Outcome {
 impl<T, E> Outcome for Result<T, E> {
     type Error = E;
     type Value = T;
+
+    #[inline]
+    fn failed(error: E) -> Self {
+        Err(error)
+    }
 
     #[inline]
     fn error(&self) -> Option<&E> {

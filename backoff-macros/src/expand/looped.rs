@@ -374,7 +374,7 @@ impl Loop<'_> {
 
     /// The statement that runs an attempt, and the expression for the stage of its outcome.
     fn bind_outcome(&self) -> (TokenStream, TokenStream) {
-        let (returns, with) = (&self.returns, &self.with);
+        let (returns, with, judged_at) = (&self.returns, &self.with, self.written.judged_at);
         let outcome = self.cloned(self.outcome());
         // The type may be known from where a block stands. This statement tells it before the judge is made.
         let known = (!self.written.is_async && is_hole(returns))
@@ -387,11 +387,15 @@ impl Loop<'_> {
                 known,
             ),
             None if self.is_asked() => {
-                let asked = quote_spanned! {self.written.judged_at=>
+                let asked = quote_spanned! {judged_at=>
                     __backoff::Outcomes::of(&__outcome).__backoff_asked()
                 };
                 let known = mixed!(#known __late_by.is(#asked););
-                (mixed!(__late_by.late()), None, Some(known))
+                (
+                    quote_spanned!(judged_at=> __late_by.late()),
+                    None,
+                    Some(known),
+                )
             }
             None => {
                 let bind = mixed!(let __outcome: #returns = #outcome; #known);
@@ -418,13 +422,15 @@ impl Loop<'_> {
                 } else
             }
         });
+        let settled = quote_spanned! {judged_at=>
+            __backoff::settle(#late, __done, __unless_done)
+        };
         let bind = mixed! {
             let (__done, __unless_done) = #is_queued #is_late {
                 #begins
                 (#outcome, #stage::Cut)
             };
-            let (__outcome, __stage): (#returns, _) =
-                __backoff::settle(#late, __done, __unless_done);
+            let (__outcome, __stage): (#returns, _) = #settled;
             #known
         };
         (bind, mixed!(__stage))

@@ -130,3 +130,31 @@ fn facts_of_variants_and_structs() {
         assert_eq!(facts(error), expected, "row {}", row);
     }
 }
+
+/// Like `Error`, but with a parameter.
+#[derive(Fault)]
+#[fault(forward)]
+enum Made<E> {
+    Client(E),
+    Late(TimedOut),
+}
+
+impl<E> From<TimedOut> for Made<E> {
+    fn from(late: TimedOut) -> Self {
+        Made::Late(late)
+    }
+}
+
+#[test]
+fn an_error_that_can_be_made_from_timed_out_says_so() {
+    let late = || TimedOut::new(Duration::from_secs(1));
+    let made = Error::late().unwrap()(late());
+    assert_eq!(facts(&made), r#"MaybeSent, "the attempt was cut after 1s""#);
+    let made: Made<ApiError> = Made::late().unwrap()(late());
+    assert_eq!(facts(&made), "MaybeSent");
+    assert_eq!(facts(&Made::Client(ApiError(503))), "503");
+    assert!(Generic::<ApiError>::late().is_none());
+    assert!(Generic::<Error>::late().is_none());
+    assert!(Renamed::<'_, 1>::late().is_none());
+    assert!(Wide::late().is_none());
+}
