@@ -101,15 +101,19 @@ pub fn settle<R: Outcome>(
 ) -> (R, Stage) {
     match done {
         Ok(outcome) => (outcome, Stage::Whole),
-        Err(late) => {
-            let stage = match late.is_by_breaker() {
-                true => Stage::Refused,
-                false => unless_done,
-            };
-            let Some(make) = make else {
-                unreachable!("where no error can be made, the attempt begins")
-            };
-            (R::failed(make(late)), stage)
-        }
+        Err(late) => refused(make, late, unless_done),
     }
+}
+
+/// The outcome of an attempt that has been cut or is not begun, and its stage.
+#[cold]
+pub fn refused<R: Outcome>(make: Late<R::Error>, late: TimedOut, stage: Stage) -> (R, Stage) {
+    let stage = match late.is_by_breaker() {
+        true => Stage::Refused,
+        false => stage,
+    };
+    let Some(make) = make else {
+        unreachable!("where no error can be made, the attempt begins")
+    };
+    (R::failed(make(late)), stage)
 }

@@ -376,62 +376,61 @@ impl Loop<'_> {
     fn bind_outcome(&self) -> (TokenStream, TokenStream) {
         let (returns, with, judged_at) = (&self.returns, &self.with, self.written.judged_at);
         let outcome = self.cloned(self.outcome());
+        let stage = mixed!(__backoff::Stage);
         // The type may be known from where a block stands. This statement tells it before the judge is made.
         let known = (!self.written.is_async && is_hole(returns))
             .then(|| mixed! { if false { break __outcome; } });
-        let (late, begins, known) = match self.limited() {
-            // The error is made in one place, so that only one message says that it cannot be made.
+        // The error is made in one place, so that only one message says that it cannot be made.
+        let (late, begins) = match self.limited() {
             Some(key) => (
                 quote_spanned!(at(key.span())=> __backoff::by_key()),
                 Some(mixed!(__backoff::begins(&mut __guard);)),
-                known,
             ),
-            None if self.is_asked() => {
-                let asked = quote_spanned! {judged_at=>
-                    __backoff::Outcomes::of(&__outcome).__backoff_asked()
-                };
-                let known = mixed!(#known __late_by.is(#asked););
-                (
-                    quote_spanned!(judged_at=> __late_by.late()),
-                    None,
-                    Some(known),
-                )
-            }
-            None => {
-                let bind = mixed!(let __outcome: #returns = #outcome; #known);
-                return (bind, mixed!(__backoff::Stage::Whole));
-            }
+            None => (quote_spanned!(judged_at=> __late_by.late()), None),
         };
-        let stage = mixed!(__backoff::Stage);
-        // Without a cut, an attempt that is begun has an outcome.
-        let (is_late, outcome) = match self.args.cuts() {
-            Some(_) => {
-                let is_late = mixed! {
-                    if __backoff::is_late(#with, &__guard.state) {
-                        (__backoff::expired(), #stage::Late)
+        if self.args.cuts().is_some() {
+            let is_queued = self.args.may_have_rate().then(|| {
+                mixed! {
+                    if let __backoff::Option::Some(__late) = __late {
+                        (__backoff::Result::Err(__late), #stage::Queued)
                     } else
-                };
-                (Some(is_late), outcome)
-            }
-            None => (None, mixed!(__backoff::Result::Ok(#outcome))),
-        };
-        let is_queued = self.args.may_have_rate().then(|| {
-            mixed! {
-                if let __backoff::Option::Some(__late) = __late {
-                    (__backoff::Result::Err(__late), #stage::Queued)
-                } else
-            }
-        });
-        let settled = quote_spanned! {judged_at=>
-            __backoff::settle(#late, __done, __unless_done)
-        };
-        let bind = mixed! {
-            let (__done, __unless_done) = #is_queued #is_late {
-                #begins
-                (#outcome, #stage::Cut)
+                }
+            });
+            let settled = quote_spanned! {judged_at=>
+                __backoff::settle(#late, __done, __unless_done)
             };
-            let (__outcome, __stage): (#returns, _) = #settled;
+            let bind = mixed! {
+                let (__done, __unless_done) = #is_queued if __backoff::is_late(#with, &__guard.state) {
+                    (__backoff::expired(), #stage::Late)
+                } else {
+                    #begins
+                    (#outcome, #stage::Cut)
+                };
+                let (__outcome, __stage): (#returns, _) = #settled;
+            };
+            return (bind, mixed!(__stage));
+        }
+        if !self.args.may_have_rate() {
+            let bind = mixed!(let __outcome: #returns = #outcome; #known);
+            return (bind, mixed!(#stage::Whole));
+        }
+        let asked = self.is_asked().then(|| {
+            let asked = quote_spanned! {judged_at=>
+                __backoff::Outcomes::of(&__outcome).__backoff_asked()
+            };
+            mixed!(__late_by.is(#asked);)
+        });
+        let refused = quote_spanned!(judged_at=> __backoff::refused(#late, __late, #stage::Queued));
+        let bind = mixed! {
+            let (__outcome, __stage): (#returns, _) = match __late {
+                __backoff::Option::None => {
+                    #begins
+                    (#outcome, #stage::Whole)
+                }
+                __backoff::Option::Some(__late) => #refused,
+            };
             #known
+            #asked
         };
         (bind, mixed!(__stage))
     }

@@ -261,12 +261,10 @@ fn the_written_code_of_both_forms() {
                             } else {
                                 p::Option::None
                             };
-                            let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
-                                (p::Result::Err(__late), p::Stage::Queued)
-                            } else {
-                                p::begins(&mut __guard);
-                                (
-                                    p::Result::Ok(
+                            let (__outcome, __stage): (Result<(), E>, _) = match __late {
+                                p::Option::None => {
+                                    p::begins(&mut __guard);
+                                    (
                                         p::inside(
                                                 &__guard,
                                                 async {
@@ -276,11 +274,13 @@ fn the_written_code_of_both_forms() {
                                                     get().await
                                                 },
                                             ).await,
-                                    ),
-                                    p::Stage::Cut,
-                                )
+                                        p::Stage::Whole,
+                                    )
+                                }
+                                p::Option::Some(__late) => {
+                                    p::refused(p::by_key(), __late, p::Stage::Queued)
+                                }
                             };
-                            let (__outcome, __stage): (Result<(), E>, _) = p::settle(p::by_key(), __done, __unless_done);
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
                             match p::step(p::known(&__guard), &p::ASYNC, &mut __guard.state, __stage, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
@@ -321,13 +321,15 @@ fn the_written_code_of_both_forms() {
                                 &mut __guard.state,
                                 p::Option::Some(p::Duration::MAX),
                             );
-                            let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
-                                (p::Result::Err(__late), p::Stage::Queued)
-                            } else {
-                                p::begins(&mut __guard);
-                                (p::Result::Ok({ p::Guard::runs(&__guard); (|| { get() })() }), p::Stage::Cut)
+                            let (__outcome, __stage): (_, _) = match __late {
+                                p::Option::None => {
+                                    p::begins(&mut __guard);
+                                    ({ p::Guard::runs(&__guard); (|| { get() })() }, p::Stage::Whole)
+                                }
+                                p::Option::Some(__late) => {
+                                    p::refused(p::by_key(), __late, p::Stage::Queued)
+                                }
                             };
-                            let (__outcome, __stage): (_, _) = p::settle(p::by_key(), __done, __unless_done);
                             if false {
                                 break __outcome;
                             }
