@@ -133,9 +133,10 @@
 //! # }
 //! ```
 //!
-//! The error of a call without an attempt is made from [`TimedOut`](crate::TimedOut), as that of a timeout is. Where the
-//! policy alone names the breaker and no error can be made, first attempts are made all the same. [`Breaker`](crate::Breaker)
-//! says what counts: throttling, conflicts and permanent errors do not.
+//! The error of a call without an attempt is made from [`TimedOut`](crate::TimedOut), as that of a timeout is: derive
+//! [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write [`Fault::late`](crate::Fault::late). Where no error
+//! can be made, first attempts are made all the same. [`Breaker`](crate::Breaker) says what counts: throttling, conflicts
+//! and permanent errors do not.
 //!
 //! The simulation again, with a breaker of each process in place of a budget, or beside one:
 //!

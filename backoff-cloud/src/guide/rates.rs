@@ -68,10 +68,10 @@
 //! - The time in the queue is no attempt and costs no token of a budget. It counts against `deadline` and
 //!   `timeout`. `attempt_timeout` begins with the attempt.
 //! - A retry whose turn would come after the deadline, as the rate is now, ends at once with its last error and
-//!   [`StopReason::Rate`](crate::StopReason::Rate). No call waits in the queue beyond its deadline: with the key
-//!   `rate`, and with `timeout` or `max_queue_time`, the call then ends with an error made from
-//!   [`TimedOut`](crate::TimedOut). A call whose policy names the rate, and whose error cannot be made from `TimedOut`,
-//!   begins its attempt then, and the log warns.
+//!   [`StopReason::Rate`](crate::StopReason::Rate). No call waits in the queue beyond its deadline: it then ends with an
+//!   error made from [`TimedOut`](crate::TimedOut). Derive [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or
+//!   write [`Fault::late`](crate::Fault::late). A call whose error cannot be made begins its attempt then, and the log
+//!   warns.
 //! - A call that is dropped leaves the queue. A call that is kept and not polled, as in `buffered` or `select!`, holds up
 //!   nobody: after 20 ms its turn goes to the next call that asks.
 //! - A ready `stop_on` ends the waiting, and the first attempt is made at once; a ready `cut_on` ends the call.

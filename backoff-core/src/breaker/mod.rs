@@ -30,9 +30,11 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// - a *retry* ends with its last error and [`StopReason::Breaker`](crate::StopReason::Breaker). A retry that waits when the
 ///   breaker opens asks after its wait, as a first attempt does; a blocking call has its last error then too.
 /// - a *first attempt* is not made. The call ends with the same reason and with an error that is made from
-///   [`TimedOut`](crate::TimedOut): a call that names its breaker itself, by [`.breaker(..)`](crate::Retrying::breaker) or
-///   by the key `breaker`, and a call with `timeout`, `attempt_timeout` or `max_queue_time`. Any other call has no error to
-///   return: its attempt is made, and does not count. The log has a `WARN` then, once.
+///   [`TimedOut`](crate::TimedOut), if its error has `From<TimedOut>`, and says so by [`Fault::late`](crate::Fault::late):
+///   the derive and the errors of the supported clients do. A call that names its breaker itself, by
+///   [`.breaker(..)`](crate::Retrying::breaker) or by the key `breaker`, and a call with `timeout`, `attempt_timeout` or
+///   `max_queue_time` need `From<TimedOut>` alone. Any other call has no error to return: its attempt is made, and does not
+///   count. The log has a `WARN` then, once.
 /// - every second, one attempt is made as a probe ([`probe_every`](Self::probe_every)), if there are calls. The first probe that succeeds closes
 ///   the breaker for all calls. However a probe ends, or if it hangs or is dropped, the next one goes a second after it began.
 ///

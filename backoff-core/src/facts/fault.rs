@@ -143,9 +143,27 @@ pub trait Fault {
         self.inner()?.message()
     }
 
-    /// How an error is made of a call that ends before an attempt, because its breaker is open, or because its time in the
-    /// queue of its rate is over; by default no error can be made, and the attempt begins. An error with `From<TimedOut>`
-    /// returns `Some(Self::from)`, and the derive does so by itself.
+    /// How the error is made of a call that ends before an attempt, because the breaker is open, or because the time in
+    /// the queue of the rate is over. By default no error can be made, so the attempt begins all the same. An error with
+    /// `From<TimedOut>` returns `Some(Self::from)`; the derive writes this by itself.
+    ///
+    /// Only a breaker or a rate that the policy alone names asks for it. [`Retrying::breaker`](crate::Retrying), the keys
+    /// `breaker` and `rate`, and limits such as `timeout` need `From<TimedOut>` alone.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, TimedOut};
+    ///
+    /// struct Failed(TimedOut);
+    ///
+    /// impl From<TimedOut> for Failed {
+    ///     fn from(late: TimedOut) -> Self { Failed(late) }
+    /// }
+    ///
+    /// impl Fault for Failed {
+    ///     fn inner(&self) -> Option<&dyn Fault> { Some(&self.0) }
+    ///     fn late() -> Option<fn(TimedOut) -> Self> { Some(Self::from) }
+    /// }
+    /// ```
     fn late() -> Option<fn(TimedOut) -> Self>
     where
         Self: Sized,

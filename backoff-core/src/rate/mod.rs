@@ -73,10 +73,11 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// - A *retry* whose turn would come after the deadline, as the rate is now, ends at once with its last error and
 ///   [`StopReason::Rate`](crate::StopReason::Rate). A blocking call that waits in the queue returns its last error when
 ///   the deadline comes.
-/// - A call that can make an error from [`TimedOut`](crate::TimedOut) ends with this error when the deadline comes: a
-///   call that names its rate itself, by [`.rate(..)`](crate::Retrying::rate) or by the key `rate`, and a call with
-///   `timeout`, `attempt_timeout` or `max_queue_time`.
-/// - Any other call begins its attempt then, out of turn. So that calls with the same deadline do not begin all at once,
+/// - Any other call ends with an error made from [`TimedOut`](crate::TimedOut) when the deadline comes, if its error has
+///   `From<TimedOut>`, and says so by [`Fault::late`](crate::Fault::late): the derive and the errors of the supported
+///   clients do. A call that names its rate itself, by [`.rate(..)`](crate::Retrying::rate) or by the key `rate`, and a
+///   call with `timeout`, `attempt_timeout` or `max_queue_time` need `From<TimedOut>` alone.
+/// - A call whose error cannot be made begins its attempt then, out of turn. So that calls with the same deadline do not begin all at once,
 ///   each of them begins at some time within the last second before its deadline, or within the last half of its time
 ///   if that is shorter. 1,000 calls with a deadline of 10 s
 ///   under a limit of 50 a second make 1.95 calls for each job; 501 of these calls begin in the last second, at most 54
