@@ -157,6 +157,13 @@ mod tests {
     use std::error::Error as _;
 
     #[test]
+    fn an_error_that_can_be_made_from_timed_out_says_so() {
+        assert!(Failure::<TimedOut>::late().is_some());
+        #[cfg(feature = "http")]
+        assert!(crate::http::ApiError::late().is_some());
+    }
+
+    #[test]
     fn a_change_that_a_signal_cut_is_not_repeated() {
         let failure = Failure::<TimedOut>::from(Stopped::new());
         assert_eq!(failure, Failure::Stopped(Stopped::new()));

@@ -58,6 +58,13 @@ macro_rules! clients {
                 says_so!(Box<dyn Error + Send + Sync>);
                 #[cfg(feature = "anyhow-1")]
                 says_so!(anyhow_1::Error);
+                #[cfg(feature = "aws-smithy-1")]
+                {
+                    use aws_smithy_runtime_api_1::client::{
+                        orchestrator::HttpResponse, result::SdkError,
+                    };
+                    says_so!(SdkError<aws_smithy_types_1::error::ErrorMetadata, HttpResponse>);
+                }
                 $($($(
                     #[cfg(feature = $feature)]
                     says_so!($known);
