@@ -199,6 +199,7 @@ macro_rules! made_late {
     };
 }
 
+#[cfg(feature = "std")]
 pub(crate) use made_late;
 
 macro_rules! forward {
