@@ -88,9 +88,9 @@ fn anthropic_has_its_own_status_and_headers() {
         529 |                      | overloaded_error | 375 750     | Attempts
         529 | x-should-retry: true | overloaded_error | 375 750     | Attempts
         429 | retry-after: 12      | rate_limit_error | 12000 12000 | Attempts
-        429 | anthropic-ratelimit-input-tokens-remaining: 0; anthropic-ratelimit-input-tokens-reset: 2001-09-09T01:47:10Z | rate_limit_error | 30000 30000 | Attempts
+        429 | anthropic-ratelimit-input-tokens-remaining: 0; anthropic-ratelimit-input-tokens-reset: 2001-09-09T01:47:10Z | rate_limit_error | 31000 31000 | Attempts
         429 | anthropic-ratelimit-input-tokens-remaining: 5000; anthropic-ratelimit-input-tokens-reset: 2001-09-09T01:47:10Z | rate_limit_error | 375 750 | Attempts
-        429 | anthropic-priority-input-tokens-remaining: 0; anthropic-priority-input-tokens-reset: 2001-09-09T01:47:10Z | rate_limit_error | 30000 30000 | Attempts
+        429 | anthropic-priority-input-tokens-remaining: 0; anthropic-priority-input-tokens-reset: 2001-09-09T01:47:10Z | rate_limit_error | 31000 31000 | Attempts
         429 |                      | rate_limit_error | 375 750     | Attempts
         402 |                      | billing_error    |             | Permanent
         413 |                      |                  |             | Permanent
@@ -221,7 +221,7 @@ fn github_limits_with_a_403() {
         403 |                                 | secondary | 60000 120000 240000  | Attempts
         403 |                                 | abuse     | 60000 120000 240000  | Attempts
         403 | x-ratelimit-remaining: 0        | {}        | 60000 120000 240000  | Attempts
-        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | {} | 250000 250000 250000 | Attempts
+        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | {} | 251000 251000 251000 | Attempts
         403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000000 | {} | 1000 1000 1000 | Attempts
         403 | retry-after: 1                  | {}        | 1000 1000 1000       | Attempts
         403 | x-ratelimit-remaining: 0.0      | {}        | 60000 120000 240000  | Attempts
@@ -235,8 +235,8 @@ fn github_limits_with_a_403() {
         assert_eq!(plain, " | Permanent", "{headers} {of}");
     }
     let marked = "
-        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | primary | 250000 250000 250000 | Attempts
-        429 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | primary | 250000 250000 250000 | Attempts
+        403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | primary | 251000 251000 251000 | Attempts
+        429 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000250 | primary | 251000 251000 251000 | Attempts
         403 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000003000 | primary |     | RetryAfter
         403 | x-ratelimit-remaining: 4000; retry-after: 90 | secondary | 90000 90000 90000 | Attempts
         403 | x-ratelimit-remaining: 4000; retry-after: 1  | secondary | 1000 1000 1000    | Attempts
@@ -284,8 +284,8 @@ fn any_service_is_heard() {
     let body = |code: &str| format!(r#"{{"error": {{"code": "{code}"}}}}"#);
     let rows = "
         429 | retry-after: 12.493  | | 12493  | Attempts
-        429 | retry-after: 1000000060; x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000060 | | 60000 | Attempts
-        429 | x-rate-limit-limit: 600; x-rate-limit-remaining: 0; x-rate-limit-reset: 1000000047 | | 47000 | Attempts
+        429 | retry-after: 1000000060; x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000060 | | 61000 | Attempts
+        429 | x-rate-limit-limit: 600; x-rate-limit-remaining: 0; x-rate-limit-reset: 1000000047 | | 48000 | Attempts
         429 | x-ratelimit-remaining: 0; x-ratelimit-reset: 1000000060.180; x-ratelimit-reset-after: 60.18 | | 60180 | Attempts
         429 | x-ratelimit-remaining: 0.0; x-ratelimit-reset: 41 | | 41000 | Attempts
         409 | stripe-should-retry: true  | idempotency_key_in_use | 0 | Attempts

@@ -435,7 +435,9 @@ impl RateControl {
             return None;
         }
         let admitted = self.counted(0.0, 1e-3).min(self.rate);
-        let was_blocked = self.now - self.closed > BLOCK && self.calls > 1.0;
+        // Calls that wait for a quota make a short closing long.
+        let was_blocked =
+            self.now - self.closed > BLOCK && self.calls > 1.0 && self.quotas.is_none();
         let is_few = self.calls < FEW && !self.is_first && !was_blocked;
         let admitted = if was_blocked {
             // The length of a block does not say how many calls the service admits without one.

@@ -110,16 +110,19 @@ fn the_written_code_of_both_forms() {
                                                 __stop.as_mut(),
                                                 &__guard.state,
                                                 &mut __cut,
-                                                async {
-                                                    if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
-                                                        return __returns;
-                                                    }
-                                                    let mut body @ (_) = __copy_of_body;
-                                                    {
-                                                        body.push(n.number());
-                                                        send(body).await
-                                                    }
-                                                },
+                                                p::inside(
+                                                    &__guard,
+                                                    async {
+                                                        if let ::core::option::Option::Some(__returns) = ::core::option::Option::<Result<(), E>>::None {
+                                                            return __returns;
+                                                        }
+                                                        let mut body @ (_) = __copy_of_body;
+                                                        {
+                                                            body.push(n.number());
+                                                            send(body).await
+                                                        }
+                                                    },
+                                                ),
                                             ),
                                         ).await;
                                     __attempted
@@ -199,7 +202,10 @@ fn the_written_code_of_both_forms() {
                         false,
                     );
                     loop {
-                        let __outcome: Result<_, E> = (|| -> Result<_, E> { g() })();
+                        let __outcome: Result<_, E> = {
+                            let __runs = p::Guard::runs(&__guard);
+                            (|| -> Result<_, E> { g() })()
+                        };
                         let mut __judge = p::when(p::error_of(&__outcome), |e| e.is_busy(), || p::Outcomes::of(&__outcome).__backoff_find());
                         match p::step(
                             &p::Context {
@@ -324,7 +330,7 @@ fn the_written_code_of_both_forms() {
                             let (__outcome, __stage): (_, _) = match __late {
                                 p::Option::None => {
                                     p::begins(&mut __guard);
-                                    ({ p::Guard::runs(&__guard); (|| { get() })() }, p::Stage::Whole)
+                                    ({ let __runs = p::Guard::runs(&__guard); (|| { get() })() }, p::Stage::Whole)
                                 }
                                 p::Option::Some(__late) => {
                                     p::refused(p::by_key(), __late, p::Stage::Queued)
