@@ -38,7 +38,8 @@ fn is_beyond(number: &str) -> bool {
 const NOW: u64 = 1_746_136_878;
 const STEP: Duration = Duration::from_secs(7);
 const DAY: Duration = Duration::from_secs(86_400);
-const YEAR: Duration = Duration::from_secs(365 * 86_400);
+/// An epoch is the end of its second.
+const YEAR: Duration = Duration::from_secs(365 * 86_400 + 1);
 
 /// A text means one time or one moment.
 pub fn check_text(value: &[u8]) {
