@@ -476,18 +476,21 @@ pub(crate) fn kind_of<F: Fault + ?Sized>(fault: &F) -> FaultKind {
     }
 }
 
+/// The HTTP status of a reply, or the one that its gRPC code stands for.
+pub(crate) fn http_status(fault: &dyn Fault) -> Option<u16> {
+    let grpc = fault.grpc_code().map(GrpcCode::http_status);
+    grpc.or_else(|| fault.status())
+}
+
 /// What a breaker hears of a failure that is not retried: a success (nothing) if the service has answered the request, by a
 /// status below 500 (or a gRPC code that stands for one) or by a code of its own.
 pub(crate) fn unretried(fault: Option<&dyn Fault>) -> Option<FaultKind> {
-    let is_answer = |fault: &dyn Fault| {
-        let grpc = fault.grpc_code().map(GrpcCode::http_status);
-        fault.delivery().is_none()
-            && match grpc.or_else(|| fault.status()) {
-                Some(status) => status < 500 && status != 429 && status != 499,
-                None => fault.service_code().is_some(),
-            }
+    let is_answer = |fault: &dyn Fault| match http_status(fault) {
+        Some(status) => status < 500 && status != 429 && status != 499,
+        None => fault.service_code().is_some(),
     };
-    (!fault.is_some_and(is_answer)).then_some(FaultKind::Permanent)
+    let answered = fault.filter(|fault| fault.delivery().is_none());
+    (!answered.is_some_and(is_answer)).then_some(FaultKind::Permanent)
 }
 
 /// Whether a failure of this kind means that the server did nothing.

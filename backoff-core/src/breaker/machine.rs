@@ -53,7 +53,7 @@ impl State {
         } else {
             self.period() + 1
         };
-        State(next as u32 * PERIOD | rest)
+        State((next as u32 * PERIOD) | rest)
     }
 
     const fn with(self, rest: u32) -> Self {
@@ -383,10 +383,9 @@ mod tests {
                         match counts {
                             _ if number(begun) != number(period) => {}
                             None => {}
-                            Some(has_failed) if due.is_some() => {
-                                if !has_failed {
-                                    (due, period, failed) = (None, period + 1, 0);
-                                }
+                            Some(true) if due.is_some() => {}
+                            Some(false) if due.is_some() => {
+                                (due, period, failed) = (None, period + 1, 0);
                             }
                             Some(has_failed) => {
                                 if has_failed && (before.wrapping_sub(failed) & 31) >= u64::from(FORGOTTEN) {

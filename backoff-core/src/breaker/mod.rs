@@ -13,7 +13,7 @@ mod probes;
 
 pub(crate) use probes::Runs;
 
-use crate::facts::fault::{Fault, FaultKind, OpenedBy, TimedOut};
+use crate::facts::fault::{FaultKind, TimedOut};
 use core::{
     fmt,
     sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed},
@@ -90,8 +90,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// ```
 pub struct Breaker {
     state: AtomicU32,
-    /// The failure that opened the breaker last.
-    opened_by: AtomicU16,
+    /// The HTTP status of the failure that opened the breaker last; zero if it had none.
+    status: AtomicU16,
     /// Whether the log has said that first attempts are made while the breaker is open.
     is_unheard: AtomicBool,
     limits: Limits,
@@ -118,7 +118,7 @@ impl Breaker {
     pub const fn new() -> Self {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
-            opened_by: AtomicU16::new(0),
+            status: AtomicU16::new(0),
             is_unheard: AtomicBool::new(false),
             limits: Limits {
                 failures: 10,
@@ -216,7 +216,7 @@ impl Breaker {
 
     /// The error of a call that is refused.
     pub(crate) fn refusal(&self) -> TimedOut {
-        TimedOut::by_breaker(OpenedBy(self.opened_by.load(Relaxed)))
+        TimedOut::by_breaker(self.status.load(Relaxed))
     }
 
     /// For a loop of your own: asks before an attempt whether it may begin. Nothing means that the breaker is open, and that
@@ -255,15 +255,15 @@ impl Breaker {
     /// For a loop of your own: an admitted attempt has ended with this failure, or with a success. An attempt that is dropped
     /// has ended with [`FaultKind::Permanent`], which says nothing about the service. The clock is read only after a failure.
     pub fn ended(&self, attempt: Admitted, failure: Option<FaultKind>, now: impl Fn() -> Duration) {
-        self.ended_by(attempt, failure, None, now);
+        self.ended_with(attempt, failure, None, now);
     }
 
-    /// As [`ended`](Self::ended), with the facts of the failure.
-    pub(crate) fn ended_by(
+    /// As [`ended`](Self::ended), with the HTTP status of the failure.
+    pub(crate) fn ended_with(
         &self,
         Admitted { period }: Admitted,
         failure: Option<FaultKind>,
-        fault: Option<&dyn Fault>,
+        status: Option<u16>,
         now: impl Fn() -> Duration,
     ) {
         let mut then = State::NEW;
@@ -272,27 +272,25 @@ impl Breaker {
             then = self.limits.ended(state, period, failure, now);
             (then != state).then_some(then)
         });
-        match (before.map(State::is_open), then.is_open()) {
-            (Ok(false), true) => {
-                let by = OpenedBy::of(fault);
-                self.opened_by.store(by.0, Relaxed);
-                #[cfg(feature = "tracing")]
-                tracing::warn!(
-                    target: "backoff",
-                    breaker = self.name,
-                    "the breaker opens: {} of the last {} attempts failed{by}",
-                    self.limits.failures,
-                    self.limits.attempts,
-                );
-            }
-            (Ok(true), false) => {
-                #[cfg(feature = "tracing")]
-                tracing::info!(
-                    target: "backoff",
-                    breaker = self.name,
-                    "the breaker closes: a probe succeeded",
-                );
-            }
+        let change = (before.map(State::is_open), then.is_open());
+        if change == (Ok(false), true) {
+            self.status.store(status.unwrap_or_default(), Relaxed);
+        }
+        #[cfg(feature = "tracing")]
+        match change {
+            (Ok(false), true) => tracing::warn!(
+                target: "backoff",
+                breaker = self.name,
+                status,
+                "the breaker opens: {} of the last {} attempts failed",
+                self.limits.failures,
+                self.limits.attempts,
+            ),
+            (Ok(true), false) => tracing::info!(
+                target: "backoff",
+                breaker = self.name,
+                "the breaker closes: a probe succeeded",
+            ),
             _ => {}
         }
     }

@@ -7,6 +7,7 @@ use crate::{
     breaker::{self, Admitted, Breaker},
     budget::Budget,
     facts::fault::{Fault, FaultKind},
+    judge::http_status,
     policy::Policy,
     rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, runs_without_rate},
     state::{RetryState, Rules},
@@ -99,7 +100,8 @@ impl dyn CallPlan + '_ {
     ) -> Option<(RateChange, Option<&'static str>)> {
         let (epoch, period) = state.retry.take_attempt();
         if let Some(breaker) = self.breaker().filter(|_| period > 0) {
-            breaker.ended_by(Admitted { period }, failure, fault, &now);
+            let status = fault.and_then(http_status);
+            breaker.ended_with(Admitted { period }, failure, status, &now);
         }
         let (rate, epoch) = (self.rate()?, epoch?);
         let attempt = (epoch, self.tokens());

@@ -85,20 +85,18 @@ impl CallState {
         epoch: Option<u16>,
         clock: &C,
     ) -> Result<(), TimedOut> {
+        // If the call ends here, the number is given back.
+        self.retry.set_epoch(epoch);
         if let Some(breaker) = plan.breaker() {
             let admitted = breaker.admit(|| shared_now(clock));
-            if admitted.is_none() {
-                if expires {
-                    if let (Some(rate), Some(epoch)) = (plan.rate(), epoch) {
-                        rate.gives_back((epoch, plan.tokens()));
-                    }
-                    return Err(breaker.refusal());
-                }
-                breaker.is_unheard();
+            match admitted {
+                None if expires => return Err(breaker.refusal()),
+                None => breaker.is_unheard(),
+                Some(_) => {}
             }
             self.retry.set_period(admitted.map_or(0, |it| it.period));
         }
-        self.begins_with_epoch(epoch, clock);
+        self.begins(clock);
         Ok(())
     }
 

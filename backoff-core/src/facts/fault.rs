@@ -344,45 +344,8 @@ enum Cause {
         allow(dead_code, reason = "only a rate has a queue")
     )]
     Queue,
-    /// The breaker was open, so nothing was sent.
-    Breaker(OpenedBy),
-}
-
-/// The failure that opened a breaker: an HTTP status, a gRPC code above [`GRPC`](Self::GRPC), or one of the constants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OpenedBy(pub(crate) u16);
-
-impl OpenedBy {
-    const UNKNOWN: Self = OpenedBy(0);
-    const NO_REPLY: Self = OpenedBy(1);
-    const GRPC: u16 = 1_000;
-
-    pub(crate) fn of(fault: Option<&dyn Fault>) -> Self {
-        let Some(fault) = fault else {
-            return Self::UNKNOWN;
-        };
-        match (fault.grpc_code(), fault.status()) {
-            (Some(code), _) => OpenedBy(Self::GRPC + code as u16),
-            (None, Some(status)) => OpenedBy(status),
-            (None, None) if fault.delivery().is_some() => Self::NO_REPLY,
-            (None, None) => Self::UNKNOWN,
-        }
-    }
-}
-
-impl fmt::Display for OpenedBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::UNKNOWN => Ok(()),
-            Self::NO_REPLY => f.write_str(", the last one without a reply"),
-            OpenedBy(code) => {
-                match GrpcCode::from_number(i32::from(code) - i32::from(Self::GRPC)) {
-                    Some(code) => write!(f, ", the last one with {code}"),
-                    None => write!(f, ", the last one with status {code}"),
-                }
-            }
-        }
-    }
+    /// The breaker was open, so nothing was sent. The HTTP status of the failure that opened it; zero if it had none.
+    Breaker(u16),
 }
 
 impl TimedOut {
@@ -394,11 +357,11 @@ impl TimedOut {
         }
     }
 
-    /// A call whose breaker is open, because of this failure.
-    pub(crate) const fn by_breaker(opened: OpenedBy) -> Self {
+    /// A call whose breaker is open, because of a failure with this HTTP status; zero if it had none.
+    pub(crate) const fn by_breaker(status: u16) -> Self {
         TimedOut {
             after: Duration::ZERO,
-            cause: Cause::Breaker(opened),
+            cause: Cause::Breaker(status),
         }
     }
 
@@ -431,10 +394,13 @@ impl fmt::Display for TimedOut {
         match self.cause {
             Cause::Cut => write!(f, "the attempt was cut after {after}"),
             Cause::Queue => write!(f, "the call waited {after} for its turn"),
-            Cause::Breaker(opened) => write!(
-                f,
-                "no attempt was made, because the breaker is open: too many attempts failed{opened}"
-            ),
+            Cause::Breaker(status) => {
+                f.write_str("no attempt was made, because the breaker is open")?;
+                match status {
+                    0 => Ok(()),
+                    _ => write!(f, " after a failure with the status {status}"),
+                }
+            }
         }
     }
 }

@@ -406,6 +406,54 @@ fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
     assert_eq!(gave_up.error, BUSY);
 }
 
+/// Of a gRPC code, the status for which it stands.
+#[test]
+fn a_refusal_names_the_status_that_opened_the_breaker() {
+    #[derive(Debug)]
+    enum Failed {
+        Reply(TestError),
+        Late(String),
+    }
+    impl backoff_core::Fault for Failed {
+        fn inner(&self) -> Option<&dyn backoff_core::Fault> {
+            match self {
+                Failed::Reply(error) => Some(error),
+                Failed::Late(_) => None,
+            }
+        }
+    }
+    impl From<TimedOut> for Failed {
+        fn from(late: TimedOut) -> Self {
+            Failed::Late(late.to_string())
+        }
+    }
+    let unavailable = TestError {
+        grpc: Some(backoff_core::GrpcCode::Unavailable),
+        ..TestError::UNKNOWN
+    };
+    let time = Time::default();
+    for (error, after) in [
+        (
+            TestError::status(500),
+            " after a failure with the status 500",
+        ),
+        (unavailable, " after a failure with the status 503"),
+        (TestError::LOST, ""),
+    ] {
+        let down = often();
+        let fails = || {
+            let call = PLAIN.blocking(|| Err::<(), _>(Failed::Reply(error)));
+            call.breaker(&down).runtime(time.clone()).call()
+        };
+        assert!(matches!(fails(), Err(Failed::Reply(_))));
+        let Err(Failed::Late(text)) = fails() else {
+            unreachable!("the breaker is open")
+        };
+        let expected = format!("no attempt was made, because the breaker is open{after}");
+        assert_eq!(text, expected);
+    }
+}
+
 /// A status below 500 shows that the service works, and so does a code of a service; an error without facts shows nothing.
 #[test]
 fn an_answer_closes_it() {

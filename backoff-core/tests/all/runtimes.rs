@@ -4,11 +4,9 @@ use backoff_core::{Jitter, Policy, Random, TimedOut};
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
     cell::RefCell,
-    future::{Future, pending, ready},
+    future::{pending, ready},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
     sync::{Arc, Mutex},
-    task::{Context, Waker},
     thread,
     time::Duration,
 };
@@ -41,8 +39,10 @@ fn panic_of(run: impl FnOnce()) -> String {
         .expect("a message")
 }
 
-fn poll_once<F: Future>(future: F) -> bool {
-    let polled = pin!(future).poll(&mut Context::from_waker(Waker::noop()));
+#[cfg(not(feature = "smol"))]
+fn poll_once(future: impl Future) -> bool {
+    use std::task::{Context, Waker};
+    let polled = std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop()));
     polled.is_ready()
 }
 

@@ -119,7 +119,7 @@ impl Story {
                 "too" => story.log.push(TOO_LONG.to_owned()),
                 "opens" => story.log.push("DEBUG calls go at 0.2 a second".to_owned()),
                 "breaks" => {
-                    let line = "WARN the breaker opens: 2 of the last 20 attempts failed, the last one with status 503";
+                    let line = "WARN the breaker opens: 2 of the last 20 attempts failed";
                     story.log.push(line.to_owned());
                 }
                 "closes" => {
