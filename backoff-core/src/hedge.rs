@@ -40,7 +40,8 @@ use core::{
 ///   second request.
 /// - The [`Budget`](crate::Budget) of the call has the tokens for a retry after a transient failure. The tokens do
 ///   not come back. In gRPC's bucket, more than half of the tokens must be left.
-/// - The [`Rate`](crate::Rate) of the call delays no call, and its `Breaker` is closed.
+/// - The [`Rate`](crate::Rate) of the call delays no call at this moment, a quota that replies state has room for one more,
+///   and the `Breaker` of the call is closed.
 /// - The deadline of the call is not over, and no `stop_on` has come.
 ///
 /// If one of these does not hold, the first request goes on alone. An attempt has at most one second request.

@@ -21,6 +21,9 @@
 //!   the deadline, else five minutes): a longer one ends the call.
 //! - A policy does not retry an error that states nothing, and a log line says what to write. A bare `#[retry]` has no
 //!   policy and no codes, and retries such an error too.
+//! - Where a service answers each call, a reply that suddenly says that its [quota](crate::Rate#quotas) is used up delays
+//!   the others for at most two seconds and one call. A service that is down gets one attempt a second from all calls that
+//!   an open [`Breaker`](crate::Breaker) can refuse.
 //! - Nothing is allocated, except by a call that waits in the queue of a rate, and by each async wait where the features
 //!   `tokio` and `smol` are both on.
 //! - A success reads the clock only for a deadline, a report, an [`Attempt`](crate::Attempt), a rate or a

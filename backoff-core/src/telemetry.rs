@@ -49,7 +49,8 @@
 //! | the first attempt succeeded | no event | |
 //! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
-//! | a `Breaker` opened | `WARN` | `breaker`, its name |
+//! | a `Breaker` opened; the text names the last failure | `WARN` | `breaker`, its name |
+//! | a first attempt is made although a `Breaker` is open, because no error can be made; once for each breaker | `WARN` | `breaker`, its name; no `elapsed` |
 //! | a `Breaker` closed | `INFO` | `breaker`, its name |
 //!
 //! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts

@@ -27,21 +27,32 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// The breaker opens when 10 of the last 20 attempts of all its calls failed ([`opens_at`](Self::opens_at)). While it is
 /// open,
 ///
-/// - a *retry* ends with its last error and [`StopReason::Breaker`](crate::StopReason::Breaker). A retry that waits when the
-///   breaker opens asks after its wait, as a first attempt does; a blocking call has its last error then too.
+/// - a *retry* is not made: the call ends with its last error and [`StopReason::Breaker`](crate::StopReason::Breaker).
 /// - a *first attempt* is not made. The call ends with the same reason and with an error that is made from
 ///   [`TimedOut`](crate::TimedOut), if its error has `From<TimedOut>`, and says so by [`Fault::late`](crate::Fault::late):
 ///   the derive and the errors of the supported clients do. A call that names its breaker itself, by
 ///   [`.breaker(..)`](crate::Retrying::breaker) or by the key `breaker`, and a call with `timeout`, `attempt_timeout` or
 ///   `max_queue_time` need `From<TimedOut>` alone. Any other call has no error to return: its attempt is made, and does not
 ///   count. The log has a `WARN` then, once.
-/// - every second, one attempt is made as a probe ([`probe_every`](Self::probe_every)), if there are calls. The first probe that succeeds closes
-///   the breaker for all calls. However a probe ends, or if it hangs or is dropped, the next one goes a second after it began.
+/// - every second, one attempt is made as a *probe* ([`probe_every`](Self::probe_every)), if there are calls. The first probe
+///   that succeeds closes the breaker for all calls. However a probe ends, or if it hangs or is dropped, the next one goes a
+///   second after it began.
 ///
 /// An attempt that began before the breaker opened or closed last says nothing any more: when a service that hung is back,
-/// the timeouts of old attempts do not open the breaker again. A failure is forgotten when no other one comes for a minute.
+/// the timeouts of old attempts do not open the breaker again. The failures are forgotten when none comes for a minute.
 ///
-/// Each opening is one `WARN` in the log, and each closing is one `INFO`.
+/// Each opening is one `WARN` in the log, and each closing is one `INFO`. The text of a `TimedOut` by a breaker names the
+/// failure that opened it, such as `status 503`.
+///
+/// # Waits, queues and calls inside of calls
+///
+/// - A call that waits when the breaker opens ends after its wait. A blocking call, and an async one with `.breaker(..)`,
+///   `reported`, `stop_on` or `cut_on`, has its own last error then. An annotated async function without a signal, and an
+///   async call whose policy alone names the breaker, end with the error made from `TimedOut`: an error that is kept during
+///   the wait makes the future larger, and takes its `Send` if the error is not `Send`.
+/// - A call in the queue of a `Rate` asks the breaker when it joins, and again at its turn.
+/// - A call inside of a probe that asks the same breaker is part of the probe. It makes one attempt, and is not repeated
+///   while the breaker is open. This needs the feature `std`. A spawned task and another thread are not inside.
 ///
 /// # What counts
 ///
@@ -50,11 +61,18 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// | a failure that the call's judge calls [transient](FaultKind::Transient), a timeout, also if the attempt may have been applied and is not repeated | a failure |
 /// | a success, a conflict, a value that is not the awaited one yet | a success |
 /// | an error that is not retried and has a status below 500, a gRPC code that stands for one, or a code of the service: a 404 | a success: the service has answered |
-/// | throttling (a 429), any other error that is not retried: a 501, a mistake in one's own configuration | nothing |
+/// | throttling (a 429), a 499, any other error that is not retried: a 501, a mistake in one's own configuration | nothing |
 /// | a retry that the end of the call's `timeout` or deadline cuts, because it had only the rest of the time | nothing |
 /// | a signal or a drop of the call | nothing |
 ///
 /// Throttling is the subject of a `Rate`: a service that refuses works, but a refusal is not what the caller wants.
+///
+/// # What it cannot know
+///
+/// - A probe that is dropped costs everybody up to a second.
+/// - A proxy that answers 404 for a service that is down closes the breaker, until it opens again.
+/// - Attempts that hang for longer than the outage end after it, and open the breaker then, for a second.
+/// - Callers with short timeouts call a slow service down, and the patient ones are refused too: declare two breakers.
 ///
 /// # Costs
 ///

@@ -475,8 +475,8 @@ where
 
     /// Ends the call at once while the service of this breaker is down, instead of the policy's [`Breaker`]: for example for
     /// one host. The breaker can have any lifetime. If no attempt was made, the error is made from [`TimedOut`]; the reason
-    /// is [`StopReason::Breaker`](crate::StopReason::Breaker). During a wait the call keeps its last error, so the future is
-    /// larger by the error, and `Send` only if the error is.
+    /// is [`StopReason::Breaker`](crate::StopReason::Breaker). The call keeps its last error during a wait, in case the breaker
+    /// opens. So the future is larger by the error, and `Send` only if the error is.
     ///
     /// ```
     /// use backoff_core::{Breaker, Policy, TimedOut};
@@ -819,7 +819,8 @@ where
     }
 
     /// Also returns a report: a success comes with a [`Report`](crate::Report), and a failure is a
-    /// [`RetryError`](crate::RetryError). The report of an update is an [`UpdateReport`](crate::UpdateReport).
+    /// [`RetryError`](crate::RetryError). The report of an update is an [`UpdateReport`](crate::UpdateReport). During a wait
+    /// the call keeps its last error, and ends with it if its breaker opens.
     /// This method is the last one, before the `.await` or the [`call`](Reported::call) of a blocking call.
     ///
     /// ```

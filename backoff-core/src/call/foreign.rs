@@ -27,8 +27,8 @@ pub struct ForeignCall {
     repeats: Repeats,
 }
 
-/// A job that is dropped in its attempt gives its share of the rate and its place as a probe back. The tokens of a wait
-/// stay taken: the loop may go on in another process.
+/// A job that is dropped in its attempt gives its share of the rate back, and tells its breaker nothing. The tokens of a
+/// wait stay taken: the loop may go on in another process.
 impl Drop for ForeignCall {
     fn drop(&mut self) {
         let (plan, says_nothing) = (&self.policy as &dyn CallPlan, Some(FaultKind::Permanent));

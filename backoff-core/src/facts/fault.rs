@@ -365,7 +365,8 @@ impl TimedOut {
         }
     }
 
-    /// Whether the breaker of the call was open, so that no attempt was made.
+    /// Whether the breaker of the call was open, so that no attempt was made. The text of the error names the failure that
+    /// opened the breaker.
     ///
     /// ```
     /// use backoff_core::TimedOut;

@@ -63,8 +63,10 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   waits as the policy says, and then joins the queue.
 /// - A call that is dropped leaves the queue. A call that is kept and not polled holds up nobody: a turn that is not
 ///   taken within 20 ms goes to the next call that asks.
-/// - A hint above the longest hint of the call's policy, and any hint above an hour, is no hint for the others. A shorter one
-///   stops the others for at most 64 s at a time, unless [`pause_after_refusal`](Self::pause_after_refusal) says otherwise: then a single call asks.
+/// - A call in the queue asks its `Breaker` at its turn.
+/// - A hint above the longest hint of the call's policy, and any hint above an hour, is no hint for the others. Another one,
+///   also a wrong one, stops the others for at most 64 s at a time: then a single call asks. (With
+///   [`pause_after_refusal`](Self::pause_after_refusal), nobody asks before the hint is over.)
 /// - A service that refuses every call for more than 75 s has blocked its caller. After such a block, calls go at half
 ///   of the rate that was admitted before it, and the rate then stays flat for as long as the block took, up to five minutes.
 ///
@@ -90,17 +92,17 @@ use std::sync::{Arc, OnceLock, PoisonError};
 /// request, and the tokens that [`.tokens(n)`](crate::Retrying::tokens) or the key `tokens` names. (The names of the headers are those of
 /// `hint::in_headers`.)
 /// - Of a window, calls use what remains, and then wait for its end. Of a quota that is refilled steadily, a call goes when
-///   enough has come back. Names with `requests` or `tokens` mean a steady quota, until replies show that the end stands
-///   still, or moves, whatever is used.
-/// - What runs is subtracted, from the first reply on, until its own reply comes. Of calls that run together, the lowest
-///   remainder counts. A call that is dropped or cut gives its share back.
+///   enough has come back. Names with `requests` or `tokens` mean a steady quota at first. Then the replies decide: the end
+///   of a window stands still, whatever is used.
+/// - What runs is subtracted, from the first reply on. An attempt runs until its own reply comes, or until it is dropped or
+///   cut. Of attempts that run together, the lowest remainder counts.
 /// - What is missing beside the own calls was used by others. A process that is alone uses the whole quota; beside others
 ///   it slows to its part of what comes back, or of what is left of the window, when little remains.
-/// - A statement holds until its end, however long that takes. A minute after its end, a reply without such headers
-///   ends it. After that, only the rules for 429s hold.
+/// - A statement holds until its end. The next turn is never later than that end and a second, nor than 61 minutes. A minute
+///   after the end, a reply without such headers ends the quotas. After that, only the rules for 429s hold.
 /// - If a reply says suddenly that nothing is left, any other reply corrects it, and after 2 s one call tries. If the call is
 ///   refused, all wait until the end. If the call is admitted, the quota counts no more until a reply states that something
-///   is left.
+///   is left. So where a service answers each call, such replies delay nobody for more than these 2 s and this one call.
 /// - A 429 that asks for a shorter wait than the end of a used-up quota is believed: one call goes then.
 /// - A 429 changes nothing else if a quota says that nothing is left. After any other 429, the rules for 429s hold too.
 /// - A call that needs more than a whole quota goes when the quota is full, with a `WARN`.
@@ -109,8 +111,17 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///
 /// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
 /// layer of tower, and where a value or an error is a response (`.responses()`). In an annotated function or a block, these
-/// functions find the rate of the key `rate`, and not that of the policy: name the rate by the key. Elsewhere, call
-/// `observe` with the headers (feature `http-1`).
+/// functions find the rate of the key `rate`, and not that of the policy: name the rate by the key. Only replies to the call
+/// that has the rate are heard, and not those to other calls inside of it. Elsewhere, call `observe` with the headers, also
+/// from inside of another call (feature `http-1`).
+///
+/// # What it cannot know
+/// - A quota that counts down to 0 as calls use it is obeyed until its end, also if the service does not enforce it.
+/// - The first burst goes before any header has come.
+/// - A window that ends later than stated, headers that come seconds late, and more processes than a window has calls lead
+///   to 429s.
+/// - Without headers, a block of up to 75 s is not told from a window of a minute, and a window of more than 75 s from a
+///   block.
 ///
 /// # Every process needs it
 /// A process with a `Rate` slows down at each 429, and a process without one does not. Beside 50 workers with jitter
