@@ -98,7 +98,7 @@
 //! until the timeout. A [`Breaker`](crate::Breaker) (feature `breaker`) ends them at once. The breaker opens when 10 of the
 //! last 20 attempts of all its calls failed. While it is open, retries end with their last error and
 //! [`StopReason::Breaker`](crate::StopReason::Breaker), first attempts are not made, and every second one attempt is made
-//! as a probe. The first probe that succeeds closes the breaker:
+//! as a probe, however the last one ended. The first probe that succeeds closes the breaker:
 //!
 //! ```
 //! use backoff_cloud::{Breaker, TimedOut, retry};
@@ -135,8 +135,12 @@
 //!
 //! The error of a call without an attempt is made from [`TimedOut`](crate::TimedOut), as that of a timeout is: derive
 //! [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write [`Fault::late`](crate::Fault::late). Where no error
-//! can be made, first attempts are made all the same. [`Breaker`](crate::Breaker) says what counts: throttling, conflicts
-//! and permanent errors do not.
+//! can be made, first attempts are made all the same, and so are those of jobs and of combined changes.
+//! [`Breaker`](crate::Breaker) says what counts: a conflict or a 404 is an answer, and a 429 says nothing. What began before
+//! the breaker opened or closed says nothing either, and failures are forgotten after a minute without one.
+//!
+//! A call made inside of a probe that has the same breaker is part of the probe. So an update and its read, or two layers
+//! of tower, can have one breaker.
 //!
 //! The simulation again, with a breaker of each process in place of a budget, or beside one:
 //!
@@ -145,12 +149,12 @@
 //! | jitter alone | 4.62 ± 0.002 | 5.75 s | never | 61,536 ± 45 | 99.97 % |
 //! | `Budget::aws()` | 1.03 ± 0.0001 | 1.04 s | at once | 20,671 ± 33 | 99.96 ± 0.003 % |
 //! | `Breaker::new()` | 0.076 ± 0.0002 | 0.08 s | 1 s | 21,258 ± 29 | 96.6 ± 0.1 % |
-//! | `Breaker::new().opens_at(15, 30)`, with `Budget::aws()` or without | 0.085 ± 0.0003 | 0.09 s | 1 s | 21,173 ± 26 | 99.6 ± 0.04 % |
-//! | the same, with `probe_every(5 s)` | 0.064 ± 0.0003 | 0.06 s | 2 s; up to 5 s if the outage ends just after a probe | 22,049 ± 26 | 98.9 ± 0.2 % |
+//! | `Breaker::new().opens_at(15, 24)`, with `Budget::aws()` or without | 0.085 ± 0.0003 | 0.09 s | 1 s | 21,173 ± 26 | 99.95 ± 0.01 % |
+//! | the same, with `probe_every(5 s)` | 0.064 ± 0.0003 | 0.06 s | 2 s; up to 5 s if the outage ends just after a probe | 22,049 ± 26 | 99.96 ± 0.002 % |
 //!
-//! So a breaker loses some requests more than a budget does: those between the end of the outage and the next probe, and
-//! some while many calls fail by chance. In return, only the probes of an outage wait for a timeout, and the service gets a
-//! twelfth of the attempts.
+//! So a breaker loses some requests more than a budget does: those between the end of the outage and the next probe, and,
+//! with 10 of 20, some while many calls fail by chance. In return, only the probes of an outage wait for a timeout, and the
+//! service gets a twelfth of the attempts.
 //!
 //! # Which of them
 //!
@@ -161,8 +165,10 @@
 //! | hangs, and each attempt costs a caller a long timeout, a thread or a connection | a [`Breaker`](crate::Breaker) too | in an outage, calls end at once, and the service gets single probes |
 //!
 //! A breaker makes an outage of half of the calls an outage of all. So give a breaker to calls that have something better
-//! to do than to wait, declare one for each part of a service that fails by itself, and let it look at 30 attempts where
-//! many fail by chance: `opens_at(15, 30)`. A policy can have all three.
+//! to do than to wait, declare one for each part of a service that fails by itself, and ask for more failures where many
+//! calls fail by chance: `opens_at(15, 24)`. A policy can have all three.
+//! [What a breaker cannot know](crate::Breaker#what-it-cannot-know): one for impatient callers must not be that of patient
+//! ones, and a proxy's 404 is taken for the service's.
 //!
 //! # After throttling
 //!

@@ -63,7 +63,7 @@
 //!
 //! - **The load is bounded.** At most one call in 20 sends a second request, and ten more after a quiet time, however slow
 //!   the service is. Each second request also takes the tokens of a retry out of the policy's
-//!   [`Budget`](crate::Budget). While a [`Rate`](super::rates) delays calls, none is sent.
+//!   [`Budget`](crate::Budget). At a moment when a [`Rate`](super::rates) delays calls, none is sent.
 //! - **If a fifth of the replies is slow, a hedge does nearly nothing**, because only a twentieth of the calls can have
 //!   one. Such a service is overloaded, and more requests would make it slower.
 //! - [`Hedge::after`](crate::Hedge::after) sends no second request while the service is quick. Its delay must be near
@@ -100,4 +100,5 @@
 //! - **Writes**, also idempotent ones: of two `DELETE`s one is answered with 404, of two writes with an etag one with
 //!   412, and a `PUT` that arrives late can overwrite a newer value of somebody else. In the function form the library
 //!   does not see what you send: give the hedge to reads only.
-//! - **A service with a quota that is nearly used up.** Each second request counts.
+//! - **A service with a quota that is nearly used up.** Each second request counts. (A `Rate` that hears the quota sends
+//!   none when it has no room.)

@@ -21,9 +21,9 @@
 //!
 //! | the requests have | requests | 429s | prompts without an answer | time |
 //! |---|---|---|---|---|
-//! | a `Rate`, and the replies state the quotas | 1,000 | 0 | 0 | 81 s |
-//! | a `Rate`, and the replies state nothing | 1,167 | 182 | 15 | 68 s |
-//! | no `Rate` | about 1,550 | about 725 | about 175 | 40 s |
+//! | a `Rate`, and the replies state the quotas | 1,000 | 0 | 0 | 71 s |
+//! | a `Rate`, and the replies state nothing | 1,145 | 161 | 16 | 69 s |
+//! | no `Rate` | about 1,560 | about 735 | about 175 | 40 s |
 //!
 //! ```sh
 //! cargo test -p live --test all -- quotas:: --nocapture
@@ -43,8 +43,8 @@
 //!
 //! # Who hears what
 //!
-//! A rate hears the headers of each reply to its calls, success or failure, subtracts what has begun since then, and lets
-//! a call go when enough is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies: what one
+//! A rate hears the headers of each reply to its own calls, success or failure, subtracts what still runs, and lets a call
+//! go when enough is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies: what one
 //! process uses is missing in what the next reply to another one states. So each process of the quota needs a `Rate` of
 //! its own. A process without one [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
 //!
@@ -103,7 +103,7 @@
 //! | the requests have | requests | 403s of the secondary limit | 403s of the primary limit |
 //! |---|---|---|---|
 //! | a `Rate` | 156 | 6 | 0 |
-//! | a `Rate` in each of two processes | about 161 | 6 | about 5 |
+//! | a `Rate` in each of two processes | 162 | 6 | 6 |
 //! | no `Rate` | 180 | 10 | 20 |
 //!
 //! The requests that are on their way at the secondary limit are refused, too. Two processes hear of each other only with

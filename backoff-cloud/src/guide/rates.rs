@@ -4,7 +4,7 @@
 //!
 //! A service allows so many calls a second and answers the others with 429. Each call finds a wait for
 //! itself, and the calls of a process learn nothing from each other: 100 workers with 3,000 jobs under a limit
-//! of 50 a second make 1.87 calls for each job with full jitter, and take 1.89 times the time that the limit
+//! of 50 a second make 1.87 calls for each job with full jitter, and take 1.93 times the time that the limit
 //! needs. With a [`Rate`](crate::Rate) they make 1.03 calls for each job and take as long as the limit needs.
 //!
 //! ```sh
@@ -58,9 +58,9 @@
 //! ```
 //!
 //! Before the first 429 the rate delays no call. After it, all calls of the rate wait in one queue, first in,
-//! first out. Single calls probe the service until one of them succeeds, and then the calls go at a rate that
-//! rises slowly near the rate that the service took last, and fast far above it. A minute after the last 429,
-//! or later with a longer [`settle`](crate::Rate::settle), the rate switches itself off.
+//! first out. Single calls probe the service, at most 64 s apart, until one of them succeeds. Then the calls go at a
+//! rate that rises slowly near the rate that the service took last, and fast far above it. A minute after the last
+//! 429, or later with a longer [`settle`](crate::Rate::settle) or after a block, the rate switches itself off.
 //!
 //! - After a 429 a call waits as long as its `Retry-After` says, and then joins the end of the queue. While nobody
 //!   else waits, the call also waits as the policy says. After another failure the call waits as the policy says, and
@@ -104,17 +104,19 @@
 //!
 //! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers | the limits known |
 //! |---|---|---|---|---|
-//! | 1 process, 100 workers | 2.78; 1.06 | 1.13; 1.03 | 1.00; 1.01 | 1.01; 1.00 |
-//! | 4 processes, 100 workers | 2.78; 1.06 | 1.20; 1.04 | 1.06; 1.06 | 1.01; 1.00 |
-//! | 20 processes, 20 workers | 1.34; 1.07 | 1.22; 1.07 | 1.03; 1.06 | 1.01; 1.00 |
-//! | 20 processes, 200 workers | 3.56; 1.06 | 1.46; 1.06 | 1.05; 1.09 | 1.00; 1.00 |
-//! | 1 process, 100 workers, headers a second late | 2.78; 1.06 | 1.13; 1.03 | 1.06; 1.01 | 1.01; 1.00 |
+//! | 1 process, 100 workers | 2.78; 1.06 | 1.13; 1.03 | 1.00; 1.00 | 1.01; 1.00 |
+//! | 4 processes, 100 workers | 2.78; 1.06 | 1.20; 1.04 | 1.04; 1.08 | 1.01; 1.00 |
+//! | 20 processes, 20 workers | 1.34; 1.07 | 1.21; 1.08 | 1.02; 1.03 | 1.01; 1.00 |
+//! | 20 processes, 200 workers | 3.56; 1.06 | 1.46; 1.06 | 1.06; 1.09 | 1.00; 1.00 |
+//! | 1 process, 100 workers, headers a second late | 2.78; 1.06 | 1.13; 1.03 | 1.04; 1.01 | 1.01; 1.00 |
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- quota
 //! ```
 //!
-//! The command draws a picture of some of these, too: `docs/quota-calls.svg` in the repository. Several processes leave a part of the quota unused, because they learn of each other only from the replies.
+//! The command draws a picture of some of these, too: `docs/quota-calls.svg` in the repository. Several processes leave a
+//! part of the quota unused, because they learn of each other only from the replies.
+//! [What it cannot know](crate::Rate#what-it-cannot-know) says when quotas lead to 429s or to waits all the same.
 //!
 //! # Every process of the quota needs it
 //!
@@ -149,7 +151,11 @@
 //! Some services refuse everything for a while once somebody goes over the limit, and block longer whoever asks
 //! meanwhile. `Rate::new().pause_after_refusal(Duration::from_secs(60))` lets no call go after a 429 for as long as the
 //! service asks, or for a minute if it names no time. Where each call begins a block of a minute anew, 1,000 jobs of 100
-//! workers need 1,110 calls; with jitter alone they never end.
+//! workers need 1,101 calls; with jitter alone they never end.
+//!
+//! After any block of more than 75 s, calls go at half of the rate before it, for as long as the block took (up to five
+//! minutes), so that the next one does not follow at once. If the block had nothing to do with the rate, that is too slow
+//! for as long. Blocks of up to 75 s cannot be told from windows of a minute, so after those the rate rises as usual.
 //!
 //! # One rate for one limit
 //!
@@ -199,7 +205,8 @@
 //!
 //! Full jitter alone is better in these cases:
 //!
-//! - The hints of the service are always far too long. A `Rate` obeys them.
+//! - The hints of the service are always far too long. A refused call obeys them, as without a `Rate`, and
+//!   stops the others for up to 64 s at a time.
 //! - One or two callers have a quota of a few calls a minute. `Rate::new().settle(Duration::from_secs(40))` makes fewer
 //!   calls then, but takes longer.
 //! - Two callers, and a service that counts in fixed windows and names their end in whole seconds.

@@ -19,8 +19,8 @@
 //!
 //! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
 //! `RUST_LOG=info`. The waits are logged at `INFO`, and what ends a call with a failure at `WARN`: attempts that are
-//! used up, a deadline, a timeout, an empty budget, a turn that comes too late, a signal. Only an answer that no policy
-//! retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
+//! used up, a deadline, a timeout, an empty budget, a turn that comes too late, an open breaker, a signal. Only an answer
+//! that no policy retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
 //!
 //! With metrics-exporter-prometheus, call `with_recommended_naming(true)` and `set_buckets(..)` of its builder before
 //! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
