@@ -19,6 +19,7 @@ use core::{
     task::{self, Poll, ready},
     time::Duration,
 };
+#[cfg(any(feature = "breaker", feature = "rate"))]
 use pin_project_lite::pin_project;
 
 /// The pause of a function, without rates.

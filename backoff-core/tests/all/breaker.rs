@@ -567,3 +567,70 @@ fn a_call_in_a_queue_asks_at_its_turn() {
     assert_eq!(refused as u64, 30 - asked.get());
     assert_eq!(rate.waiting(), 0);
 }
+
+/// Whatever callers and an ill service do, the service gets at most one attempt a pause while the breaker is open: from calls
+/// that are cut, dropped, hedged, delayed by a rate or refused, however the attempts end.
+#[cfg(feature = "rate")]
+#[test]
+fn an_ill_service_gets_one_attempt_a_pause() {
+    use backoff_core::{Hedge, Jitter, Policy, Rate};
+    use std::{cell::RefCell, future::poll_fn, task::Poll};
+    use tokio::time::{Instant, sleep, timeout};
+    const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(3);
+    static DOWN: Breaker = Breaker::new();
+    static RATE: Rate = Rate::new();
+    static HEDGE: Hedge = Hedge::after(Duration::from_millis(50));
+    let draws = Cell::new(7_u64);
+    // Knuth's generator.
+    let draw = |most: u64| {
+        let next = draws.get().wrapping_mul(6_364_136_223_846_793_005);
+        draws.set(next.wrapping_add(1_442_695_040_888_963_407));
+        (draws.get() >> 33) % most
+    };
+    let begun = RefCell::new(vec![]);
+    let attempt = || async {
+        if DOWN.is_open() {
+            begun.borrow_mut().push(Instant::now());
+        }
+        sleep(Duration::from_millis(draw(2_000))).await;
+        match draw(8) {
+            0 => pending().await,
+            1 | 2 => Err::<(), _>(TestError::status(429)),
+            3 => Err(TestError::UNKNOWN),
+            4 => Err(TestError::LOST),
+            _ => Err(BUSY),
+        }
+    };
+    let caller = async |form: u32| {
+        for _ in 0..200 {
+            sleep(Duration::from_millis(draw(3_000))).await;
+            let limit = Duration::from_millis(1 + draw(5_000));
+            let call = POLICY.retry(attempt).breaker(&DOWN);
+            let _ = match form % 5 {
+                0 => timeout(limit, call).await.unwrap_or(Ok(())),
+                1 => call.timeout(limit).await,
+                2 => call.attempt_timeout(limit).await,
+                3 => call.rate(&RATE).attempt_timeout(limit).await,
+                _ => call.hedge(&HEDGE).attempt_timeout(limit).await,
+            };
+        }
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let mut callers: Vec<_> = (0..25).map(|form| Box::pin(caller(form))).collect();
+    runtime.block_on(poll_fn(|cx| {
+        callers.retain_mut(|caller| caller.as_mut().poll(cx).is_pending());
+        match callers.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }));
+    let begun = begun.borrow();
+    assert!(begun.len() > 200, "{}", begun.len());
+    let pauses = begun.windows(2).map(|it| it[1] - it[0]);
+    assert_eq!(pauses.filter(|pause| *pause < SECOND).count(), 0);
+}
