@@ -75,10 +75,10 @@ const PLAIN: &[Limit] = &[
     limit("other loops", FUNCTION, "not inlined, moved", 166.0),    // goal: 130
     limit("other loops", "ours", ".version", 294.0),                // goal: 200
     limit("other loops", "ours", "reported", 620.0),                // goal: 500
-    // Goal: 1,700. Tokio's timers count milliseconds: 1,637 on an idle machine, a few more on a busy one.
-    limit("other loops", "ours", "timeout, one Pending", 1_660.0),
+    // Tokio's timers count milliseconds: 1,637 on an idle machine, 1,675 on a busy one.
+    limit("other loops", "ours", "timeout, one Pending", 1_700.0),
     limit("other loops", "ours", "layer, success", 896.0),
-    limit("other loops", "ours", "layer, a retry", 1_201.0),
+    limit("other loops", "ours", "layer, a retry", 1_212.0),
     // Beside sockets: 5,760, and 11 % for what differs between folders. The timer for the head of a reply
     // takes 1,060 of them.
     limit("other loops", "ours", "send", 6_600.0), // goal: 3,000; 6,243 or 6,428, by the folder of the build
