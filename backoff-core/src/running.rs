@@ -6,20 +6,13 @@ use std::thread::LocalKey;
 /// What the thread runs.
 pub(crate) type Stack<T> = RefCell<Vec<T>>;
 
-/// Until this is dropped, the thread runs the attempt.
-pub(crate) struct Runs<T: 'static>(&'static LocalKey<Stack<T>>);
-
-impl<T> Runs<T> {
-    /// Nothing if the thread ends: then its values are gone.
-    pub(crate) fn enter(key: &'static LocalKey<Stack<T>>, attempt: T) -> Option<Self> {
-        let entered = key.try_with(|all| all.borrow_mut().push(attempt));
-        entered.is_ok().then_some(Runs(key))
-    }
+/// The thread runs this, until [`leave`]. Returns whether it does: when a thread ends, its values are gone.
+pub(crate) fn enter<T>(key: &'static LocalKey<Stack<T>>, attempt: T) -> bool {
+    key.try_with(|all| all.borrow_mut().push(attempt)).is_ok()
 }
 
-impl<T> Drop for Runs<T> {
-    fn drop(&mut self) {
-        // Dropped after the borrow: the last reference to a rate may drop other calls.
-        let _attempt = self.0.try_with(|all| all.borrow_mut().pop());
-    }
+/// The thread does not run the innermost attempt any more.
+pub(crate) fn leave<T>(key: &'static LocalKey<Stack<T>>) {
+    // Dropped after the borrow: the last reference to a rate may drop other calls.
+    let _attempt = key.try_with(|all| all.borrow_mut().pop());
 }

@@ -11,7 +11,7 @@ mod machine;
 )]
 mod probes;
 
-pub(crate) use probes::Runs;
+pub(crate) use probes::leaves;
 
 use crate::facts::fault::{FaultKind, TimedOut};
 use core::{

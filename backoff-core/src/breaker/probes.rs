@@ -1,17 +1,19 @@
 //! The probes that a thread runs: a call inside of a probe is part of the probe.
 
 use super::{Admitted, Breaker};
-use crate::running::{self, Stack};
+use crate::running::{Stack, enter, leave};
 use core::cell::RefCell;
 
 /// The address of the breaker, and the probe.
 type Probe = (usize, Admitted);
 
-/// Until this is dropped, the thread runs a probe.
-pub(crate) type Runs = running::Runs<Probe>;
-
 std::thread_local! {
     static PROBES: Stack<Probe> = const { RefCell::new(Vec::new()) };
+}
+
+/// The thread does not run the innermost probe any more.
+pub(crate) fn leaves() {
+    leave(&PROBES);
 }
 
 impl Breaker {
@@ -19,10 +21,10 @@ impl Breaker {
         (core::ptr::from_ref(self).addr(), admitted)
     }
 
-    /// An admitted attempt runs on this thread.
-    pub(crate) fn runs(&self, attempt: Admitted) -> Option<Runs> {
+    /// The attempt runs on this thread, until [`leaves`], if it is a probe. Returns whether it does.
+    pub(crate) fn enters(&self, attempt: Admitted) -> bool {
         let is_probe = attempt.period > 0 && attempt.period.is_multiple_of(2);
-        is_probe.then(|| Runs::enter(&PROBES, self.probe(attempt)))?
+        is_probe && enter(&PROBES, self.probe(attempt))
     }
 
     /// The probe that this thread runs, if the breaker has been open since the probe was admitted.

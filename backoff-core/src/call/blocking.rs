@@ -116,6 +116,7 @@ where
     /// Makes an attempt, which is ready at its first poll.
     #[inline]
     fn attempt_blocking(&mut self) -> Outcome<O> {
+        let _runs = self.guard.runs();
         let mut attempt = pin!(self.attempt());
         let mut cx = Context::from_waker(Waker::noop());
         match self.polled(attempt.as_mut(), &mut cx) {

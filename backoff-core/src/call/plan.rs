@@ -9,7 +9,7 @@ use crate::{
     facts::fault::{Fault, FaultKind},
     judge::http_status,
     policy::Policy,
-    rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, runs_without_rate},
+    rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, enters_without_rate, is_inside},
     state::{RetryState, Rules},
 };
 use core::{ops::Deref, time::Duration};
@@ -106,7 +106,10 @@ impl dyn CallPlan + '_ {
         let (rate, epoch) = (self.rate()?, epoch?);
         let attempt = (epoch, self.tokens());
         if let Some(fault) = fault {
-            let _runs = rate.runs(attempt);
+            let _runs = Running {
+                in_rate: rate.enters(attempt),
+                in_probe: false,
+            };
             fault.observe_quotas();
         }
         let Some(reply) = reply else {
@@ -296,39 +299,60 @@ impl<P: CallPlan> Guard<P> {
     /// part of a probe.
     #[inline(always)]
     pub fn runs(&self) -> Running {
-        match self.state.retry.is_in_flight() {
-            true => self.runs_counted(),
-            false => Running {
-                rate: runs_without_rate(),
-                probe: None,
+        let (retry, plan) = (self.state.retry, &self.plan);
+        match retry.is_in_flight() || is_inside() {
+            // Copies, because a state to which nothing refers stays in registers.
+            true => Running::of(plan.rate(), plan.tokens(), plan.breaker(), retry),
+            false => Running::default(),
+        }
+    }
+}
+
+/// An attempt that the thread runs until this is dropped.
+#[derive(Default)]
+pub struct Running {
+    in_rate: bool,
+    in_probe: bool,
+}
+
+impl Running {
+    #[cold]
+    #[inline(never)]
+    fn of(
+        rate: Option<&Rate>,
+        tokens: Tokens,
+        breaker: Option<&Breaker>,
+        retry: RetryState,
+    ) -> Self {
+        let period = retry.period();
+        Running {
+            in_rate: match rate.zip(retry.epoch()) {
+                Some((rate, epoch)) => rate.enters((epoch, tokens)),
+                None => enters_without_rate(),
             },
+            in_probe: breaker.is_some_and(|it| it.enters(Admitted { period })),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn runs_counted(&self) -> Running {
-        let (retry, tokens) = (&self.state.retry, self.plan.tokens());
-        let of_rate = (self.plan.rate()).zip(retry.epoch());
-        let rate = match of_rate {
-            Some((rate, epoch)) => rate.runs((epoch, tokens)),
-            None => runs_without_rate(),
-        };
-        let breaker = self.plan.breaker();
-        let probe = breaker.and_then(|it| {
-            it.runs(Admitted {
-                period: retry.period(),
-            })
-        });
-        Running { rate, probe }
+    fn leaves(in_rate: bool, in_probe: bool) {
+        if in_rate {
+            rate::leaves();
+        }
+        if in_probe {
+            breaker::leaves();
+        }
     }
 }
 
-/// An attempt that the thread runs.
-#[allow(dead_code, reason = "the fields are dropped at the end of the attempt")]
-pub struct Running {
-    rate: Option<rate::Runs>,
-    probe: Option<breaker::Runs>,
+impl Drop for Running {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.in_rate || self.in_probe {
+            Self::leaves(self.in_rate, self.in_probe);
+        }
+    }
 }
 
 impl<P: CallPlan> Drop for Guard<P> {

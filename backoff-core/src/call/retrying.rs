@@ -191,7 +191,7 @@ where
         let (mut signal, hedge) = (driver.signal, &*driver.hedge);
         // One phase after the other, and no `match`: so the compiler knows the phase after each step.
         let outcome = loop {
-            if let PhaseProjection::New = phase.as_mut().project() {
+            let runs = if let PhaseProjection::New = phase.as_mut().project() {
                 if let Some(ended) = call.arrives(signal.as_mut(), cx) {
                     break ended;
                 }
@@ -207,6 +207,7 @@ where
                 } else if call.guard.state.retry.failures() > 0 {
                     call.guard.state.begins(&call.runtime);
                 }
+                let runs = call.guard.runs();
                 let after_wait = call.guard.state.retry.failures() > 0;
                 let attempt = call.begins_attempt(signal.as_mut(), after_wait);
                 let (timer, second) = Default::default();
@@ -215,7 +216,10 @@ where
                     timer,
                     second,
                 });
-            }
+                runs
+            } else {
+                call.guard.runs()
+            };
             if let PhaseProjection::Running {
                 attempt,
                 timer,
@@ -236,6 +240,7 @@ where
                     // The other request is dropped before anything is told.
                     phase.set(Phase::Over);
                 }
+                drop(runs);
                 match call.after(outcome) {
                     After::Done(outcome) => break outcome,
                     After::Wait(wait, last) => {
@@ -263,6 +268,7 @@ where
                     if let Some(ended) = ended {
                         break ended;
                     }
+                    let _runs = call.guard.runs();
                     let attempt = call.begins_attempt(signal.as_mut(), true);
                     let (timer, second) = Default::default();
                     phase.set(Phase::Running {
@@ -299,7 +305,7 @@ where
     /// Begins an attempt.
     #[inline]
     pub(super) fn attempt(&mut self) -> Attempt<O, S> {
-        let entered = (self.settings.enter(), self.guard.runs());
+        let entered = self.settings.enter();
         let run = Self::run(&self.guard, &self.settings, &self.runtime);
         let attempt = self.operation.begin(&run);
         drop(entered);
@@ -364,7 +370,7 @@ where
         attempt: Pin<&mut Attempt<O, S>>,
         cx: &mut Context<'_>,
     ) -> Poll<Outcome<O>> {
-        let _entered = (self.settings.enter(), self.guard.runs());
+        let _entered = self.settings.enter();
         let run = Self::run(&self.guard, &self.settings, &self.runtime);
         S::inside(attempt, |attempt| self.operation.poll(attempt, &run, cx))
     }

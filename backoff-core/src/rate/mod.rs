@@ -18,7 +18,7 @@ pub use change::RateChange;
 pub(crate) use control::Reply;
 #[cfg(feature = "http-1")]
 pub use observed::observe_reply;
-pub(crate) use observed::{Runs, runs_without_rate};
+pub(crate) use observed::{enters_without_rate, is_inside, leaves};
 pub(crate) use waiter::{Left, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
@@ -153,7 +153,7 @@ const COUNTS: u32 = 1 << 9;
 const LOCKS_EACH: u32 = 16;
 
 /// The parts that a waiting call refers to.
-pub(crate) struct Shared {
+struct Shared {
     /// For calls that have not asked for the lock: [`ON`] and [`COUNTS`].
     flag: AtomicU32,
     /// How many calls were admitted since a call took the lock.

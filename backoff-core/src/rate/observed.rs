@@ -5,10 +5,10 @@ use super::{Attempt, Rate, Shared};
 use super::{ON, control::UNREAD, quotas::Share};
 #[cfg(feature = "http-1")]
 use crate::facts::quota::{header_pairs, quotas};
-use crate::running::{self, Stack};
+use crate::running::{Stack, enter, leave};
 #[cfg(feature = "http-1")]
 use crate::runtime::{Clock as _, Std, date};
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 #[cfg(feature = "http-1")]
 use core::sync::atomic::Ordering::Release;
 use std::sync::Arc;
@@ -16,28 +16,40 @@ use std::sync::Arc;
 /// An attempt, and its rate. Nothing for the attempt of a call without a rate: the replies that it gets belong to no rate.
 type Running = Option<(Arc<Shared>, Attempt)>;
 
-/// Until this is dropped, the thread runs an attempt.
-pub(crate) type Runs = running::Runs<Running>;
-
 std::thread_local! {
     /// The attempts that this thread runs, one inside of the other. Empty, unless one of them has a rate.
     static RUNNING: Stack<Running> = const { RefCell::new(Vec::new()) };
+    /// How many they are. A number of its own, so that an attempt without a rate does not look at the list.
+    static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// An attempt of a call without a rate runs on this thread.
-#[inline]
-pub(crate) fn runs_without_rate() -> Option<Runs> {
-    let is_inside = RUNNING.try_with(|it| !it.borrow().is_empty());
-    is_inside
-        .ok()
-        .filter(|is_inside| *is_inside)
-        .and_then(|_| Runs::enter(&RUNNING, None))
+fn enters(attempt: Running) -> bool {
+    let enters = enter(&RUNNING, attempt);
+    COUNT.set(COUNT.get() + usize::from(enters));
+    enters
+}
+
+/// The thread does not run the innermost attempt any more.
+pub(crate) fn leaves() {
+    leave(&RUNNING);
+    COUNT.set(COUNT.get() - 1);
+}
+
+/// Whether an attempt of a call with a rate runs on this thread.
+#[inline(always)]
+pub(crate) fn is_inside() -> bool {
+    COUNT.get() > 0
+}
+
+/// Inside of such an attempt, an attempt of a call without a rate runs on this thread. Returns whether it does.
+pub(crate) fn enters_without_rate() -> bool {
+    is_inside() && enters(None)
 }
 
 impl Rate {
-    /// This attempt runs on this thread.
-    pub(crate) fn runs(&self, attempt: Attempt) -> Option<Runs> {
-        Runs::enter(&RUNNING, Some((Arc::clone(self.shared()), attempt)))
+    /// This attempt runs on this thread, until [`leaves`]. Returns whether it does.
+    pub(crate) fn enters(&self, attempt: Attempt) -> bool {
+        enters(Some((Arc::clone(self.shared()), attempt)))
     }
 
     /// Learns from the headers of a reply what remains of the service's quotas: see [the page above](Rate#quotas). Only

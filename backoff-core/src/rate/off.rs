@@ -18,12 +18,16 @@ pub(crate) type RateChange = Infallible;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tokens;
 
-pub(crate) type Runs = Infallible;
-
 #[inline(always)]
-pub(crate) const fn runs_without_rate() -> Option<Runs> {
-    None
+pub(crate) const fn is_inside() -> bool {
+    false
 }
+
+pub(crate) const fn enters_without_rate() -> bool {
+    false
+}
+
+pub(crate) const fn leaves() {}
 
 pub(crate) const NO_TOKENS: Tokens = Tokens;
 type Attempt = (u16, Tokens);
@@ -68,7 +72,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn runs(&self, _attempt: Attempt) -> Option<Runs> {
+    pub(crate) fn enters(&self, _attempt: Attempt) -> bool {
         match *self {}
     }
 
