@@ -12,6 +12,8 @@ std::thread_local! {
 }
 
 /// The thread does not run the innermost probe any more.
+#[cold]
+#[inline(never)]
 pub(crate) fn leaves() {
     leave(&PROBES);
 }

@@ -299,17 +299,20 @@ impl<P: CallPlan> Guard<P> {
     /// part of a probe.
     #[inline(always)]
     pub fn runs(&self) -> Running {
-        let (retry, plan) = (self.state.retry, &self.plan);
-        match retry.is_in_flight() || is_inside() {
+        let (retry, plan) = (&self.state.retry, &self.plan);
+        if plan.has_gate() && retry.is_in_flight() {
             // Copies, because a state to which nothing refers stays in registers.
-            true => Running::of(plan.rate(), plan.tokens(), plan.breaker(), retry),
-            false => Running::default(),
+            Running::of(plan.rate(), plan.tokens(), plan.breaker(), *retry)
+        } else {
+            Running {
+                in_rate: is_inside() && enters_without_rate(),
+                in_probe: false,
+            }
         }
     }
 }
 
 /// An attempt that the thread runs until this is dropped.
-#[derive(Default)]
 pub struct Running {
     in_rate: bool,
     in_probe: bool,
@@ -328,20 +331,9 @@ impl Running {
         Running {
             in_rate: match rate.zip(retry.epoch()) {
                 Some((rate, epoch)) => rate.enters((epoch, tokens)),
-                None => enters_without_rate(),
+                None => is_inside() && enters_without_rate(),
             },
             in_probe: breaker.is_some_and(|it| it.enters(Admitted { period })),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn leaves(in_rate: bool, in_probe: bool) {
-        if in_rate {
-            rate::leaves();
-        }
-        if in_probe {
-            breaker::leaves();
         }
     }
 }
@@ -349,8 +341,11 @@ impl Running {
 impl Drop for Running {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.in_rate || self.in_probe {
-            Self::leaves(self.in_rate, self.in_probe);
+        if self.in_rate {
+            rate::leaves();
+        }
+        if self.in_probe {
+            breaker::leaves();
         }
     }
 }

@@ -30,6 +30,8 @@ fn enters(attempt: Running) -> bool {
 }
 
 /// The thread does not run the innermost attempt any more.
+#[cold]
+#[inline(never)]
 pub(crate) fn leaves() {
     leave(&RUNNING);
     COUNT.set(COUNT.get() - 1);
@@ -42,8 +44,10 @@ pub(crate) fn is_inside() -> bool {
 }
 
 /// Inside of such an attempt, an attempt of a call without a rate runs on this thread. Returns whether it does.
+#[cold]
+#[inline(never)]
 pub(crate) fn enters_without_rate() -> bool {
-    is_inside() && enters(None)
+    enters(None)
 }
 
 impl Rate {
