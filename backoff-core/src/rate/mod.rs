@@ -203,6 +203,8 @@ impl Shared {
         if let Some(clock) = clock {
             state.control.at(clock);
             for (stated, attempt, observed) in mem::take(&mut state.stated) {
+                // Headers without an attempt count as one that has ended.
+                self.ended.fetch_add(attempt.is_none().into(), Relaxed);
                 let age = nanos(Std.now().saturating_sub(observed));
                 state.control.hears(stated, attempt, age);
             }
