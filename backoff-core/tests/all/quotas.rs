@@ -240,6 +240,31 @@ async fn a_dropped_call_gives_its_share_back() {
     assert_eq!(start.elapsed(), Duration::ZERO);
 }
 
+/// While a slow call runs, 100 others end or are refused by a breaker. Then the slow one has the first headers.
+#[cfg(feature = "breaker")]
+#[tokio::test(start_paused = true)]
+async fn what_has_ended_before_the_first_headers_uses_nothing() {
+    for other in [Ok(()), Err(TimedOut::new(SECOND))] {
+        let (rate, down) = (rate(), backoff_core::Breaker::new().opens_at(1, 1));
+        let slow = || async {
+            sleep(SECOND / 2).await;
+            rate.observe(&window(50, 600));
+            Ok::<_, Refused>(())
+        };
+        let others = async {
+            for _ in 0..100 {
+                let once = PATIENT.max_attempts(1);
+                let call = once.retry(|| ready(other)).rate(rate);
+                let ended = call.breaker(&down).await;
+                assert_eq!(ended.is_ok(), other.is_ok());
+            }
+        };
+        let slow = PATIENT.retry(slow).rate(rate).into_future();
+        tokio::join!(slow, others).0.unwrap();
+        assert_eq!(waits(rate, 0).await, Duration::ZERO, "{other:?}");
+    }
+}
+
 /// A call with more tokens than the whole quota does not wait for ever.
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_larger_than_the_quota_goes_when_the_quota_is_full() {
@@ -350,6 +375,8 @@ async fn replies_inside_of_an_attempt_belong_to_the_call_that_gets_them() {
     };
     let inside = async |of_inner: Option<&Rate>, by_hand: bool| {
         let get = || async {
+            // As `send` does.
+            backoff_core::__private::observe_reply(&window(0, 600));
             if by_hand {
                 outer.observe(&window(0, 600));
             }

@@ -165,8 +165,10 @@ fn what_runs_is_subtracted() {
     quotas.replied(vec![window(60.0, 100)], 8, START);
     quotas.takes(one, 19, START);
     assert_eq!(turn(&quotas, 0), 0.0);
-    quotas.replied(vec![window(7.0, 100)], 9, START);
-    assert_eq!(turn(&quotas, 0), 100.0);
+    for (number, left) in [(9, 7.0), (10, 60.0)] {
+        quotas.replied(vec![window(left, 100)], number, START);
+        assert_eq!(turn(&quotas, 0), 100.0);
+    }
 }
 
 /// Two slow calls ran while 10,000 others were made. The reply to the first one states a quota.
@@ -259,6 +261,26 @@ fn others_slow_the_calls_down() {
     }
     // In 100 s the service admits 130 calls, and the other process uses 50.
     assert!((60..=80).contains(&own), "{own}");
+}
+
+/// This process has used 10 of 60, and others have used 38: its part is 10 of 48.
+#[test]
+fn beside_others_calls_go_at_their_part_of_what_comes_back_or_is_left() {
+    let one = Share::of(0);
+    for (full, quota, pause) in [
+        (steady(60.0), steady(12.0), 4.8),
+        (window(60.0, 100), window(12.0, 100), 40.0),
+    ] {
+        let mut quotas = stated(&full);
+        for number in 1..=10 {
+            quotas.takes(one, number, START);
+            let _ = quotas.ended(number);
+        }
+        quotas.replied(vec![quota], 10, START);
+        assert_eq!(turn(&quotas, 0), 0.0);
+        quotas.takes(one, 11, START);
+        assert!((turn(&quotas, 0) - pause).abs() < 1e-6, "{quotas:?}");
+    }
 }
 
 proptest! {
