@@ -287,15 +287,28 @@ fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slo
         calls.control.at(at(now + 30 * 120 * SECOND - 1));
         assert!(calls.control.is_on());
     }
-    // If nothing was admitted before it, nothing is known.
-    let mut calls = Calls::new();
-    for n in 0..30 {
-        let now = calls.turn().max(n);
-        calls.call(now, REFUSED);
+    // If nothing was admitted before it, nothing is known. Beside a quota, calls may have waited for that.
+    for is_stated in [false, true] {
+        let mut calls = Calls::new();
+        if is_stated {
+            calls.call(0, Reply::Admitted);
+            let quota = Quota {
+                limit: Some(100.0),
+                left: 100.0,
+                resets_in: Duration::from_secs(3_000),
+                ..Quota::default()
+            };
+            calls.control.hears(vec![quota], None, 0);
+        }
+        for n in 0..40 {
+            let now = calls.turn().max(n);
+            calls.call(now, REFUSED);
+        }
+        let now = calls.turn();
+        assert!(now - calls.control.closed > BLOCK);
+        calls.call(now, Reply::Admitted);
+        near(calls.control.flat_after, SETTLE);
     }
-    let now = calls.turn();
-    calls.call(now, Reply::Admitted);
-    near(calls.control.flat_after, SETTLE);
 }
 
 #[test]
