@@ -80,9 +80,8 @@
 //!
 //! OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. A `Rate` hears
 //! that, so its calls keep the quota before the first 429: [how](crate::Rate#quotas). `send` and the functions of
-//! [`http`](crate::http) hear the replies by themselves, and so does the layer of tower. An annotated function names the
-//! rate by the key `rate` for that, or calls `RATE.observe(&headers)`. In a closure or a function of
-//! your own, give the headers to [`observe`](crate::Rate::observe). For a quota of tokens, say with
+//! [`http`](crate::http) hear the replies by themselves, in closures and annotated functions too, and so does the layer of
+//! tower. Of a reply that another client reads, give the headers to [`observe`](crate::Rate::observe). For a quota of tokens, say with
 //! [`.tokens(n)`](crate::Retrying::tokens) or with the key `tokens` how many tokens a call uses at most:
 //!
 //! ```no_run

@@ -144,8 +144,16 @@ where
     match turn_or_signal(&mut entering, stop).await? {
         Left::Over(late) => Some(late),
         Left::Stopped => {
-            entering.state.begins_with_epoch(None, entering.runtime);
-            None
+            let Entering {
+                policy,
+                runtime,
+                state,
+                expires,
+                ..
+            } = entering;
+            state
+                .begins_unless_refused(policy, expires, None, runtime)
+                .err()
         }
     }
 }

@@ -52,7 +52,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 ///   the wait makes the future larger, and takes its `Send` if the error is not `Send`.
 /// - A call in the queue of a `Rate` asks the breaker when it joins, and again at its turn.
 /// - A call inside of a probe that asks the same breaker is part of the probe. It makes one attempt, and is not repeated
-///   while the breaker is open. This needs the feature `std`. A spawned task and another thread are not inside.
+///   while the breaker is open. This needs the feature `std`. A spawned task, another thread, a job and a combined change are not
+///   inside.
 ///
 /// # What counts
 ///
@@ -229,7 +230,8 @@ impl Breaker {
     /// Whether the breaker is open, and no attempt would be admitted now.
     pub(crate) fn refuses(&self, now: impl Fn() -> Duration) -> bool {
         let state = self.state();
-        state.is_open() && self.limits.probe(state, || millis(now())).is_none()
+        let is_due = || self.limits.probe(state, || millis(now())).is_some();
+        state.is_open() && self.running_probe().is_none() && !is_due()
     }
 
     /// The error of a call that is refused.

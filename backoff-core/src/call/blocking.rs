@@ -99,18 +99,22 @@ where
     #[cold]
     #[inline(never)]
     fn enters_first(&mut self, stops: &impl Stops) -> Option<O::Error> {
-        match self.stands(stops, false) {
+        let late = match self.stands(stops, false) {
             Ok(()) => None,
             // After the signal, the first attempt is made at once.
             Err(Left::Stopped) => {
-                self.guard.state.begins_with_epoch(None, &self.runtime);
-                None
+                let Guard { plan, state } = &mut self.guard;
+                let rules = Self::rules_of(plan, &self.settings);
+                let expires = rules.max_queue_time.is_some();
+                state
+                    .begins_unless_refused(plan, expires, None, &self.runtime)
+                    .err()
             }
-            Err(Left::Over(late)) => {
-                let end = End::before(&late);
-                S::expired(late).map(|error| self.gives_up(error, end))
-            }
-        }
+            Err(Left::Over(late)) => Some(late),
+        };
+        let late = late?;
+        let end = End::before(&late);
+        S::expired(late).map(|error| self.gives_up(error, end))
     }
 
     /// Makes an attempt, which is ready at its first poll.

@@ -113,7 +113,7 @@ impl dyn CallPlan + '_ {
             fault.observe_quotas();
         }
         let Some(reply) = reply else {
-            rate.gives_back(attempt);
+            rate.gives_back(epoch);
             return None;
         };
         // A pause for which this call would not wait holds up nobody else.

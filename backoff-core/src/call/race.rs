@@ -176,20 +176,20 @@ where
         G: Signal<O::Value, O::Error>,
     {
         let (plan, state) = (&self.guard.plan, &self.guard.state);
+        let now = || shared_now(&self.runtime);
         let is_over = G::IS_ONE && signal.has_come(cx)
             || state.remaining(&self.rules(), &self.runtime).is_zero();
         let begins = !is_over
             // `testing::off` switches second requests off, too.
             && in_tests(Decision::after(0, WaitSource::Backoff), &mut { state.retry }).is_wait()
-            && plan
-                .rate()
-                .is_none_or(|it| it.begins_at_once(plan.tokens(), || shared_now(&self.runtime)))
             && plan.breaker().is_none_or(|it| !it.is_open())
+            && plan.rate().is_none_or(|it| it.has_room(plan.tokens(), now))
             && hedge.take()
             && plan.budget().is_none_or(|it| it.take(FaultKind::Transient));
         #[cfg(feature = "metrics")]
         event::metrics::level(plan.budget());
         if begins {
+            let _ = plan.rate().map(|it| it.begins_second(plan.tokens(), now));
             let _entered = self.settings.enter();
             self.tells(false);
         }

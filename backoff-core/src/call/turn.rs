@@ -78,7 +78,7 @@ impl CallState {
 
     /// The attempt asks its breaker, and begins. Where no error can be made, the attempt begins all the same. The rate
     /// counts the attempt if there is a number.
-    fn begins_unless_refused<C: Clock>(
+    pub(crate) fn begins_unless_refused<C: Clock>(
         &mut self,
         plan: &dyn CallPlan,
         expires: bool,
@@ -159,12 +159,6 @@ impl CallState {
         self.begins_unless_refused(plan, limit.1, turn?, runtime)
             .map_err(Left::Over)
     }
-
-    /// The attempt begins. The rate counts the attempt if there is a number.
-    pub(crate) fn begins_with_epoch<C: Clock>(&mut self, epoch: Option<u16>, clock: &C) {
-        self.begins(clock);
-        self.retry.set_epoch(epoch);
-    }
 }
 
 /// The attempt of a call begins, or the call waits in the queue of its rate; or the call ends with an error.
@@ -235,14 +229,15 @@ where
         G: Signal<O::Value, O::Error>,
     {
         let Guard { plan, state } = &mut self.guard;
-        if has_come {
-            // After the signal, the first attempt is made at once.
-            state.begins_with_epoch(None, &self.runtime);
-            return Poll::Ready(None);
-        }
         let rules = Self::rules_of(plan, &self.settings);
-        let gate = (plan as &dyn CallPlan, rules.max_queue_time.is_some());
-        let late = ready!(state.turn(gate, queued, &self.runtime, cx));
+        let (plan, expires) = (plan as &dyn CallPlan, rules.max_queue_time.is_some());
+        let late = match has_come {
+            // After the signal, the first attempt is made at once.
+            true => state
+                .begins_unless_refused(plan, expires, None, &self.runtime)
+                .err(),
+            false => ready!(state.turn((plan, expires), queued, &self.runtime, cx)),
+        };
         Poll::Ready(late.and_then(|late| self.ends_before(late, signal)))
     }
 
@@ -292,6 +287,9 @@ where
             signal.keep(last);
         } else if let Err(failed) = last {
             let _ = self.settings.keep(failed);
+        } else {
+            // An earlier failure is no longer the last one.
+            let _ = self.settings.kept();
         }
     }
 

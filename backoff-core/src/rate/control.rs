@@ -218,6 +218,11 @@ impl RateControl {
             .max(stated)
     }
 
+    /// Whether so much is missing of a quota.
+    pub(super) fn lacks(&self, share: Share) -> bool {
+        self.quotas.as_ref().is_some_and(|it| it.lacks(share))
+    }
+
     /// The time at which the first in the queue, with this share, may go.
     pub(super) fn turn(&self, share: Share) -> u64 {
         let stated = self.quotas.as_ref().map_or(0, |it| it.turn(share));

@@ -110,10 +110,9 @@ use std::sync::{Arc, OnceLock, PoisonError};
 ///   more than 61 minutes ahead change nothing. The first one is named in a `WARN`.
 ///
 /// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
-/// layer of tower, and where a value or an error is a response (`.responses()`). In an annotated function or a block, these
-/// functions find the rate of the key `rate`, and not that of the policy: name the rate by the key. Only replies to the call
-/// that has the rate are heard, and not those to other calls inside of it. Elsewhere, call `observe` with the headers, also
-/// from inside of another call (feature `http-1`).
+/// layer of tower, and where a value or an error is a response (`.responses()`). Only replies to the call that has the rate
+/// are heard, and not those to other calls inside of it. Elsewhere, call `observe` with the headers, also from inside of
+/// another call (feature `http-1`).
 ///
 /// # What it cannot know
 /// - A quota that counts down to 0 as calls use it is obeyed until its end, also if the service does not enforce it.
@@ -181,8 +180,17 @@ type Stated = (Vec<Quota>, Option<(u16, Share)>, Duration);
 impl State {
     /// An attempt begins, if nobody waits and the turn has come. Returns the number of the attempt.
     fn begins_at_once(&mut self, share: Share) -> Option<u16> {
-        let is_first = self.line.len() == 0 && self.control.turn(share) <= self.control.now;
-        is_first.then(|| self.control.takes_slot(false, share))
+        self.is_turn(share)
+            .then(|| self.control.takes_slot(false, share))
+    }
+
+    fn is_turn(&self, share: Share) -> bool {
+        self.line.len() == 0 && self.control.turn(share) <= self.control.now
+    }
+
+    /// Whether an attempt could begin, and would not try a quota that is used up.
+    fn has_room(&self, share: Share) -> bool {
+        self.is_turn(share) && !self.control.lacks(share)
     }
 }
 
@@ -342,17 +350,19 @@ impl Rate {
         flag & ON == 0
     }
 
-    /// Begins a second request for a running attempt, unless calls are delayed at this moment. The request counts as used,
-    /// and not as running.
-    pub(crate) fn begins_at_once(&self, tokens: Tokens, clock: impl FnOnce() -> Duration) -> bool {
-        if self.is_off() {
-            return true;
+    /// Whether no call is delayed at this moment.
+    pub(crate) fn has_room(&self, tokens: Tokens, clock: impl FnOnce() -> Duration) -> bool {
+        let has_room = |state: &mut State| state.has_room(Share::of(tokens));
+        self.is_off() || self.shared().change(Some(clock()), has_room)
+    }
+
+    /// A second request for a running attempt begins. The request counts as used, and not as running.
+    pub(crate) fn begins_second(&self, tokens: Tokens, clock: impl FnOnce() -> Duration) {
+        if !self.is_off() {
+            let begins = |state: &mut State| state.begins_at_once(Share::of(tokens));
+            let number = self.shared().change(Some(clock()), begins);
+            let _ = number.map(|number| self.gives_back(number));
         }
-        let begins = |state: &mut State| state.begins_at_once(Share::of(tokens));
-        let number = self.shared().change(Some(clock()), begins);
-        number
-            .map(|number| self.gives_back((number, tokens)))
-            .is_some()
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -410,9 +420,9 @@ impl Rate {
         change
     }
 
-    /// An attempt with this number and so many tokens was dropped or cut, or has no reply.
+    /// An attempt with this number was dropped or cut, or has no reply.
     #[cold]
-    pub(crate) fn gives_back(&self, (epoch, _): Attempt) {
+    pub(crate) fn gives_back(&self, epoch: u16) {
         let shared = self.shared();
         shared.ended.fetch_add(1, Relaxed);
         shared.change(None, |state| state.control.gives_back(epoch));

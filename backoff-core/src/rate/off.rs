@@ -55,7 +55,11 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn begins_at_once(&self, _: Tokens, _: impl FnOnce() -> Duration) -> bool {
+    pub(crate) fn has_room(&self, _: Tokens, _: impl FnOnce() -> Duration) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn begins_second(&self, _: Tokens, _: impl FnOnce() -> Duration) {
         match *self {}
     }
 
@@ -76,7 +80,7 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn gives_back(&self, _attempt: Attempt) {
+    pub(crate) fn gives_back(&self, _epoch: u16) {
         match *self {}
     }
 }

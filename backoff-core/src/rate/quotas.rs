@@ -153,6 +153,9 @@ impl Mirror {
     /// When so much may be used while attempts run that use so much. More than the whole quota may be used when the quota
     /// is full.
     fn turn(&self, share: f64, running: f64) -> u64 {
+        if share == 0.0 {
+            return 0;
+        }
         let share = share.min(self.limit());
         let left = self.left - running;
         let turn = match self.lacks(share, left) {
@@ -186,10 +189,11 @@ impl Mirror {
         let missing = stated.limit.unwrap_or(stated.left) - stated.left;
         let resets_in = nanos(stated.resets_in);
         let resets = now.saturating_add(resets_in);
+        // Less than a second is stated as zero.
         let refill = if seconds > 0.0 {
             missing / seconds
         } else {
-            0.0
+            missing
         };
         if now >= self.first.0 || self.first.1 <= 0.0 {
             self.first = (resets, refill);
@@ -229,6 +233,9 @@ impl Mirror {
 
     /// The attempt with this number uses so much, while attempts run that use so much.
     fn take(&mut self, share: f64, running: f64, number: u16, now: u64) {
+        if share == 0.0 {
+            return;
+        }
         let left = self.left - running;
         if self.lacks(share, left) && self.tried != VOID {
             self.tried = now.saturating_add(MINUTE);
@@ -276,9 +283,11 @@ pub(super) struct Quotas {
     silent: Share,
     /// What the last attempt used.
     last: Share,
-    /// The number of the first attempt that began after the last used reply, and when the last headers came.
+    /// The number of the first attempt that began after the last used reply, when the last headers came, and the latest
+    /// end that they stated.
     next: u16,
     heard: u64,
+    ends: u64,
 }
 
 impl Quotas {
@@ -300,6 +309,7 @@ impl Quotas {
             last: share,
             next: number,
             heard: 0,
+            ends: 0,
         }
     }
 
@@ -323,6 +333,7 @@ impl Quotas {
             self.forgets(began);
         }
         for quota in stated {
+            self.ends = self.ends.max(now.saturating_add(nanos(quota.resets_in)));
             let running = self.running.in_quota(&quota);
             let has_room = self.mirrors.len() < MOST;
             let mut mirrors = self.mirrors.iter_mut();
@@ -404,15 +415,14 @@ impl Quotas {
         for mirror in &mut self.mirrors {
             mirror.settle(now);
             mirror.judge(hint, number, now);
-            explains |= mirror.tried != VOID && mirror.left < 1.0;
+            explains |= mirror.tried != VOID && mirror.left < 1.0 && mirror.resets > now;
         }
         explains
     }
 
     /// Whether replies have ceased to state quotas, if a reply comes now.
     pub(super) fn are_over(&self, now: u64) -> bool {
-        let ends = self.mirrors.iter().map(|it| it.first.0);
-        now > ends.fold(self.heard, u64::max).saturating_add(MINUTE)
+        now > self.heard.max(self.ends).saturating_add(MINUTE)
     }
 
     /// When a call with this share may go.
@@ -423,6 +433,15 @@ impl Quotas {
             mirror.turn(share, running)
         });
         turns.max().unwrap_or(0)
+    }
+
+    /// Whether so much is missing.
+    pub(super) fn lacks(&self, share: Share) -> bool {
+        let lacks = |mirror: &Mirror| {
+            let [share, running] = [share, self.running].map(|it| it.in_quota(&mirror.stated));
+            share > 0.0 && mirror.lacks(share, mirror.left - running)
+        };
+        self.mirrors.iter().any(lacks)
     }
 
     /// When a call with this share may go behind this number of others.

@@ -91,7 +91,8 @@ const IS_COUNTED: bool = cfg!(any(feature = "breaker", feature = "rate"));
 /// In the highest byte of the last backoff.
 const THROTTLED: u8 = 0x80;
 const BITS_OF_LAST: u32 = 21;
-/// The units of the last backoff, in nanoseconds: microseconds up to 2 s, milliseconds up to 35 minutes, then seconds.
+/// The units of the last backoff, in nanoseconds: microseconds up to 2 s, milliseconds up to 35 minutes, seconds up to 24
+/// days, and then a thousand seconds.
 const UNITS: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000];
 const UNTIMED: u64 = (1 << 56) - 1;
 /// How far a clock may go back, 26 days. A larger difference counts as a clock that went forward.

@@ -303,6 +303,25 @@ fn a_call_inside_of_a_probe_is_part_of_the_probe() {
         let updated = time.run(call.runtime(time.clone()).into_future());
         updated.map(|_| 7)
     }
+    #[cfg(all(feature = "rate", feature = "http-1"))]
+    fn rated(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
+        // A quota is stated, so that the rate is asked before each attempt.
+        let headers = [("limit", "99"), ("remaining", "98"), ("reset", "60")];
+        let header = |(name, value): (&str, &str)| {
+            let name = format!("x-ratelimit-{name}");
+            (
+                name.parse::<http_1::HeaderName>().unwrap(),
+                value.parse().unwrap(),
+            )
+        };
+        let rate = backoff_core::Rate::new();
+        rate.observe(&headers.map(header).into_iter().collect());
+        let call = PLAIN
+            .retry(|| async { inside() })
+            .breaker(&DOWN)
+            .rate(&rate);
+        time.run(call.runtime(time.clone()).into_future())
+    }
     fn by_hand(time: &Time, inside: &dyn Fn() -> Reply) -> Reply {
         let now = || backoff_core::Clock::now(time);
         let admitted = DOWN.admit(now).ok_or(TestError::LOST)?;
@@ -320,10 +339,12 @@ fn a_call_inside_of_a_probe_is_part_of_the_probe() {
         form,
         blocking,
         update,
+        #[cfg(all(feature = "rate", feature = "http-1"))]
+        rated,
         by_hand,
     ];
     // A loop of one's own is known only inside of another call.
-    for (i, outer) in forms.iter().take(6).enumerate() {
+    for (i, outer) in forms.iter().take(forms.len() - 1).enumerate() {
         for (j, inner) in forms.iter().enumerate() {
             let time = Time::default();
             let (asked, reply) = (Cell::new(0), Cell::new(Err(BUSY)));
