@@ -401,8 +401,8 @@ impl Quotas {
         is_too_large
     }
 
-    /// An attempt with this number was refused with this hint, or admitted. Returns whether the quotas say that nothing is
-    /// left.
+    /// An attempt with this number was refused with this hint, or admitted. Returns whether a quota of which nothing is left
+    /// holds the next call back.
     pub(super) fn judge(&mut self, hint: Option<u64>, number: u16, now: u64) -> bool {
         let began = self.attempt(number).map(|it| it.1);
         let share = self.ended(number);

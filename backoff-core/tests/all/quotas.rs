@@ -362,6 +362,23 @@ async fn a_second_request_goes_unless_a_quota_delays_calls() {
     }
 }
 
+/// A reply says suddenly that nothing is left. After two seconds a call tries that, and no second request.
+#[tokio::test(start_paused = true)]
+async fn a_second_request_does_not_try_a_quota() {
+    let (rate, hedge) = (rate(), backoff_core::Hedge::after(3 * SECOND));
+    rate.observe(&window(50, 600));
+    let made = Cell::new(0);
+    let slow = || async {
+        made.set(made.get() + 1);
+        rate.observe(&window(0, 600));
+        sleep(10 * SECOND).await;
+        Ok::<_, Refused>(())
+    };
+    PATIENT.retry(slow).rate(rate).hedge(&hedge).await.unwrap();
+    assert_eq!(made.get(), 1);
+    assert_eq!(waits(rate, 0).await, Duration::ZERO);
+}
+
 /// The replies of a call belong to its own rate. Those of a call without a rate belong to no rate, also inside of an attempt
 /// of a call that has one, unless `observe` says so.
 #[tokio::test(start_paused = true)]

@@ -147,6 +147,14 @@ fn the_shorter_of_two_times_counts_that_a_refusal_names() {
     assert_eq!(turn(&quotas, 0), 1_000.0);
 }
 
+/// Otherwise a service that answers 429s alone, and such headers, would not be slowed down.
+#[test]
+fn a_quota_whose_end_has_come_explains_no_refusal() {
+    for (quota, expected) in [(window(0.0, 60), true), (window(0.0, 0), false)] {
+        assert_eq!(stated(&quota).judge(Some(0), 1, START), expected);
+    }
+}
+
 #[test]
 fn what_runs_is_subtracted() {
     let one = Share::of(0);
