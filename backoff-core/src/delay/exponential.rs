@@ -118,7 +118,8 @@ fn uneven(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     let exact = base as f64 * power(factor, n);
     // Not `>=`: 0 · ∞ is NaN, and a base of zero stays zero.
     if exact < cap as f64 {
-        ((exact + 0.5) as u64).min(cap)
+        // A number of more than 53 bits is rounded.
+        ((exact + 0.5) as u64).max(base).min(cap)
     } else {
         capped(base, cap)
     }
@@ -155,6 +156,9 @@ mod tests {
         let grown = |n| delay(1_000_000_000, 1.5, u64::MAX, n) as f64 / 1e9;
         let expected = [1.0, 1.5, 2.25, 3.375, 5.0625, 7.593_75];
         assert_eq!([0, 1, 2, 3, 4, 5].map(grown), expected);
+        // A base of more than 53 bits.
+        let base = 48_824_812_207_909_513;
+        assert_eq!(delay(base, 1.5, u64::MAX, 0), base);
     }
 
     proptest! {
