@@ -160,7 +160,9 @@ impl Hedge {
         let took = u32::try_from(took().as_micros()).unwrap_or(UNKNOWN);
         let number = self.count.fetch_add(1, Relaxed);
         self.took[number as usize % LAST].store(took, Relaxed);
-        if number as usize + 1 >= LAST && (number + 1).is_multiple_of(EACH) {
+        // The count repeats after 2³² answers, and is then measured anew.
+        let count = number.wrapping_add(1);
+        if count as usize >= LAST && count.is_multiple_of(EACH) {
             let mut all = self.took.each_ref().map(|took| took.load(Relaxed));
             let (_, p95, _) = all.select_nth_unstable(LAST * 95 / 100);
             self.p95.store((*p95).max(1_000), Relaxed);

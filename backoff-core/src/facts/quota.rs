@@ -4,7 +4,7 @@ use std::time::Duration;
 #[cfg(feature = "http-1")]
 use {
     super::hint::{
-        headers::{Header, is_quota, remainders, sent, text},
+        headers::{Header, beginning, is_quota, remainders, sent, text},
         time,
     },
     std::time::SystemTime,
@@ -40,6 +40,7 @@ pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
 ) -> (Vec<Quota>, Option<Header<'h>>) {
     /// A quota whose reset is further away is none: the queue would be closed for too long.
     const LONGEST: Duration = Duration::from_secs(3_660);
+    let headers = || beginning(headers());
     let (mut quotas, mut bad) = (Vec::new(), None);
     // A number without a sign.
     let number = |text: &str| {

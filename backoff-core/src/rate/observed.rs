@@ -13,6 +13,10 @@ use core::cell::{Cell, RefCell};
 use core::sync::atomic::Ordering::Release;
 use std::sync::Arc;
 
+/// The most replies that are kept until a call reads the clock.
+#[cfg(feature = "http-1")]
+const MOST_STATED: usize = 32;
+
 /// An attempt, and its rate. Nothing for the attempt of a call without a rate: the replies that it gets belong to no rate.
 type Running = Option<(Arc<Shared>, Attempt)>;
 
@@ -118,7 +122,12 @@ impl Shared {
             return;
         }
         let attempt = attempt.map(|(number, tokens)| (number, Share::of(tokens)));
-        self.lock().stated.push((stated, attempt, Std.now()));
+        let mut state = self.lock();
+        if state.stated.len() == MOST_STATED {
+            state.stated.remove(0);
+        }
+        state.stated.push((stated, attempt, Std.now()));
+        drop(state);
         // The next call reads the clock.
         self.flag.fetch_or(ON, Release);
     }

@@ -333,3 +333,18 @@ fn a_clock_that_stands_still_does_not_stop_the_queue() {
     }
     assert_eq!(rate.waiting(), 0);
 }
+
+/// A program that hears replies, and makes no call with the rate.
+#[cfg(feature = "http-1")]
+#[test]
+fn replies_without_a_call_between_do_not_fill_the_memory() {
+    let (rate, mut headers) = (Rate::new(), http_1::HeaderMap::new());
+    for (name, value) in [("limit", 9), ("remaining", 5), ("reset", 30)] {
+        let name = format!("x-ratelimit-{name}");
+        headers.insert(name.parse::<http_1::HeaderName>().unwrap(), value.into());
+    }
+    for _ in 0..1_000 {
+        rate.observe(&headers);
+    }
+    assert_eq!(rate.shared().lock().stated.len(), 32);
+}

@@ -1,6 +1,6 @@
 //! Finds the hints in the headers of a reply.
 
-use super::time;
+use super::time::{self, MOST_ITEMS, items};
 use std::{
     cell::LazyCell,
     time::{Duration, SystemTime},
@@ -26,6 +26,8 @@ use std::{
 /// Any other header with `remaining`, and `limit` or `priority`, in its name is read in the same way, together with the
 /// header that has `reset` in place of `remaining`. If such headers come more than once, the first remainder belongs to
 /// the first time, and so on.
+///
+/// Of each header 8 KiB and 32 items are read, and of a reply 256 lines; what follows counts as if it were not there.
 ///
 /// All times have the forms of [`retry_after`](super::retry_after). A date and an epoch count from the reply's own `Date`, so that a client
 /// whose clock is wrong waits as long as the server asks. `now`, the client's wall clock, is used if the reply has no
@@ -90,6 +92,21 @@ pub(crate) fn pairs(headers: &http_1::HeaderMap) -> impl Iterator<Item = Header<
 /// The name and the value of a header.
 pub(in crate::facts) type Header<'h> = (&'h str, &'h [u8]);
 
+/// The most lines of the headers of a reply, and bytes of a line, that are read: a server must not choose how long its
+/// client reads. We chose the values: servers send less than 100 lines, most of them shorter than 100 bytes.
+const MOST_LINES: usize = 256;
+const MOST_BYTES: usize = 8_192;
+
+/// The part of the headers that is read.
+pub(in crate::facts) fn beginning<'h>(
+    headers: impl Iterator<Item = Header<'h>>,
+) -> impl Iterator<Item = Header<'h>> {
+    let headers = headers
+        .take(MOST_LINES)
+        .filter(|it| it.0.len() <= MOST_BYTES);
+    headers.map(|(name, value)| (name, &value[..value.len().min(MOST_BYTES)]))
+}
+
 /// The hint in the headers, and the first header whose hint could not be read.
 pub(crate) type Found<'h> = (Option<Duration>, Option<Header<'h>>);
 
@@ -99,6 +116,7 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
     headers: impl Fn() -> H,
     client: SystemTime,
 ) -> Found<'h> {
+    let headers = || beginning(headers());
     let sent = LazyCell::new(|| sent(&headers, client));
     let read = |value: &str, unit| time::longest(value, unit, *sent);
 
@@ -212,9 +230,9 @@ pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
                 .filter_map(nth)
             {
                 let mut limits = limit.split(',');
-                let count = value.split(',').count();
+                let count = items(value).count();
                 let resets = text(refill.1).splitn(count, ',');
-                found.extend(value.split(',').zip(resets).map(|(left, reset)| Remainder {
+                found.extend(items(value).zip(resets).map(|(left, reset)| Remainder {
                     header,
                     name: "",
                     left,
@@ -244,12 +262,10 @@ fn rate_limit<'h>(header: Header<'h>, policies: &'h str) -> Vec<Remainder<'h>> {
     }
     // The older form is one quota with its parts separated by commas.
     let is_one = value.contains("remaining=");
-    let quotas = value.split(|c| c == ',' && !is_one);
+    let quotas = value.split(|c| c == ',' && !is_one).take(MOST_ITEMS);
     let found = quotas.filter_map(|item| {
         let name = item.split(';').next()?.trim();
-        let policy = policies
-            .split(',')
-            .find(|policy| policy.trim().starts_with(name));
+        let policy = items(policies).find(|policy| policy.trim().starts_with(name));
         let limit = part(item, ["limit"; 2]).or_else(|| part(policy?, ["q"; 2]));
         let (left, reset) = (part(item, ["r", "remaining"])?, part(item, ["t", "reset"])?);
         Some(quota(name, left, reset, limit.unwrap_or_default()))
@@ -471,6 +487,38 @@ mod tests {
         let headers = map("retry-after: Thu, 01 May 2025 22:02:18 GMT");
         let wait = in_headers(429, &headers, at(SENT));
         assert_eq!(wait, Some(Duration::from_secs(61)));
+    }
+
+    /// What follows 32 items, 8 KiB or 256 lines counts as if it were not there.
+    #[test]
+    fn only_the_beginning_of_headers_counts() {
+        let hint = |lines: &str| in_headers(429, &map(lines), at(SENT)).map(|it| it.as_secs());
+        for (before, last, cut_off) in [(31, Some(9), None), (32, None, Some(()))] {
+            let list = "1,".repeat(before);
+            assert_eq!(
+                hint(&format!("retry-after: {list}9")),
+                last.or(Some(1)),
+                "{cut_off:?}"
+            );
+            let quotas = r#""a";r=0;t=1,"#.repeat(before);
+            let quotas = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
+            assert_eq!(hint(&quotas), last.or(Some(1)), "{cut_off:?}");
+            let [left, resets] = ["0,".repeat(before), "1,".repeat(before)];
+            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {resets}9");
+            assert_eq!(hint(&lists), last.or(Some(9)), "{cut_off:?}");
+        }
+        for (blanks, expected) in [(8_000, 9), (9_000, 1)] {
+            let value = format!("retry-after: 1,{}9", " ".repeat(blanks));
+            assert_eq!(hint(&value), Some(expected), "{blanks}");
+        }
+        for (lines, expected) in [(255, Some(9)), (256, None)] {
+            let others: String = (0..lines).map(|n| format!("x-{n}: 1|")).collect();
+            assert_eq!(
+                hint(&format!("{others}retry-after: 9")),
+                expected,
+                "{lines}"
+            );
+        }
     }
 
     proptest! {

@@ -2,10 +2,18 @@
 
 use std::time::{Duration, SystemTime};
 
+/// The most items of a list that are read.
+pub(in crate::facts) const MOST_ITEMS: usize = 32;
+
+/// The items of a list.
+pub(in crate::facts) fn items(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').take(MOST_ITEMS)
+}
+
 /// The longest time of a list. A date has a comma too, but can be read without the day before the comma.
 pub(in crate::facts) fn longest(list: &str, unit: &str, sent: SystemTime) -> Option<Duration> {
     let read = |text: &str| time(text.trim_ascii(), unit, sent);
-    list.split(',').filter_map(read).max()
+    items(list).filter_map(read).max()
 }
 
 /// Whether the text names a moment that has been over for three seconds. Senders cut parts of a second off.
