@@ -371,6 +371,9 @@ async fn a_second_request_does_not_try_a_quota() {
     let slow = || async {
         made.set(made.get() + 1);
         rate.observe(&window(0, 600));
+        // The next call hears the reply.
+        let next = PATIENT.retry(|| ready(Ok::<_, Refused>(()))).rate(rate);
+        next.max_queue_time(Duration::ZERO).await.unwrap_err();
         sleep(10 * SECOND).await;
         Ok::<_, Refused>(())
     };
