@@ -148,6 +148,8 @@ pub(crate) type Attempt = (u16, Tokens);
 const ON: u32 = 1 << 8;
 /// An admitted call is only counted.
 const COUNTS: u32 = 1 << 9;
+/// A reply that is younger counts as one that has just come, so that its quotas do not depend on the speed of the machine.
+const FRESH: Duration = Duration::from_secs(1);
 /// Of the calls that are only counted, each sixteenth takes the lock and reads the clock: the two take 490 instructions.
 const LOCKS_EACH: u32 = 16;
 
@@ -213,7 +215,9 @@ impl Shared {
             for (stated, attempt, observed) in mem::take(&mut state.stated) {
                 // Headers without an attempt count as one that has ended.
                 self.ended.fetch_add(attempt.is_none().into(), Relaxed);
-                let age = nanos(Std.now().saturating_sub(observed));
+                // Services state whole seconds.
+                let age = Std.now().saturating_sub(observed);
+                let age = if age < FRESH { 0 } else { nanos(age) };
                 state.control.hears(stated, attempt, age);
             }
         }

@@ -407,7 +407,7 @@ impl Quotas {
         let began = self.attempt(number).map(|it| it.1);
         let share = self.ended(number);
         // No reply has stated what remains since the attempt began.
-        if began > Some(self.heard) {
+        if began >= Some(self.heard) {
             self.running.add(1.0, share);
             self.silent.add(1.0, share);
         }
