@@ -183,7 +183,7 @@ where
 {
     type Output = Result<O::Value, O::Error>;
 
-    #[inline]
+    // Not inlined: the compiler would write the loop again in each codegen unit that uses the caller's future.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let (call, mut phase) = (this.call, this.phase);
