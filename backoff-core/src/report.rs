@@ -149,6 +149,9 @@ pub struct Report {
     /// The part of `elapsed` in which no attempt ran: the waits between attempts as long as they lasted, and
     /// the time in the queue of a rate, also before the first attempt.
     pub slept: Duration,
+    /// Whether an attempt before the last one failed, and may have been applied: its reply was lost, or its failure leaves
+    /// that open. Then a `404` or a `412` of the last attempt may be the effect of an earlier one.
+    pub maybe_applied: bool,
 }
 
 impl fmt::Display for Report {
@@ -157,6 +160,7 @@ impl fmt::Display for Report {
             attempts,
             elapsed,
             slept,
+            ..
         } = self;
         let s = if *attempts == 1 { "" } else { "s" };
         write!(f, "{attempts} attempt{s} ")?;
@@ -181,6 +185,7 @@ pub struct Measures {
     pub(crate) conflicts: u32,
     pub(crate) elapsed: Duration,
     pub(crate) slept: Duration,
+    pub(crate) maybe_applied: bool,
 }
 
 impl From<Measures> for Report {
@@ -189,6 +194,7 @@ impl From<Measures> for Report {
             attempts: measures.attempts,
             elapsed: measures.elapsed,
             slept: measures.slept,
+            maybe_applied: measures.maybe_applied,
         }
     }
 }
@@ -236,6 +242,8 @@ pub struct UpdateReport {
     pub elapsed: Duration,
     /// The part of `elapsed` in which no attempt ran, as in [`Report::slept`].
     pub slept: Duration,
+    /// Whether an attempt before the last one may have been applied, as in [`Report::maybe_applied`].
+    pub maybe_applied: bool,
 }
 
 impl From<Measures> for UpdateReport {
@@ -248,6 +256,7 @@ impl From<Measures> for UpdateReport {
             conflicts: measures.conflicts,
             elapsed: measures.elapsed,
             slept: measures.slept,
+            maybe_applied: measures.maybe_applied,
         }
     }
 }
@@ -263,6 +272,7 @@ impl fmt::Display for UpdateReport {
             conflicts,
             elapsed,
             slept,
+            ..
         } = *self;
         let (a, r, w, c) = (
             plural(attempts),
@@ -277,6 +287,9 @@ impl fmt::Display for UpdateReport {
         write_times(f, elapsed, slept)
     }
 }
+
+/// The end of a text about an error that is not retryable.
+pub(crate) const MAYBE_APPLIED: &str = "; an earlier attempt may have been applied";
 
 /// The last error of an operation that was given up, with the reason and a report of the attempts.
 ///
@@ -310,6 +323,7 @@ pub struct RetryError<E, R = Report> {
     /// because its time was over. `None` if the operation returned no error before.
     pub last: Option<E>,
     retry_after: Option<Duration>,
+    maybe_applied: bool,
 }
 
 /// Return types of a call that include a report.
@@ -323,6 +337,7 @@ impl<E, R> RetryError<E, R> {
             report,
             last: None,
             retry_after: None,
+            maybe_applied: false,
         }
     }
 
@@ -330,6 +345,14 @@ impl<E, R> RetryError<E, R> {
     pub(crate) fn with_hint(self, retry_after: Option<Duration>) -> Self {
         RetryError {
             retry_after,
+            ..self
+        }
+    }
+
+    /// With an earlier attempt that may have been applied.
+    pub(crate) fn with_maybe_applied(self, maybe_applied: bool) -> Self {
+        RetryError {
+            maybe_applied,
             ..self
         }
     }
@@ -371,8 +394,9 @@ impl<E, R> RetryError<E, R> {
     }
 }
 
-/// The report, the reason, and the text of the error. The text is the same as in `tracing` events: one
-/// line, cut after 500 characters, without the passwords and queries of URLs.
+/// The report, the reason, and the text of the error. If the error is not retryable, and an earlier attempt may have been
+/// applied, the text says so. The text of the error is the same as in `tracing` events: one line, cut after 500
+/// characters, without the passwords and queries of URLs.
 impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RetryError {
@@ -382,7 +406,11 @@ impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
             ..
         } = self;
         let error = Loggable(error);
-        write!(f, "gave up after {report}: {reason}: {error}")
+        let earlier = match self.maybe_applied && *reason == StopReason::Permanent {
+            true => MAYBE_APPLIED,
+            false => "",
+        };
+        write!(f, "gave up after {report}: {reason}{earlier}: {error}")
     }
 }
 
@@ -420,6 +448,7 @@ mod tests {
             attempts: 3,
             elapsed: Duration::from_millis(4_250),
             slept: Duration::from_secs(3),
+            maybe_applied: false,
         };
         let cut = TimedOut::new(Duration::from_secs(1));
         RetryError::new(cut, StopReason::Attempts, report)
@@ -436,6 +465,7 @@ mod tests {
             attempts: 1,
             elapsed: Duration::from_millis(20),
             slept: Duration::ZERO,
+            maybe_applied: false,
         };
         assert_eq!(report.to_string(), "1 attempt in 20ms, without a wait");
         // For a retry around it.

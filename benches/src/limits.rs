@@ -30,7 +30,11 @@ const ATTRIBUTE: &str = "ours, attribute";
 const FUNCTION: &str = "ours, function form";
 
 /// The limits for the features of this build.
-pub(crate) const LIMITS: &[Limit] = if cfg!(feature = "tracing") {
+pub(crate) fn limits() -> impl Iterator<Item = &'static Limit> {
+    LIMITS.iter().chain(HEADERS)
+}
+
+const LIMITS: &[Limit] = if cfg!(feature = "tracing") {
     WITH_LOG
 } else if cfg!(feature = "rate") {
     WITH_RATE
@@ -51,6 +55,18 @@ const WITH_LOG: &[Limit] = &[
     limit("allocations", FUNCTION, "success", 0.0),
     limit("allocations", FUNCTION, "5 failures", 0.0),
 ];
+
+/// For every set of features. With `rate`, the rate reads the headers too.
+const HEADERS: &[Limit] = &[
+    limit("headers", "RateLimit", TEN_TIMES, 0.0),
+    limit("headers", "RateLimit, one item", TEN_TIMES, 0.0),
+    limit("headers", "remaining and reset", TEN_TIMES, 0.0),
+    limit("headers", "Retry-After", TEN_TIMES, 0.0),
+    limit("headers", "Retry-After and Date, one item", TEN_TIMES, 0.0),
+    limit("headers", "many lines", TEN_TIMES, 0.0),
+];
+
+const TEN_TIMES: &str = "400 KB less 10 × 4 KB";
 
 const PLAIN: &[Limit] = &[
     // Instructions.
@@ -176,7 +192,7 @@ impl Limit {
 /// Prints each figure with its limit. Returns whether all limits hold.
 pub(crate) fn check(figures: &[Figure]) -> bool {
     let mut all_kept = true;
-    for limit in LIMITS {
+    for limit in limits() {
         let Limit {
             question,
             who,

@@ -2,7 +2,7 @@
 
 use crate::{
     allocations, build, bytes, callgrind, heap,
-    limits::{self, LIMITS},
+    limits::{self, limits},
     questions::{self, Case},
     table::tables,
 };
@@ -17,7 +17,8 @@ What a retry costs, measured beside the peers.
 
 Sections:
     instructions [QUESTION..]   counted by callgrind, which must be installed; all questions, or these:
-                                success, retry, next-delay, decision, blocking, other-loops, rules
+                                success, retry, next-delay, decision, headers, blocking,
+                                other-loops, rules
     bytes                       the sizes of futures
     allocations                 how often a call asks for memory
     heap [--million]            memory of each of 100,000 waiting tasks; with --million, also of a million
@@ -109,10 +110,8 @@ fn asked(case: &Case, name: &str) -> bool {
 
 /// Measures only the figures that have a limit.
 fn check() -> io::Result<bool> {
-    let limited = |case: &Case| {
-        let mut limits = LIMITS.iter();
-        limits.any(|limit| limit.is_for(case.question, case.who, case.column))
-    };
+    let limited =
+        |case: &Case| limits().any(|limit| limit.is_for(case.question, case.who, case.column));
     let cases: Vec<Case> = questions::all().into_iter().filter(limited).collect();
     let mut figures = callgrind::measure(&cases)?;
     figures.extend(bytes::measure());

@@ -103,6 +103,11 @@
 //! | cannot recognise its effect: a counter | nothing | the update ends with [`MaybeApplied`](crate::StopReason::MaybeApplied) |
 //! | the same, and the value has a version | nothing, with `.version(..)` | read again; with the same version write again, with another one end with `MaybeApplied`, also if only the own write made it |
 //!
+//! A condition can only hold if the service compares it strongly. A weak etag (`W/"1"`) in `If-Match` never holds
+//! ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1), section 13.1.1): each write gets a 412, and the
+//! update reads again until its attempts or its deadline end. Some servers make the etag of a compressed reply weak: read
+//! without compression (`.no_gzip()` of reqwest's client), or ask the service for a version of another kind.
+//!
 //! A counter with a version:
 //!
 //! ```

@@ -159,8 +159,9 @@ impl SendExt for Policy {}
 /// service that answers 409 without this code, write `plain_http::BY_METHOD.also_on(codes![409])`.
 ///
 /// No other reply of the table leads to another attempt. Each of them may be the effect of this call or of
-/// another client, so read the resource. In the closure of
-/// [`Policy::retry_with`], [`Attempt::maybe_applied`](backoff_core::Attempt::maybe_applied) says whether an earlier attempt can have had this effect.
+/// another client, so read the resource. The `WARN` of such a call, its [`Report`](backoff_core::Report) and its
+/// [`RetryError`](backoff_core::RetryError) say whether an earlier attempt may have been applied, and so does
+/// [`Attempt::maybe_applied`](backoff_core::Attempt::maybe_applied) in the closure of [`Policy::retry_with`].
 ///
 /// A policy with [`retry_conflicts`](Policy::retry_conflicts), such as
 /// [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE), is for a whole read-modify-write. The

@@ -16,7 +16,7 @@ use crate::{
     runtime::{Clock, Random, Sleep, nanos},
     state::{Decision, Rules},
 };
-use core::{future::poll_fn, time::Duration};
+use core::{future::poll_fn, sync::atomic::AtomicBool, time::Duration};
 
 /// Such a call, with its policy and the name of its operation.
 #[derive(Debug)]
@@ -83,6 +83,19 @@ impl ForeignCall {
         failures: u32,
         random: &impl Random,
     ) -> Self {
+        static WAS_SAID: AtomicBool = AtomicBool::new(false);
+        let plan: &dyn CallPlan = &policy;
+        plan.is_not_asked("a client with a loop of its own", &WAS_SAID);
+        Self::resumed(policy, operation, started, failures, random)
+    }
+
+    fn resumed(
+        policy: Policy,
+        operation: &'static str,
+        started: Duration,
+        failures: u32,
+        random: &impl Random,
+    ) -> Self {
         let mut state = CallState::resumed(started, failures);
         state.retry.draw_waits(&policy, || random.random());
         ForeignCall {
@@ -104,7 +117,7 @@ impl ForeignCall {
         // The difference of two readings of a clock counts, also where the job is older than the clock.
         let started = nanos(runtime.now()).wrapping_sub(nanos(elapsed.min(LONGEST)));
         let started = Duration::from_nanos(started);
-        let mut call = Self::request(policy, operation, started, failures, runtime);
+        let mut call = Self::resumed(policy, operation, started, failures, runtime);
         call.repeats = Repeats::Job;
         call
     }

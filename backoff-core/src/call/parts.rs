@@ -453,6 +453,10 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
                 with_source(next, failure.fault).into(),
             )
         };
+        let ruling = failure.ruling;
+        if ruling.is_some_and(|it| it.may_be_applied(failure.stage, failure.fault)) {
+            self.state.retry.remember_applied();
+        }
         #[cfg(feature = "metrics")]
         self.state.metrics.record(&event, now.unwrap_or_default());
         self.settings.ended(&event);
@@ -492,6 +496,7 @@ fn attempt_event<'t, E>(
         ended_by: EndedBy::Attempt,
         ruling: None,
         late: None,
+        maybe_applied: state.retry.maybe_applied(),
         type_name: core::any::type_name::<E>(),
         step,
     }

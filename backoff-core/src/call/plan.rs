@@ -12,7 +12,9 @@ use crate::{
     rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, enters_without_rate, is_inside},
     state::{RetryState, Rules},
 };
-use core::{ops::Deref, time::Duration};
+#[cfg(feature = "tracing")]
+use core::sync::atomic::Ordering::Relaxed;
+use core::{ops::Deref, sync::atomic::AtomicBool, time::Duration};
 
 /// The policy of a call, with the budget, the rate, the breaker and the name. This trait is used as an object, so that most
 /// code after a failure is compiled once for all plans.
@@ -78,6 +80,24 @@ pub trait CallPlan {
 const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 impl dyn CallPlan + '_ {
+    /// A kind of loop asks neither the rate nor the breaker before an attempt. The log says so once for each kind.
+    #[allow(unused_variables, reason = "without a log, nobody is told")]
+    pub(super) fn is_not_asked(&self, kind: &str, was_said: &AtomicBool) {
+        #[cfg(feature = "tracing")]
+        if self.has_gate() && !was_said.swap(true, Relaxed) {
+            let shared = match (self.rate(), self.breaker()) {
+                (Some(_), Some(_)) => "a rate and a breaker",
+                (Some(_), None) => "a rate",
+                (None, _) => "a breaker",
+            };
+            tracing::warn!(
+                target: "backoff",
+                policy = self.policy().name,
+                "the policy has {shared}, but {kind} asks neither rate nor breaker before an attempt",
+            );
+        }
+    }
+
     /// The call ends without a further attempt, or is dropped. The budget gets back the tokens of a wait that no attempt
     /// follows, and the rate gets back the share of an attempt.
     #[inline(always)]

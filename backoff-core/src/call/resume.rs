@@ -6,7 +6,7 @@ use super::{
     entry::Judged,
     operation::{Failed, Memory, Operation, Run},
     parts::End,
-    plan::Plan,
+    plan::{CallPlan, Plan},
     retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes, Judge},
@@ -24,6 +24,7 @@ use crate::{
 use core::{
     marker::PhantomData,
     pin::{Pin, pin},
+    sync::atomic::AtomicBool,
     task::{Context, Poll},
     time::Duration,
 };
@@ -355,6 +356,9 @@ where
             return None;
         }
         if call.guard.state.retry.failures() == 0 {
+            static WAS_SAID: AtomicBool = AtomicBool::new(false);
+            let plan: &dyn CallPlan = &call.guard.plan;
+            plan.is_not_asked("`resuming`", &WAS_SAID);
             // The beginning of this attempt is unknown: the time counts from now.
             call.starts();
             call.guard.state.begins_wait();

@@ -312,6 +312,7 @@ mod tests {
             attempts: 3,
             elapsed: Duration::ZERO,
             slept: Duration::ZERO,
+            maybe_applied: false,
         };
         RetryError::new(error, StopReason::Attempts, report)
     }

@@ -195,6 +195,7 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             ended_by: EndedBy::Attempt,
             ruling: is_own.then_some(Ruling::PERMANENT),
             late: None,
+            maybe_applied: false,
             type_name: core::any::type_name::<E>(),
             step: Step::GaveUp(error.reason()),
         });

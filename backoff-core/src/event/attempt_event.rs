@@ -37,6 +37,8 @@ pub struct AttemptEvent<'e> {
     pub(crate) ruling: Option<Ruling>,
     /// For how long the last attempt ran on after the deadline.
     pub(crate) late: Option<Duration>,
+    /// Whether an earlier attempt may have been applied.
+    pub(crate) maybe_applied: bool,
     /// The type of the error.
     pub(crate) type_name: &'static str,
     pub(crate) step: Step,
@@ -221,6 +223,7 @@ mod tests {
             ended_by,
             ruling: None,
             late: None,
+            maybe_applied: false,
             type_name: "E",
             step: Step::GaveUp(StopReason::Permanent),
         }

@@ -2,8 +2,12 @@
 
 use super::attempt_event::{AttemptEvent, ErrorType, Step};
 use crate::{
-    facts::fault::Fault, judge::Ruling, policy::log_level::LogLevel, report::StopReason,
-    runtime::nanos, text::Loggable,
+    facts::fault::Fault,
+    judge::Ruling,
+    policy::log_level::LogLevel,
+    report::{MAYBE_APPLIED, StopReason},
+    runtime::nanos,
+    text::Loggable,
 };
 use core::{fmt, time::Duration};
 
@@ -141,6 +145,10 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 }
                 None => "",
             };
+            let earlier = match reason == StopReason::Permanent && event.maybe_applied {
+                true => MAYBE_APPLIED,
+                false => "",
+            };
             // An attempt that runs on after the deadline makes its caller wait, whatever its answer is.
             let level = match is_answer && late.is_none() {
                 true => LogLevel::Debug,
@@ -159,7 +167,7 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 late = late.map(seconds),
                 code,
                 error,
-                "{text}{too_late}",
+                "{text}{earlier}{too_late}",
             );
         }
         Step::Succeeded => tracing::info!(

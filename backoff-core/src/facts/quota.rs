@@ -67,6 +67,10 @@ pub(crate) fn quotas<'h, H: Iterator<Item = Header<'h>>>(
             bad = bad.or(Some(it.header));
             continue;
         };
+        // The field `RateLimit` may leave the reset out.
+        if it.reset.is_empty() {
+            continue;
+        }
         match resets_in.filter(|it| *it <= LONGEST) {
             Some(resets_in) if limit == Some(left) || !time::is_past(it.reset, reply) => quotas
                 .push(Quota {

@@ -66,8 +66,8 @@ pub struct RetryState {
     started: [u8; 7],
     /// The number of failed attempts in the lowest 18 bits, and the flags above it.
     failures: [u8; 3],
-    /// The last backoff, for the algorithms that grow from it: 21 bits, and two for the unit ([`UNITS`]). The highest bit
-    /// says that the tokens of a budget were taken after throttling.
+    /// The last backoff, for the algorithms that grow from it: 20 bits, and two for the unit ([`UNITS`]). The two highest
+    /// bits are flags: `THROTTLED` and `MAYBE_APPLIED`.
     last: [u8; 3],
     /// The number that the rate gave the running attempt.
     epoch: [u8; 2],
@@ -88,10 +88,12 @@ mod flag {
 
 /// Whether a rate or a breaker may count attempts.
 const IS_COUNTED: bool = cfg!(any(feature = "breaker", feature = "rate"));
-/// In the highest byte of the last backoff.
+/// In the highest byte of the last backoff: the tokens of a budget were taken after throttling.
 const THROTTLED: u8 = 0x80;
-const BITS_OF_LAST: u32 = 21;
-/// The units of the last backoff, in nanoseconds: microseconds up to 2 s, milliseconds up to 35 minutes, seconds up to 24
+/// In the same byte: an attempt that failed may have been applied.
+const MAYBE_APPLIED: u8 = 0x40;
+const BITS_OF_LAST: u32 = 20;
+/// The units of the last backoff, in nanoseconds: microseconds up to 1 s, milliseconds up to 17 minutes, seconds up to 12
 /// days, and then a thousand seconds.
 const UNITS: [u64; 4] = [1_000, 1_000_000, 1_000_000_000, 1_000_000_000_000];
 const UNTIMED: u64 = (1 << 56) - 1;
@@ -203,7 +205,7 @@ impl RetryState {
 
     fn last(&self) -> Duration {
         let [a, b, c] = self.last;
-        let last = u32::from_le_bytes([a, b, c & !THROTTLED, 0]);
+        let last = u32::from_le_bytes([a, b, c & !(THROTTLED | MAYBE_APPLIED), 0]);
         let unit = UNITS[(last >> BITS_OF_LAST) as usize];
         Duration::from_nanos(u64::from(last % (1 << BITS_OF_LAST)).saturating_mul(unit))
     }
@@ -214,7 +216,16 @@ impl RetryState {
         let unit = fits.unwrap_or(UNITS.len() - 1);
         let last = (nanos / UNITS[unit]).min(most) as u32 | (unit as u32) << BITS_OF_LAST;
         let [a, b, c, _] = last.to_le_bytes();
-        self.last = [a, b, c | self.last[2] & THROTTLED];
+        self.last = [a, b, c | self.last[2] & (THROTTLED | MAYBE_APPLIED)];
+    }
+
+    /// Whether an attempt whose failure was logged, reported or recorded may have been applied.
+    pub(crate) const fn maybe_applied(&self) -> bool {
+        self.last[2] & MAYBE_APPLIED != 0
+    }
+
+    pub(crate) const fn remember_applied(&mut self) {
+        self.last[2] |= MAYBE_APPLIED;
     }
 
     /// The time since the start; zero if the start was not timed.

@@ -148,16 +148,17 @@ fn a_hint_is_waited_for_within_the_limits() {
 }
 
 #[test]
-fn decorrelated_waits_without_a_cap_are_kept_within_a_millisecond_or_a_two_thousandth() {
-    let policy = PLAIN.jitter(Jitter::Decorrelated).max_attempts(21);
+fn decorrelated_waits_without_a_cap_are_kept_within_a_millisecond_or_a_thousandth() {
+    let policy = PLAIN.jitter(Jitter::Decorrelated).max_attempts(19);
     let policy = policy.max_backoff(Duration::MAX);
     for random in [1, 1 << 20, 1 << 40, 1 << 63, u64::MAX] {
         let mut retry = RetryState::start(&policy, no_clock);
         let mut previous = Duration::ZERO;
-        for n in 0..20 {
+        // Up to 12 years.
+        for n in 0..18 {
             let expected = policy.backoff(n, previous, random);
             let decision = retry.failed(&policy, true, no_clock, || random);
-            assert!(decision.wait().abs_diff(expected) <= expected / 2_000);
+            assert!(decision.wait().abs_diff(expected) <= expected / 1_000);
             previous = decision.wait();
         }
     }

@@ -10,8 +10,8 @@ use crate::common::{
     },
     time::Time,
 };
-use backoff_core::{FaultKind, Policy, Stop, StopReason, Updated, Verdict};
-use std::future::ready;
+use backoff_core::{FaultKind, Policy, RetryError, Stop, StopReason, Updated, Verdict};
+use std::{cell::Cell, future::ready};
 
 const POLICY: Policy = PLAIN.max_attempts(8);
 const LOST: TestError = TestError::LOST;
@@ -224,5 +224,37 @@ mod whatever_happens {
                 Err(gave_up) => prop_assert_eq!(applied, 0, "{:?}", gave_up),
             }
         }
+    }
+}
+
+/// Rows: the failures of a call, and whether its end says that an attempt before the last one may have been applied.
+#[test]
+fn the_server_s_own_answer_may_be_the_effect_of_an_earlier_attempt() {
+    let rows = [
+        (vec![LOST, TestError::status(412)], true),
+        (vec![TestError::status(503), TestError::status(404)], true),
+        (vec![TestError::status(429), TestError::status(404)], false),
+        (vec![TestError::status(404)], false),
+        (vec![LOST; 8], true),
+    ];
+    for (failures, expected) in rows {
+        let is_answer = failures.len() < 8;
+        let (made, time) = (Cell::new(0), Time::default());
+        let call = || {
+            let attempt = made.replace(made.get() + 1);
+            Err::<(), _>(failures[attempt])
+        };
+        let told = |gave_up: RetryError<TestError>| {
+            let says = gave_up
+                .to_string()
+                .contains("; an earlier attempt may have been applied: ");
+            assert_eq!(says, expected && is_answer, "{gave_up}");
+            assert_eq!(gave_up.report.maybe_applied, expected, "{gave_up}");
+        };
+        let awaited = POLICY.retry(|| ready(call())).runtime(time.clone());
+        told(time.run(awaited.reported()).unwrap_err());
+        made.set(0);
+        let blocking = POLICY.blocking(call).runtime(time.clone());
+        told(blocking.reported().call().unwrap_err());
     }
 }

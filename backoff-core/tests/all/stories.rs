@@ -99,7 +99,11 @@ fn all_readers_hear_the_same_story() {
         is given up        | | error 503 | failed 503, waits 1, failed 503, waits 2, failed 503, gave up attempts
         one attempt alone  | max_attempts 1 | error 503 | failed 503, gave up attempts
         fails for good     | | error 404 | failed 404, gave up permanent
-        the same after a wait     | | error 503, error 404 | failed 503, waits 1, failed 404, gave up permanent
+        the same after a wait     | | error 503, error 404 | failed 503, waits 1, failed 404, gave up permanent perhaps
+        but update, in its read | failed 503, waits 1, failed 404, gave up permanent
+        after a refusal    | | error 429, error 404 | failed 429, waits 1, failed 404, gave up permanent
+        after a lost reply | attempt_timeout 5 | hangs, error 404 | failed timeout in 5, waits 1, failed 404, gave up permanent perhaps
+        but update, in its read | failed timeout in 5, waits 1, failed 404, gave up permanent
         takes microseconds | | error 503 taking 0.000067, 200 | failed 503 in 0.000067, waits 1, succeeded
         a long hint        | max_attempts 2 | error 503 after 30 | failed 503, waits 30 by RetryAfter, failed 503, gave up attempts
         of a body          | max_attempts 2 | error 503 after 30 by RetryInfo | failed 503, waits 30 by RetryInfo, failed 503, gave up attempts

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod decision;
+mod headers;
 mod next_delay;
 mod others;
 mod retry;
@@ -70,6 +71,7 @@ pub fn all() -> Vec<Case> {
         retry::cases(),
         next_delay::cases(),
         decision::cases(),
+        headers::cases(),
         blocking::cases(),
         others::cases(),
         rules::cases(),

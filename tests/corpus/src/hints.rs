@@ -37,7 +37,6 @@ fn is_beyond(number: &str) -> bool {
 /// Thu, 01 May 2025 22:01:18 GMT.
 const NOW: u64 = 1_746_136_878;
 const STEP: Duration = Duration::from_secs(7);
-const DAY: Duration = Duration::from_secs(86_400);
 /// An epoch is the end of its second.
 const YEAR: Duration = Duration::from_secs(365 * 86_400 + 1);
 
@@ -152,8 +151,6 @@ pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
         },
         _ => now,
     };
-    let apart = sent.duration_since(now).unwrap_or_else(|it| it.duration());
-    let sent = if apart > DAY { now } else { sent };
     let seconds = texts("retry-after").map(|it| hint::retry_after(it, sent));
     let names = NAMES[1..4].iter();
     let milliseconds = names

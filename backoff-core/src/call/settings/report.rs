@@ -24,6 +24,7 @@ pub struct Measured<E> {
     attempts: u32,
     conflicts: u32,
     elapsed: Duration,
+    maybe_applied: bool,
     reason: Option<StopReason>,
     last: Option<E>,
 }
@@ -36,6 +37,7 @@ impl<E> Measured<E> {
             attempts: 0,
             conflicts: 0,
             elapsed: Duration::ZERO,
+            maybe_applied: false,
             reason: None,
             last: None,
         }
@@ -55,6 +57,7 @@ impl<E> Measured<E> {
             conflicts: self.conflicts,
             elapsed: self.elapsed,
             slept: Duration::from_nanos(self.slept.max(0).cast_unsigned()),
+            maybe_applied: self.maybe_applied,
         });
         match outcome {
             Ok(value) => Ok((value, report)),
@@ -62,6 +65,7 @@ impl<E> Measured<E> {
                 let reason = self.reason.unwrap_or(StopReason::Permanent);
                 let hint = (self.hint > 0).then(|| Duration::from_nanos(self.hint));
                 Err(RetryError::new(error, reason, report)
+                    .with_maybe_applied(self.maybe_applied)
                     .with_last(self.last.take())
                     .with_hint(hint))
             }
@@ -89,6 +93,7 @@ impl<T, E> Setting<T, E> for Measured<E> {
     fn ended(&mut self, event: &AttemptEvent<'_>) {
         let elapsed = event.elapsed.unwrap_or_default();
         (self.attempts, self.elapsed, self.reason) = (event.attempt, elapsed, None);
+        self.maybe_applied = event.maybe_applied;
         match event.step {
             Step::Waits(_) => {
                 self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());

@@ -3,6 +3,7 @@
 use super::time::{self, MOST_ITEMS, items};
 use std::{
     cell::LazyCell,
+    iter,
     time::{Duration, SystemTime},
 };
 
@@ -31,7 +32,7 @@ use std::{
 ///
 /// All times have the forms of [`retry_after`](super::retry_after). A date and an epoch count from the reply's own `Date`, so that a client
 /// whose clock is wrong waits as long as the server asks. `now`, the client's wall clock, is used if the reply has no
-/// valid `Date`, or one that is more than a day away from `now`.
+/// valid `Date`, or has an `Age`: then a cache has kept the reply, and its `Date` is old.
 ///
 /// Sources: [RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3), section 10.2.3;
 /// Azure's [constants](https://docs.rs/azure_core/latest/azure_core/http/headers/index.html); the
@@ -154,19 +155,15 @@ pub(crate) fn found<'h, H: Iterator<Item = Header<'h>>>(
     (longest(&asked).or_else(|| longest(&refilled)), unread)
 }
 
-/// When the reply was sent: its `Date`, if there is one within a day from the client's clock; else this clock.
+/// When the reply was sent: its `Date`; without one, or where a cache has kept the reply (`Age`), the client's clock.
 pub(in crate::facts) fn sent<'h, H: Iterator<Item = Header<'h>>>(
     headers: &impl Fn() -> H,
     client: SystemTime,
 ) -> SystemTime {
-    const DAY: Duration = Duration::from_secs(86_400);
     let date = headers().find(|it| it.0 == "date");
+    let date = date.filter(|_| !headers().any(|it| it.0 == "age"));
     let date = date.and_then(|it| time::date(text(it.1).rsplit(',').next()?.trim_ascii()));
-    let is_near = |date: &SystemTime| {
-        let ahead = date.duration_since(client);
-        ahead.unwrap_or_else(|behind| behind.duration()) <= DAY
-    };
-    date.filter(is_near).unwrap_or(client)
+    date.unwrap_or(client)
 }
 
 /// The value of a header; a text that cannot be read, if the value is no text.
@@ -231,7 +228,8 @@ pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
             {
                 let mut limits = limit.split(',');
                 let count = items(value).count();
-                let resets = text(refill.1).splitn(count, ',');
+                // A quota without a reset has an empty one, which cannot be read.
+                let resets = text(refill.1).splitn(count, ',').chain(iter::repeat(""));
                 found.extend(items(value).zip(resets).map(|(left, reset)| Remainder {
                     header,
                     name: "",
@@ -263,12 +261,13 @@ fn rate_limit<'h>(header: Header<'h>, policies: &'h str) -> Vec<Remainder<'h>> {
     // The older form is one quota with its parts separated by commas.
     let is_one = value.contains("remaining=");
     let quotas = value.split(|c| c == ',' && !is_one).take(MOST_ITEMS);
-    let found = quotas.filter_map(|item| {
-        let name = item.split(';').next()?.trim();
+    let found = quotas.map(|item| {
+        let name = item.split(';').next().unwrap_or_default().trim();
         let policy = items(policies).find(|policy| policy.trim().starts_with(name));
         let limit = part(item, ["limit"; 2]).or_else(|| part(policy?, ["q"; 2]));
-        let (left, reset) = (part(item, ["r", "remaining"])?, part(item, ["t", "reset"])?);
-        Some(quota(name, left, reset, limit.unwrap_or_default()))
+        let [left, reset] = [["r", "remaining"], ["t", "reset"]].map(|names| part(item, names));
+        let [left, reset, limit] = [left, reset, limit].map(Option::unwrap_or_default);
+        quota(name, left, reset, limit)
     });
     found.collect()
 }
@@ -436,6 +435,20 @@ mod tests {
             429 !ratelimit: soon
             429 !ratelimit: "a";r=0;t=soon
             429 ratelimit: "a";r=7;t=soon
+            429 ratelimit: "a";r=7
+            429 !ratelimit: "a";r=0
+            429 !ratelimit: "a";t=7
+            429 !ratelimit: remaining=0
+            429 !ratelimit: a=b
+            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 2 fortnights
+            429 x-ratelimit-remaining: 5, 0|!x-ratelimit-reset: 30
+            429 x-ratelimit-remaining: 0, 5|x-ratelimit-reset: 30
+            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 10;w=1
+            429 !x-ratelimit-remaining: 0;w=1|x-ratelimit-reset: 10
+            429 !x-ratelimit-reset: 1746136938000000
+            429 !x-ratelimit-reset: [30]
+            429 x-ratelimit-reset: 30
+            500 !retry-after: 5 fortnights
         "#;
         let rows = rows.lines().map(str::trim_ascii_start);
         for row in rows.filter(|row| !row.is_empty()) {
@@ -456,16 +469,14 @@ mod tests {
 
     /// Rows: how many seconds the client's clock is late, the hint's seconds, and the `Date` of the reply.
     #[test]
-    fn a_moment_counts_from_the_servers_clock_unless_one_of_the_clocks_is_broken() {
+    fn a_moment_counts_from_the_servers_clock_unless_a_cache_has_kept_the_reply() {
         let rows = "
             0      61    = Thu, 01 May 2025 22:01:18 GMT
-            86400  61    = Thu, 01 May 2025 22:01:18 GMT
-            -86400 61    = Thu, 01 May 2025 22:01:18 GMT
-            86401  86462 = Thu, 01 May 2025 22:01:18 GMT
-            -86401 0     = Thu, 01 May 2025 22:01:18 GMT
+            -86401 61    = Thu, 01 May 2025 22:01:18 GMT
+            999999 61    = Thu, 01 May 2025 22:01:18 GMT
             7200   61    = Thursday, 01-May-25 22:01:18 GMT|Thu, 1 May 2025 22:01:18 UTC
-            7200   0     = Thu, 01 May 2025 22:02:38 GMT
-            30     91    = Thu, 01 Jan 1970 00:00:00 GMT|Fri, 31 Dec 9999 23:59:59 GMT
+            7200   0     = Thu, 01 May 2025 22:02:38 GMT|Fri, 31 Dec 9999 23:59:59 GMT
+            30     91    = Thu, 01 May 2025 21:31:18 GMT;age: 1800|Thu, 01 May 2025 22:01:18 GMT;age: x
             30     91    = yesterday||30|30s|1746136878|\u{e9}
         ";
         let moments = "Thu, 01 May 2025 22:02:18 GMT|1746136938|2025-05-01T22:02:18Z";
@@ -478,6 +489,7 @@ mod tests {
                 .split('|')
                 .flat_map(|date| moments.split('|').map(move |it| (date, it)))
             {
+                let date = date.replace(';', "|");
                 let headers = map(&format!("retry-after: {moment}|date: {date}"));
                 let client = at(SENT.checked_sub_signed(late).unwrap());
                 let wait = in_headers(429, &headers, client).map(|wait| wait.as_secs());

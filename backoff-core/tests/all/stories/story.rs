@@ -9,6 +9,7 @@ const TOO_LONG: &str = "WARN calls wait for more than a minute, or for longer th
      service refuses calls or has no quota left";
 const LATE: &str = "; the attempt ended after the deadline: a deadline does not cut an attempt, the `timeout` of an \
      async call does";
+const EARLIER: &str = "; an earlier attempt may have been applied";
 const UNTURNED: &str = "WARN attempts begin at their deadline without a turn, because no error can be made when the \
      time is over: implement `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name \
      the rate at the call, by `.rate(&RATE)` or the key `rate`";
@@ -35,6 +36,7 @@ impl Story {
     /// - `queues 1`: a wait for a turn, before an attempt. `too long`, `opens`, `unturned`: what the log says of it.
     /// - `breaks`, `closes`: what the log says of a breaker.
     /// - `gave up deadline late`: after an attempt that ended after the deadline.
+    /// - `gave up permanent perhaps`: an earlier attempt may have been applied.
     /// - `gave up deadline with timeout`: with another error than that of the last attempt.
     pub(crate) fn new(words: &str) -> Self {
         const ATTEMPT: &str = "retry.attempt.duration retry.policy=storage";
@@ -109,7 +111,12 @@ impl Story {
                         _ => "WARN gave up",
                     };
                     let late = if words.contains(&"late") { LATE } else { "" };
-                    let line = format!("{text}{late} attempts={attempts} reason={reason}");
+                    let earlier = if words.contains(&"perhaps") {
+                        EARLIER
+                    } else {
+                        ""
+                    };
+                    let line = format!("{text}{earlier}{late} attempts={attempts} reason={reason}");
                     story.log.push(line);
                     let error = after("with")
                         .unwrap_or(failure)
