@@ -89,6 +89,9 @@ mod tests {
         let rows = "
             Transient | 400 RequestTimeout, 409 ConditionalRequestConflict
             Throttled | 503 SlowDown, 503 ServerBusy, 503 BandwidthLimitExceeded, 400 ThrottlingException
+            Throttled | 503 slow_down, 429 slow_down, 400 Throttling.User
+            Transient | 400 server_is_overloaded
+            none      | 503 server_is_overloaded, 500 slow_down
             Conflict  | 400 ConditionalCheckFailedException
             Permanent | 429 insufficient_quota
             none      | 500 InternalError, 500 OperationTimedOut, 403 AccessDenied
