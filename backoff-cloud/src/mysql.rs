@@ -36,6 +36,7 @@
 //! | 1040, 1203; 1226 for connections | too many connections | throttled |
 //! | 1836; 1290 whose text names `read-only` or `read_only` | the server is read-only | another connection is needed |
 //! | 1047 whose text names `WSREP` | the node of a Galera cluster is not ready | the same |
+//! | 3032, 3168 | the server is in offline mode, or not available: it takes no session | the same |
 //! | 1053, 1927, 2006, 2013, 3169, 4031 | the connection was closed or killed | perhaps applied |
 //! | 3024 | a query took longer than its limit | final: it would take as long again |
 //! | every other, also 1290 for another option such as `secure_file_priv` | | final |

@@ -65,7 +65,7 @@ pub(crate) fn state_of_mysql(number: u16, message: &str) -> Option<State> {
         1180 if says("149") => not_applied(FaultKind::Conflict, false),
         1040 | 1203 => not_applied(FaultKind::Throttled, true),
         1226 if says("connections") => not_applied(FaultKind::Throttled, true),
-        1836 => not_applied(FaultKind::Transient, true),
+        1836 | 3032 | 3168 => not_applied(FaultKind::Transient, true),
         1047 if says("WSREP") => not_applied(FaultKind::Transient, true),
         1290 if says("read-only") || says("read_only") => not_applied(FaultKind::Transient, true),
         1053 | 1927 | 2006 | 2013 | 3169 | 4031 => maybe_applied(true),
@@ -164,7 +164,7 @@ mod tests {
             conflict      | 1180 | Got error 149 "Lock deadlock; Retry transaction" during COMMIT
             full          | 1040 1203 |
             full          | 1226 | User 'a' has exceeded the 'max_user_connections' resource (current value: 5)
-            not applied   | 1836 |
+            not applied   | 1836 3032 3168 |
             not applied   | 1047 | WSREP has not yet prepared node for application use
             not applied   | 1290 | The MariaDB server is running with the --read-only option so it cannot
             not applied   | 1290 | The MySQL server is running with the --super_read_only option so it cannot
