@@ -125,5 +125,5 @@ pub const BATCH: Policy = openai::BATCH.name("anthropic::BATCH");
 /// ```
 #[cfg(feature = "http")]
 pub fn send(request: impl Into<Outgoing>) -> Sending {
-    REQUEST.send(request).idempotent(true)
+    REQUEST.send(request).idempotent(true).finding_errors()
 }

@@ -153,5 +153,5 @@ pub const BATCH: Policy = Policy::exponential()
 /// ```
 #[cfg(feature = "http")]
 pub fn send(request: impl Into<Outgoing>) -> Sending {
-    REQUEST.send(request).idempotent(true)
+    REQUEST.send(request).idempotent(true).finding_errors()
 }

@@ -4,7 +4,8 @@
 //! its beginning is kept, as a text for people. If a field has an unexpected type, the other fields are still read.
 
 use super::service;
-use backoff_core::{__private::Reasons, GrpcCode, hint};
+use crate::services::llm_kind;
+use backoff_core::{__private::Reasons, FaultKind, GrpcCode, hint};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
@@ -18,7 +19,11 @@ const EXCERPT: usize = 200;
 /// The facts in the body of an error: the parts of a `google.rpc.Status`, or an excerpt of another body as the message.
 #[derive(Debug, Default)]
 pub(super) struct BodyFacts {
+    /// Whether the body has an error with a code or a type.
+    names_error: bool,
     number: Option<i64>,
+    /// The HTTP status of a failure in `error.code`.
+    pub(super) status: Option<u16>,
     name: Option<String>,
     pub(super) message: String,
     /// The details of a `google.rpc.Status`, as the server has sent them: as values they would take a hundred times
@@ -27,6 +32,8 @@ pub(super) struct BodyFacts {
     /// The code of another service than Google: `__type` or `code` of AWS, `error.code` of Azure and OpenAI, or the
     /// `<Code>` of an XML body, which AWS and Azure send; Google's reason; OpenAI's `error.type`.
     pub(super) service_code: Option<String>,
+    /// The kind of the first code, or type, that is known without a status.
+    pub(super) llm_kind: Option<FaultKind>,
     /// What Google's reasons say about limits and quotas.
     pub(super) reasons: Reasons,
     /// The `details.retryAfterSeconds` of Kubernetes; zero means nothing.
@@ -45,17 +52,26 @@ struct Fields<'a> {
     details: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     errors: Option<&'a RawValue>,
+    object: Option<&'a RawValue>,
     message: Option<&'a RawValue>,
     reason: Option<&'a RawValue>,
     retry_after_seconds: Option<&'a RawValue>,
     retry_delay: Option<&'a RawValue>,
     status: Option<&'a RawValue>,
+    success: Option<&'a RawValue>,
     #[serde(rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(rename = "__type")]
     aws_kind: Option<&'a RawValue>,
     #[serde(rename = "@type")]
     google_kind: Option<&'a RawValue>,
+    // AWS and Alibaba. (With an alias, a body with both would be invalid.)
+    #[serde(rename = "Code")]
+    aws_code: Option<&'a RawValue>,
+    #[serde(rename = "Error")]
+    aws_error: Option<&'a RawValue>,
+    #[serde(rename = "Message")]
+    aws_message: Option<&'a RawValue>,
 }
 
 impl Fields<'_> {
@@ -84,31 +100,48 @@ impl BodyFacts {
         let is_cut = body.len() > longest;
         let text = String::from_utf8_lossy(without_mark(body));
         // Streaming services send lists.
-        let mut first = None;
-        let is_list = each(&text, |element| first = first.or(Some(element)));
-        let json = first.filter(|_| is_list).map_or(&*text, RawValue::get);
+        let json = first_of(&text).map_or(&*text, RawValue::get);
         let fields: Fields<'_> = object(json).unwrap_or_default();
-        let error: Option<Fields<'_>> = fields.error.and_then(|it| object(it.get()));
+        // Cloudflare sends a list of errors; vLLM and Mistral send the error as the body itself.
+        let has_failed = parsed(fields.success) == Some(false);
+        let is_error = parsed::<String>(fields.object).is_some_and(|it| it == "error");
+        let lists = [fields.errors, fields.error].into_iter().flatten();
+        let lists = lists.filter_map(|list| first_of(list.get()).filter(|_| has_failed));
+        let errors = [fields.error, fields.aws_error].into_iter().flatten();
+        let errors = errors.chain(lists).map(RawValue::get);
+        let mut errors = errors.chain(is_error.then_some(json));
+        let error: Option<Fields<'_>> = errors.find_map(object);
         let is_status = error.is_some();
         let error = error.unwrap_or_default();
         let (reasons, reason) = reasons(&error);
-        let service_code = [fields.aws_kind, fields.code, error.code, reason, error.kind]
-            .into_iter()
-            .find_map(|code| service::plain(&parsed::<String>(code)?))
-            .or_else(|| service::in_xml(&text));
+        let mut codes = vec![fields.aws_kind, fields.code, fields.aws_code];
+        codes.extend([error.code, error.aws_code, reason, error.kind]);
+        // A status as a text is no name.
+        let codes = codes.into_iter().filter(|code| status(*code).is_none());
+        let codes = codes.filter_map(|code| service::plain(&parsed::<String>(code)?));
+        let codes: Vec<_> = codes.chain(service::in_xml(&text)).collect();
         let details: Option<Fields<'_>> = fields.details.and_then(|it| object(it.get()));
         let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
+        let numbers = [error.code, error.aws_code];
+        let named = [error.code, error.aws_code, error.kind, error.status];
         let mut facts = BodyFacts {
-            number: parsed(error.code),
+            names_error: named.into_iter().flatten().any(says_something),
+            number: numbers.into_iter().find_map(parsed),
+            status: named.into_iter().find_map(status),
             name: parsed(error.status),
-            service_code,
+            llm_kind: codes.iter().find_map(|code| llm_kind(code)),
+            service_code: codes.into_iter().next(),
             reasons,
             hint: seconds.filter(|it| *it > 0).map(Duration::from_secs),
             cut_at: is_cut.then_some(longest),
             ..BodyFacts::default()
         };
+        let said = if is_status { &error } else { &fields };
+        let message = [said.message, said.aws_message]
+            .into_iter()
+            .find_map(parsed);
         if is_status && !is_cut {
-            facts.message = parsed(error.message).unwrap_or_default();
+            facts.message = message.unwrap_or_default();
             facts.details = error.details.map(ToOwned::to_owned);
             if let Some(details) = error.details {
                 let longest = &mut facts.retry_info;
@@ -117,7 +150,7 @@ impl BodyFacts {
                 });
             }
         } else {
-            let message = parsed(fields.message).filter(|_| !is_cut);
+            let message = message.filter(|_| !is_cut);
             facts.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
         }
         facts
@@ -135,12 +168,6 @@ impl BodyFacts {
         name.or_else(|| GrpcCode::from_number(number()?))
     }
 
-    /// The number as an HTTP status, if it is the status of a failure.
-    pub(super) fn status(&self) -> Option<u16> {
-        let status = u16::try_from(self.number?).ok()?;
-        (400..600).contains(&status).then_some(status)
-    }
-
     /// The details as values. A detail that is no value (it is nested too deeply) is left out.
     pub(super) fn details(&self) -> Vec<Value> {
         let mut values = Vec::new();
@@ -153,12 +180,24 @@ impl BodyFacts {
     }
 }
 
-/// The error in the body of a success, if the body contains only an error with a code. A body with another
-/// first field is not read further. For a body that is longer than `longest` see [`BodyFacts::read_within`].
-pub(super) fn error_of_success(body: &[u8], longest: usize) -> Option<BodyFacts> {
-    serde_json::from_slice::<OnlyError>(without_mark(body)).ok()?;
-    let facts = BodyFacts::read_within(body, longest);
-    (facts.number.is_some() || facts.name.is_some()).then_some(facts)
+/// The error in the body of a success: if the body contains nothing else, an error whose code or type is known; with
+/// `beside`, any error with a code or a type, whatever stands beside it. For a body that is longer than `longest` see
+/// [`BodyFacts::read_within`].
+pub(super) fn error_of_success(body: &[u8], longest: usize, beside: bool) -> Option<BodyFacts> {
+    // This does not read a body with another first field any further.
+    let is_alone = serde_json::from_slice::<OnlyError>(without_mark(body)).is_ok();
+    if !is_alone && !beside {
+        return None;
+    }
+    let mut facts = BodyFacts::read_within(body, longest);
+    if !is_alone && facts.cut_at.is_some() {
+        // The excerpt would show the value.
+        facts.message.clear();
+    }
+    let is_known = facts.number.is_some() || facts.name.is_some() || facts.status.is_some();
+    let is_error =
+        beside && facts.names_error || is_alone && (is_known || facts.llm_kind.is_some());
+    is_error.then_some(facts)
 }
 
 /// The error in the body of a success if the body is an XML document whose root is `Error` and that has a `Code`, as
@@ -254,10 +293,28 @@ fn each<'a>(list: &'a str, take: impl FnMut(&'a RawValue)) -> bool {
         .is_ok()
 }
 
+/// The first element of a JSON list.
+fn first_of(list: &str) -> Option<&RawValue> {
+    let mut first = None;
+    let is_list = each(list, |element| first = first.or(Some(element)));
+    first.filter(|_| is_list)
+}
+
 /// A JSON object as a `T`. (serde would also make a struct of a list.)
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     let is_object = json.trim_ascii_start().starts_with('{');
     is_object.then(|| serde_json::from_str(json).ok())?
+}
+
+/// A number, or a text, that is the HTTP status of a failure.
+fn status(field: Option<&RawValue>) -> Option<u16> {
+    let status = field?.get().trim_matches('"').parse().ok()?;
+    (400..600).contains(&status).then_some(status)
+}
+
+/// Whether a field is not as empty as in the replies of gateways that send an `error` with each success.
+fn says_something(field: &RawValue) -> bool {
+    !matches!(field.get(), r#""""# | "0" | r#""0""#)
 }
 
 /// A field as a `T`, if it can be read as one.
@@ -394,7 +451,7 @@ mod tests {
     }
 
     fn error_in(body: &[u8]) -> Option<Option<u16>> {
-        error_of_success(body, usize::MAX).map(|facts| facts.status())
+        error_of_success(body, usize::MAX, false).map(|facts| facts.status)
     }
 
     #[test]
@@ -444,9 +501,9 @@ mod tests {
                 format!("\u{feff} [ {{ \"error\" : {{{error}}} }} ] "),
             ] {
                 for longest in [0, 8, 100, 1_000, 2_000] {
-                    let facts = error_of_success(body.as_bytes(), longest).unwrap();
+                    let facts = error_of_success(body.as_bytes(), longest, false).unwrap();
                     let is_cut = facts.cut_at.is_some();
-                    let codes = (facts.status(), facts.grpc_code(200));
+                    let codes = (facts.status, facts.grpc_code(200));
                     assert_eq!(codes, (status, code), "{longest}: {body}");
                     assert_eq!(is_cut, longest < 2_000, "{longest}: {body}");
                     assert!(!is_cut || facts.details.is_none(), "{longest}: {body}");
@@ -455,7 +512,7 @@ mod tests {
         }
         // A long body without a code is a value, as a short one is.
         let body = format!(r#"{{"error": {{{message}, "code": "{long}"}}}}"#);
-        assert!(error_of_success(body.as_bytes(), 100).is_none());
+        assert!(error_of_success(body.as_bytes(), 100, false).is_none());
     }
 
     #[test]
@@ -480,8 +537,8 @@ mod tests {
         #[test]
         fn nothing_panics(body in prop::collection::vec(any::<u8>(), 0..100), longest in 0usize..100) {
             let facts = BodyFacts::read(&body);
-            let _ = (facts.grpc_code(200), facts.details(), facts.status(), excerpt(&body));
-            let _ = error_of_success(&body, longest);
+            let _ = (facts.grpc_code(200), facts.details(), facts.status, excerpt(&body));
+            let _ = error_of_success(&body, longest, true);
         }
 
         #[test]
@@ -490,7 +547,7 @@ mod tests {
             end in 0usize..100,
         ) {
             let body = &body.as_bytes()[..end.min(body.len())];
-            let _ = (BodyFacts::read(body).details(), error_of_success(body, 50).is_some());
+            let _ = (BodyFacts::read(body).details(), error_of_success(body, 50, true).is_some());
         }
     }
 }

@@ -187,7 +187,7 @@ impl ApiError {
     /// The error in the body of a success. The error has the status that its code names, or the status of the
     /// reply if the code names none.
     pub(super) fn in_success(status: u16, headers: &HeaderMap, facts: BodyFacts) -> Self {
-        let status = facts.status().unwrap_or(status);
+        let status = facts.status.unwrap_or(status);
         let head = Head::of(status, headers, SystemTime::now());
         let cut = facts.cut_at.map(Cut::TooLong);
         Self::reply(status, head, facts, cut)
@@ -424,7 +424,11 @@ impl Fault for ApiError {
                 let header = |name: &str| self.header(name);
                 match header("x-github-request-id") {
                     Some(_) => github::kind(reply.status, header, &reply.facts.message),
-                    None => service::kind(self.service_code()?, reply.status),
+                    None => {
+                        let by_code = service::kind(self.service_code()?, reply.status);
+                        // The status of a success says nothing about the error in its body.
+                        by_code.or(reply.facts.llm_kind.filter(|_| reply.status < 300))
+                    }
                 }
             }
         }

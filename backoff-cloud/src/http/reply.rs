@@ -79,11 +79,10 @@ impl Reply {
     /// # Errors
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        if let Some(facts) = error_of_success(&self.body, self.error_body) {
-            return Err(ApiError::in_success(self.status, &self.headers, facts));
-        }
+        self.without_error(false)?;
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
+            self.without_error(true)?;
             let empty = match text.trim_ascii() {
                 b"" if self.says_end => Some(Empty::Surely),
                 b"" => Some(Empty::Perhaps),
@@ -93,6 +92,18 @@ impl Reply {
             let value = empty.and_then(Empty::value);
             value.ok_or_else(|| Own::not_json::<T>(&error, text, self.says_end).into())
         })
+    }
+
+    /// The JSON body as a value, unless the body has an error, whatever stands beside it.
+    pub(super) fn json_or_error<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        self.without_error(true)?;
+        self.json()
+    }
+
+    fn without_error(&self, beside: bool) -> Result<(), ApiError> {
+        let error = error_of_success(&self.body, self.error_body, beside);
+        let error = error.map(|facts| ApiError::in_success(self.status, &self.headers, facts));
+        error.map_or(Ok(()), Err)
     }
 
     /// The error in the body, which may have other fields too.
@@ -127,6 +138,12 @@ impl fmt::Debug for Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        openai,
+        reply::{cells, retries as is_retried},
+    };
+    use backoff_core::Verdict;
+    use serde_json::Value;
 
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
@@ -166,5 +183,122 @@ mod tests {
         assert!(reply(b"{}").json::<()>().is_ok());
         let error = reply(br#"{"error": {"code": 503}}"#).json::<()>();
         assert_eq!(error.unwrap_err().status(), Some(503));
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Chat {
+        #[serde(rename = "choices")]
+        _choices: Vec<u8>,
+    }
+
+    /// Rows: the kind, the status of the error, and the body of a 200 that a gateway or a service sends.
+    #[test]
+    fn an_error_inside_a_200_has_the_kind_of_its_code() {
+        let rows = r#"
+            OpenRouter
+            Transient | 524 | {"error":{"message":"Provider returned error","code":524},"user_id":"u"}
+            Throttled | 429 | {"error":{"message":"m","code":429,"metadata":{"raw":"r"}},"user_id":"u"}
+            Transient | 502 | {"id":"g","choices":null,"error":{"code":502,"message":"m"}}
+            Permanent | 402 | {"error":{"message":"Insufficient credits","code":402},"user_id":"u"}
+            LiteLLM
+            Throttled | 429 | {"error":{"message":"m","type":"throttling_error","param":null,"code":"429"},"id":1}
+            Transient | 503 | {"error":{"message":"m","type":"None","param":"None","code":"503"}}
+            Permanent | 400 | {"error":{"message":"m","type":"invalid_request_error","param":null,"code":"400"}}
+            vLLM
+            Transient | 500 | {"object":"error","message":"m","type":"InternalServerError","param":null,"code":500}
+            Permanent | 400 | {"object":"error","message":"m","type":"BadRequestError","param":null,"code":400}
+            Mistral
+            Transient | 200 | {"object":"error","message":"m","type":"unreachable_backend","param":null,"code":"1100"}
+            Throttled | 200 | {"object":"error","message":"m","type":"rate_limited","param":null,"code":"1300"}
+            Permanent | 200 | {"object":"error","message":"m","type":"invalid_request_error","code":null}
+            Azure
+            Throttled | 429 | {"error":{"code":"429","message":"m"},"id":"a"}
+            Transient | 200 | {"error":{"code":"InternalServerError","message":"m"},"id":"a"}
+            Permanent | 200 | {"error":{"code":"DeploymentNotFound","message":"m"},"id":"a"}
+            Anthropic and Bedrock
+            Transient | 200 | {"type":"error","error":{"type":"overloaded_error","message":"m"},"request_id":"r"}
+            Throttled | 200 | {"type":"error","error":{"type":"rate_limit_error","message":"m"}}
+            Permanent | 200 | {"type":"error","error":{"type":"authentication_error","message":"m"}}
+            Permanent | 200 | {"type":"error","error":{"type":"billing_error","message":"m"}}
+            Throttled | 200 | {"type":"error","error":{"type":"throttlingException","message":"m"}}
+            Transient | 200 | {"type":"error","error":{"type":"modelStreamErrorException","message":"m"}}
+            OpenAI
+            Transient | 200 | {"id":"r","status":"failed","error":{"code":"server_error","message":"m"},"output":[]}
+            Throttled | 200 | {"id":"r","status":"failed","error":{"code":"rate_limit_exceeded","message":"m"}}
+            Transient | 200 | {"error":{"message":"m","code":null,"type":"server_error"}}
+            Transient | 200 | {"error":{"message":"m","code":"server_is_overloaded","type":"service_unavailable_error"}}
+            Permanent | 200 | {"error":{"message":"m","code":"insufficient_quota","type":"insufficient_quota"}}
+            Permanent | 429 | {"error":{"message":"m","code":429,"type":"insufficient_quota"},"a":1}
+            Groq and Together
+            Throttled | 200 | {"error":{"message":"m","type":"tokens","code":"rate_limit_exceeded"},"x_groq":{"id":"r"}}
+            Transient | 200 | {"id":"o","error":{"message":"m","type":"server_error","param":null,"code":null}}
+            Google
+            Transient | 503 | [{"error":{"code":503,"message":"m","status":"UNAVAILABLE"}}]
+            Throttled | 429 | [{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}]
+            Permanent | 200 | {"name":"operations/1","done":true,"error":{"code":5,"message":"m"}}
+            AWS and Cloudflare
+            Throttled | 200 | {"Error":{"Code":"Throttling","Message":"m","Type":"Sender"},"RequestId":"r"}
+            Permanent | 200 | {"success":false,"errors":[{"code":7003,"message":"m"}],"messages":[],"result":null}
+            Permanent | 200 | {"success":false,"result":[],"messages":[],"error":[{"code":2005,"message":"m"}]}
+            Transient | 503 | {"success":false,"errors":[{"code":503,"message":"m"}],"result":null}
+        "#;
+        let rows: Vec<_> = rows.lines().filter(|row| row.contains('|')).collect();
+        for [kind, status, body] in cells(&rows.join("\n")) {
+            let policy = openai::REQUEST;
+            let errors = [
+                reply(body.as_bytes()).json_or_error::<Value>().map(drop),
+                reply(body.as_bytes()).json::<Chat>().map(drop),
+            ];
+            for error in errors {
+                let error = error.expect_err(body);
+                let judged = match policy.judge(&error) {
+                    Verdict::Retry { kind, .. } => kind,
+                    _ => FaultKind::Permanent,
+                };
+                assert_eq!(format!("{judged:?}"), kind, "{body}");
+                // The reply has the status 201.
+                let expected = status.replace("200", "201");
+                assert_eq!(
+                    error.status().map(|it| it.to_string()),
+                    Some(expected),
+                    "{body}"
+                );
+                // A request that must not be made twice is repeated only if nothing was done.
+                let again = is_retried(&policy.idempotent(false), &error);
+                assert_eq!(again, judged == FaultKind::Throttled, "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_with_an_empty_error_is_a_value() {
+        for body in [
+            r#"{"error":null,"choices":[]}"#,
+            r#"{"error":"none","id":1,"choices":[]}"#,
+            r#"{"error":{"message":"","type":"","param":"","code":null},"choices":[]}"#,
+            r#"{"error":{"code":0},"choices":[]}"#,
+            r#"{"error":{"message":"m"},"choices":[]}"#,
+            r#"{"errors":[{"code":503}],"choices":[]}"#,
+            r#"{"success":true,"errors":[{"code":503}],"choices":[]}"#,
+            r#"{"object":"response","code":503,"choices":[]}"#,
+        ] {
+            reply(body.as_bytes()).json_or_error::<Value>().expect(body);
+            reply(body.as_bytes()).json_or_error::<Chat>().expect(body);
+        }
+        // A value that can be read and has an error is a value, unless no value of the service has one.
+        let both = br#"{"choices":[],"error":{"code":503}}"#;
+        reply(both).json::<Chat>().expect("a value");
+        assert_eq!(
+            reply(both).json_or_error::<Chat>().unwrap_err().status(),
+            Some(503)
+        );
+        // What stands beside a long error is not shown.
+        let long = format!(
+            r#"{{"key":"SECRET","error":{{"code":503,"message":"{}"}}}}"#,
+            "m".repeat(2_000)
+        );
+        let error = reply(long.as_bytes()).json::<Chat>().unwrap_err();
+        let text = "HTTP 503, but its body was cut: it is longer than 1000 bytes";
+        assert_eq!((error.to_string().as_str(), error.excerpt()), (text, None));
     }
 }

@@ -216,6 +216,7 @@ pub struct Sending<J = ByCodes> {
     limits: Limits,
     rule: Rule,
     adds_key: bool,
+    finds_errors: bool,
 }
 
 /// A request that is sent with retries: a future of the value that was asked for. Before it is awaited, the
@@ -367,7 +368,14 @@ impl Sending {
             limits: Limits::new(),
             rule: Rule::ByRequest,
             adds_key: false,
+            finds_errors: false,
         }
+    }
+
+    /// An `error` in the JSON of a success counts, whatever stands beside it: no value of the service has one.
+    pub(crate) fn finding_errors(mut self) -> Self {
+        self.finds_errors = true;
+        self
     }
 }
 
@@ -406,6 +414,7 @@ impl<J> Sending<J> {
             limits: self.limits,
             rule: self.rule,
             adds_key: self.adds_key,
+            finds_errors: self.finds_errors,
         }
     }
 
@@ -483,7 +492,11 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
-        self.read(Read::Whole(|reply| reply.json()))
+        let read: fn(Reply) -> _ = match self.finds_errors {
+            true => |reply| reply.json_or_error(),
+            false => |reply| reply.json(),
+        };
+        self.read(Read::Whole(read))
     }
 
     /// The bytes of the reply's body.

@@ -5,7 +5,7 @@ use super::plain::PlainPolicy;
 use super::store::PolicyStore;
 use super::url::url;
 use crate::http::{ApiError, Limits};
-use backoff_core::__private::Loggable;
+use backoff_core::{__private::Loggable, Fault};
 use reqwest::{Client, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
@@ -162,7 +162,8 @@ impl Rest {
 fn says_nothing(error: &ApiError) -> bool {
     // An error that names a code has another status or that code.
     let names_no_code = error.status().is_some_and(|status| status < 300);
-    error.is_unreadable() || names_no_code && error.grpc_code().is_none()
+    let is_unknown = error.grpc_code().is_none() && Fault::kind(error).is_none();
+    error.is_unreadable() || names_no_code && is_unknown
 }
 
 impl PolicyStore for Rest {
