@@ -109,6 +109,8 @@ pub const BATCH: Policy = openai::BATCH.name("anthropic::BATCH");
 /// a `POST`, which `REQUEST.send(post)` would not repeat after a 529 or a lost reply. [The
 /// module](self#what-is-retried) says what this costs.
 ///
+/// An `error` in the JSON of a 200, which proxies send, is an error, as with [`openai::send`].
+///
 /// ```no_run
 /// use backoff_cloud::{anthropic, http::ApiError};
 /// use serde_json::{Value, json};

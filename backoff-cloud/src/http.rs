@@ -116,9 +116,16 @@ use serde::de::DeserializeOwned;
 
 /// The reply's JSON body as a value if the status is a success, otherwise the error of the reply.
 ///
-/// Some servers and proxies answer 200 and put the error into the body. A body that contains only a
-/// `google.rpc.Status` in `error` is that error, with the status that its `code` names. (A finished
-/// long-running operation has an `error` too, but it has other fields, so it is a value.)
+/// Some servers and proxies answer 200 and put the error into the body. Two kinds of bodies are such an error:
+///
+/// - A body that contains only an `error` whose code or type is known. (A finished long-running operation has an
+///   `error` too, but it has other fields, so it is a value.)
+/// - A body that cannot be read as the value, and has an error with a code or a type, whatever stands beside it: in
+///   `error`, in the list `errors` beside `"success": false`, or as the body itself, with `"object": "error"`.
+///
+/// A code from 400 to 599, as a number or as a text, is the [status](ApiError::status) of the error. An error with
+/// another code keeps the status of the reply, and has the kind of its code or type: `overloaded_error` is transient,
+/// `rate_limit_exceeded` throttled, `invalid_request_error` permanent.
 ///
 /// The limits are the defaults of [`Limits`].
 ///

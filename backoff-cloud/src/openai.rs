@@ -139,6 +139,10 @@ pub const BATCH: Policy = Policy::exponential()
 /// completion is a `POST`, which `REQUEST.send(post)` would not repeat after a 503 or a lost reply. [The
 /// module](self#what-is-retried) says what this costs.
 ///
+/// An `error` with a code or a type in the JSON of a 200 is an error, whatever stands beside it, also if the body can be
+/// read as the value: gateways send it, and so does a response whose `status` is `failed`. See
+/// [`http::json`](crate::http::json).
+///
 /// ```no_run
 /// use backoff_cloud::{http::ApiError, openai};
 /// use serde_json::{Value, json};

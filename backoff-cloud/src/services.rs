@@ -72,8 +72,8 @@ pub fn openai(code: &str) -> Option<FaultKind> {
 /// Alibaba Cloud's `Throttling` has the limit behind it: `Throttling.User`, `Throttling.Api`. Source:
 /// <https://www.alibabacloud.com/help/en/ecs/developer-reference/api-error-codes>.
 fn alibaba(code: &str) -> Option<FaultKind> {
-    let is_limit = code.starts_with("Throttling.");
-    is_limit.then_some(FaultKind::Throttled)
+    code.starts_with("Throttling.")
+        .then_some(FaultKind::Throttled)
 }
 
 /// The kind of the error of a model that has no status of its own: in an event of a stream, or in the body of a 200.

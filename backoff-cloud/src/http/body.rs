@@ -122,11 +122,10 @@ impl BodyFacts {
         let codes: Vec<_> = codes.chain(service::in_xml(&text)).collect();
         let details: Option<Fields<'_>> = fields.details.and_then(|it| object(it.get()));
         let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
-        let numbers = [error.code, error.aws_code];
         let named = [error.code, error.aws_code, error.kind, error.status];
         let mut facts = BodyFacts {
             names_error: named.into_iter().flatten().any(says_something),
-            number: numbers.into_iter().find_map(parsed),
+            number: parsed(error.code).or(parsed(error.aws_code)),
             status: named.into_iter().find_map(status),
             name: parsed(error.status),
             llm_kind: codes.iter().find_map(|code| llm_kind(code)),
@@ -137,9 +136,7 @@ impl BodyFacts {
             ..BodyFacts::default()
         };
         let said = if is_status { &error } else { &fields };
-        let message = [said.message, said.aws_message]
-            .into_iter()
-            .find_map(parsed);
+        let message = parsed(said.message).or(parsed(said.aws_message));
         if is_status && !is_cut {
             facts.message = message.unwrap_or_default();
             facts.details = error.details.map(ToOwned::to_owned);
@@ -400,6 +397,19 @@ mod tests {
     }
 
     #[test]
+    fn a_message_may_have_a_capital() {
+        for body in [
+            r#"{"Code": "Busy", "Message": "busy"}"#,
+            r#"{"Error": {"Code": "Busy", "Message": "busy"}}"#,
+            r#"{"Message": "idle", "message": "busy"}"#,
+            r#"{"Message": "busy", "message": 3}"#,
+            r#"{"success": false, "errors": [{"code": 7, "message": "busy"}, 3]}"#,
+        ] {
+            assert_eq!(read(body), (None, "busy".to_owned(), 0), "{body}");
+        }
+    }
+
+    #[test]
     fn a_body_that_is_cut_or_not_valid_tells_only_its_beginning() {
         let whole = r#"{"error": {"status": "ABORTED", "details": [{"@type": "a/google.rpc.RetryInfo", "retryDelay": "7s"}, {"b": 1}], "message": "busy"}}"#;
         assert_eq!(read(whole), (ABORTED, "busy".to_owned(), 2));
@@ -435,6 +445,23 @@ mod tests {
             ("<Error><Code>Busy</Code>", busy),
             ("<?xml?>\n<Error><Code>Busy</Code><Message/>", busy),
             ("<E><Error><Type/><Code>Busy</Code></Error></E>", busy),
+            (
+                r#"{"RequestId": "r", "Code": "Busy", "Message": "m"}"#,
+                busy,
+            ),
+            (
+                r#"{"Code": "Busy", "code": 7, "Message": "m", "message": 3}"#,
+                busy,
+            ),
+            (r#"{"code": "Busy", "Code": "Idle"}"#, busy),
+            (r#"{"Error": {"Code": "Busy", "Message": "m"}}"#, busy),
+            (
+                r#"{"error": "no", "Error": {"Code": "Busy", "code": 7}}"#,
+                busy,
+            ),
+            (r#"{"error": {"code": "503", "type": "Busy"}}"#, busy),
+            (r#"{"object": "error", "code": 503, "type": "Busy"}"#, busy),
+            (r#"{"code": "429"}"#, None),
             (r#"{"code": 7}"#, None),
             (r#"{"error": {"code": 7}}"#, None),
             (&long, None),

@@ -258,8 +258,8 @@ impl ApiError {
     }
 
     /// The code of another service than Google, without namespace and URL: from the headers
-    /// `x-amzn-errortype` and `x-ms-error-code`; from `__type`, `code` and `error.code` of a JSON body if
-    /// they are texts; from `<Code>` of an XML body. If there is none, Google's reason: from a `google.rpc.ErrorInfo`
+    /// `x-amzn-errortype` and `x-ms-error-code`; from `__type`, `code` and `error.code` of a JSON body (AWS and Alibaba
+    /// write `Code` and `Error.Code`) if they are texts and no HTTP status; from `<Code>` of an XML body. If there is none, Google's reason: from a `google.rpc.ErrorInfo`
     /// in the details, or `error.errors[].reason`. If there is none either, `error.type`, as OpenAI sends it.
     ///
     /// [`dynamodb::kind`](crate::dynamodb::kind), which is [`aws::kind`](crate::aws::kind), and

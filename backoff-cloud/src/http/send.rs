@@ -189,8 +189,9 @@ impl SendExt for Policy {}
 /// Every status that is not 2xx is an error. A `GET` with `If-None-Match` that finds nothing new ends with
 /// an [`ApiError`] with the [status](ApiError::status) 304.
 ///
-/// Two kinds of errors are found inside a 200. Only [`json`](Self::json) finds an `error` in JSON; if you need no
-/// value, write `.json::<()>()`. Every form of the whole reply finds an XML document whose root is `Error` with a `Code`, in
+/// Two kinds of errors are found inside a 200. Only [`json`](Self::json) finds an `error` in JSON, as
+/// [`http::json`](super::json) does; if you need no value, write `.json::<()>()`. [`openai::send`](crate::openai::send)
+/// and [`anthropic::send`](crate::anthropic::send) find it in a body that can be read as the value too. Every form of the whole reply finds an XML document whose root is `Error` with a `Code`, in
 /// the reply to a `PUT` or a `POST`: S3 sends it for a copy that was [not made](crate::s3#what-is-retried). Such an
 /// error has the status 500, or 503 where its code says throttling.
 ///

@@ -2,9 +2,10 @@
 //!
 //! | service | where | source |
 //! |---|---|---|
-//! | AWS, JSON | the header `x-amzn-errortype`; in the body `__type` or `code` | [restJson1](https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization), [awsJson1.1](https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html#operation-error-serialization) |
+//! | AWS, JSON | the header `x-amzn-errortype`; in the body `__type`, `code` or `Code`, or `Error.Code` | [restJson1](https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization), [awsJson1.1](https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html#operation-error-serialization) |
 //! | AWS, XML: S3, SQS, EC2 | `<Code>` in the body | [restXml](https://smithy.io/2.0/aws/protocols/aws-restxml-protocol.html#operation-error-serialization), [ec2Query](https://smithy.io/2.0/aws/protocols/aws-ec2-query-protocol.html#operation-error-serialization) |
 //! | Azure | the header `x-ms-error-code`; in the body `error.code` | [API guidelines](https://github.com/microsoft/api-guidelines/blob/vNext/azure/Guidelines.md#handling-errors) |
+//! | Alibaba Cloud | in the body `Code` | [error responses](https://www.alibabacloud.com/help/en/sdk/product-overview/v3-request-structure-and-signature) |
 //! | Google's reason | in the body a `google.rpc.ErrorInfo`, or `error.errors[].reason` | [error model](https://cloud.google.com/apis/design/errors) |
 //! | OpenAI | in the body `error.code`, or `error.type` where there is no code | [error codes](https://platform.openai.com/docs/guides/error-codes) |
 //! | Azure Storage, XML | `<Code>` in the body | [error response](https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2) |

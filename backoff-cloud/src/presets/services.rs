@@ -69,6 +69,7 @@ fn openai_says_by_headers_and_codes_what_passes() {
         429 | x-should-retry: false | tokens "rate_limit_exceeded"         | | StoppedByServer
         503 |                       | server_error "server_is_overloaded"  | 375 750 | Attempts
         503 | x-should-retry: false | server_error "server_is_overloaded"  | | StoppedByServer
+        503 |                       | server_error "slow_down"             | 375 750 | Attempts
         400 | x-should-retry: true  | {} | 375 750 | Attempts
         408 |                       |    | 375 750 | Attempts
         409 |                       |    | 375 750 | Attempts

@@ -72,6 +72,56 @@ async fn the_rate_of_a_call_hears_what_the_replies_state() {
     assert_eq!(server.requests(), 4);
 }
 
+/// Rows: the body of the first 200, and the requests of a service's own `send`, of its preset, and of its preset for a
+/// value that holds any JSON. The preset alone repeats a `POST` only where the server did nothing.
+#[tokio::test]
+async fn an_error_inside_a_200_of_a_gateway_is_repeated_as_one_with_that_status() {
+    #[derive(serde::Deserialize)]
+    struct Chat {
+        #[serde(rename = "choices")]
+        _choices: Vec<u8>,
+    }
+    let gateway = r#"{"error": {"message": "m", "code": 524}, "user_id": "u"}"#;
+    let limited =
+        r#"{"id": 1, "error": {"message": "m", "type": "rate_limit_error", "code": "429"}}"#;
+    let overloaded =
+        r#"{"type": "error", "error": {"type": "overloaded_error"}, "request_id": "r"}"#;
+    let mistral = r#"{"object": "error", "type": "rate_limited", "code": "1300"}"#;
+    let failed = r#"{"status": "failed", "error": {"code": "server_error"}}"#;
+    let alone = r#"{"error": {"code": null, "type": "server_error"}}"#;
+    let permanent = r#"{"id": 1, "error": {"type": "invalid_request_error", "code": null}}"#;
+    let value = r#"{"id": 1, "error": null, "choices": []}"#;
+    for (body, own, preset, any) in [
+        (gateway, 2, 1, 1),
+        (limited, 2, 2, 1),
+        (overloaded, 2, 1, 1),
+        (mistral, 2, 2, 1),
+        (failed, 2, 1, 1),
+        (alone, 2, 1, 1),
+        (permanent, 1, 1, 1),
+        (value, 1, 1, 1),
+    ] {
+        let senders: [(Send, u8); 4] = [
+            (|it| openai::send(it), own),
+            (|it| anthropic::send(it), own),
+            (|it| openai::REQUEST.send(it), preset),
+            (|it| openai::REQUEST.send(it), any),
+        ];
+        for (at, (send, requests)) in senders.into_iter().enumerate() {
+            let answer = reply(200, "", r#"{"choices": []}"#);
+            let server = Server::start([reply(200, "", body), answer]);
+            let sending = send(client().post(server.url("v1/responses")).body("{}"));
+            let is_ok = match at {
+                2 => sending.json::<Chat>().delays(SOON).await.is_ok(),
+                _ => sending.json::<Value>().delays(SOON).await.is_ok(),
+            };
+            let is_value = body == value || at == 3 && body != alone;
+            let expected = (is_value || requests == 2, usize::from(requests));
+            assert_eq!((is_ok, server.requests()), expected, "{at}: {body}");
+        }
+    }
+}
+
 /// Rows: the method, the body of each 200, the requests, and the status of the error.
 #[tokio::test]
 async fn an_error_inside_a_200_of_s3_is_an_error() {
