@@ -111,7 +111,7 @@ pub struct Breaker {
     state: AtomicU32,
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.
     status: AtomicU16,
-    /// Whether the log has said that first attempts are made while the breaker is open.
+    /// Whether the log has said that attempts begin whatever the breaker says.
     is_unheard: AtomicBool,
     limits: Limits,
     name: Option<&'static str>,
@@ -318,10 +318,15 @@ impl Breaker {
     /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.
     #[cold]
     pub(crate) fn is_unheard(&self) {
-        if !self.is_unheard.swap(true, Relaxed) {
+        if self.is_first_warning() {
             #[cfg(feature = "tracing")]
             tracing::warn!(target: "backoff", breaker = self.name, "{UNHEARD}");
         }
+    }
+
+    /// Whether the log has said nothing yet of attempts that begin whatever the breaker says.
+    pub(crate) fn is_first_warning(&self) -> bool {
+        !self.is_unheard.swap(true, Relaxed)
     }
 
     /// Changes the state, if there is another one. Returns the state before.

@@ -16,7 +16,7 @@ use crate::{
     runtime::{Clock, Random, Sleep, nanos},
     state::{Decision, Rules},
 };
-use core::{future::poll_fn, sync::atomic::AtomicBool, time::Duration};
+use core::{future::poll_fn, time::Duration};
 
 /// Such a call, with its policy and the name of its operation.
 #[derive(Debug)]
@@ -83,9 +83,8 @@ impl ForeignCall {
         failures: u32,
         random: &impl Random,
     ) -> Self {
-        static WAS_SAID: AtomicBool = AtomicBool::new(false);
         let plan: &dyn CallPlan = &policy;
-        plan.is_not_asked("a client with a loop of its own", &WAS_SAID);
+        plan.is_not_asked("a client with a loop of its own");
         Self::resumed(policy, operation, started, failures, random)
     }
 

@@ -12,9 +12,7 @@ use crate::{
     rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, enters_without_rate, is_inside},
     state::{RetryState, Rules},
 };
-#[cfg(feature = "tracing")]
-use core::sync::atomic::Ordering::Relaxed;
-use core::{ops::Deref, sync::atomic::AtomicBool, time::Duration};
+use core::{ops::Deref, time::Duration};
 
 /// The policy of a call, with the budget, the rate, the breaker and the name. This trait is used as an object, so that most
 /// code after a failure is compiled once for all plans.
@@ -80,21 +78,15 @@ pub trait CallPlan {
 const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 impl dyn CallPlan + '_ {
-    /// A kind of loop asks neither the rate nor the breaker before an attempt. The log says so once for each kind.
-    #[allow(unused_variables, reason = "without a log, nobody is told")]
-    pub(super) fn is_not_asked(&self, kind: &str, was_said: &AtomicBool) {
-        #[cfg(feature = "tracing")]
-        if self.has_gate() && !was_said.swap(true, Relaxed) {
-            let shared = match (self.rate(), self.breaker()) {
-                (Some(_), Some(_)) => "a rate and a breaker",
-                (Some(_), None) => "a rate",
-                (None, _) => "a breaker",
-            };
-            tracing::warn!(
-                target: "backoff",
-                policy = self.policy().name,
-                "the policy has {shared}, but {kind} asks neither rate nor breaker before an attempt",
-            );
+    /// A loop of this kind asks neither rate nor breaker before an attempt. The log says so once for each of them.
+    pub(super) fn is_not_asked(&self, kind: &str) {
+        const UNASKED: &str =
+            "asks neither the rate nor the breaker of its policy before an attempt";
+        let is_first = self.rate().is_some_and(|it| it.is_first_warning(UNASKED));
+        if self.breaker().is_some_and(Breaker::is_first_warning) || is_first {
+            #[cfg(feature = "tracing")]
+            tracing::warn!(target: "backoff", policy = self.policy().name, "{kind} {UNASKED}");
+            let _ = kind;
         }
     }
 

@@ -24,7 +24,6 @@ use crate::{
 use core::{
     marker::PhantomData,
     pin::{Pin, pin},
-    sync::atomic::AtomicBool,
     task::{Context, Poll},
     time::Duration,
 };
@@ -356,9 +355,8 @@ where
             return None;
         }
         if call.guard.state.retry.failures() == 0 {
-            static WAS_SAID: AtomicBool = AtomicBool::new(false);
             let plan: &dyn CallPlan = &call.guard.plan;
-            plan.is_not_asked("`resuming`", &WAS_SAID);
+            plan.is_not_asked("`resuming`");
             // The beginning of this attempt is unknown: the time counts from now.
             call.starts();
             call.guard.state.begins_wait();

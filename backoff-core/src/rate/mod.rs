@@ -324,6 +324,11 @@ impl Rate {
         self
     }
 
+    /// Whether the log has not said this yet. Now it has.
+    pub(crate) fn is_first_warning(&self, warning: &'static str) -> bool {
+        self.shared().lock().control.is_first_warning(warning)
+    }
+
     /// The name.
     pub(crate) const fn label(&self) -> Option<&'static str> {
         self.name

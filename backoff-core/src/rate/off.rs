@@ -43,6 +43,10 @@ impl Rate {
         match *self {}
     }
 
+    pub(crate) const fn is_first_warning(&self, _: &'static str) -> bool {
+        match *self {}
+    }
+
     pub(crate) const fn waiting(&self) -> usize {
         match *self {}
     }

@@ -154,3 +154,24 @@ fn what_was_given_up_is_told_once_until_progress() {
     at_once(resuming.failed(LATE)).unwrap();
     assert_eq!((time.waits().len(), *events.borrow()), (2, 3));
 }
+
+/// Nothing is silent about a rate or a breaker that the loop does not ask.
+#[cfg(feature = "tracing")]
+#[test]
+fn a_rate_or_a_breaker_that_is_not_asked_is_a_warning() {
+    use backoff_core::{Breaker, Rate};
+
+    static RATE: Rate = Rate::new();
+    static BREAKER: Breaker = Breaker::new();
+    let warns = |policy: Policy| {
+        let listened = crate::spans::recorder::listening(|| {
+            let mut resuming = policy.blocking_resuming().runtime(VirtualTime::new());
+            assert!(resuming.failed_blocking(LATE).is_ok());
+        });
+        let mut logged = listened.logged.into_iter();
+        logged.any(|line| line.starts_with("WARN `resuming` asks neither the rate nor the breaker"))
+    };
+    let policies = [POLICY.rate(&RATE), POLICY.breaker(&BREAKER), POLICY];
+    assert_eq!(policies.map(warns), [true, true, false]);
+    assert_eq!(policies.map(warns), [false; 3]);
+}
