@@ -44,11 +44,11 @@
 //!   first one may have been computed and counted. Anthropic's client repeats it all the same, and so does
 //!   `anthropic::send` (feature `http`). `REQUEST.send(post)` follows the general rule for HTTP: the `POST` ends at
 //!   the first 529.
-//! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. An
-//!   `error` event inside a stream comes after the status 200, and is not seen. `anthropic::send(ask).open()` (feature
-//!   `http`) retries everything up to the head of the reply, and hands out the stream. A pause of more than 30 s is an
-//!   error. [The guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) shows how to read the events, with
-//!   the `error` among them.
+//! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it.
+//!   `anthropic::send(ask).open()` (feature `http`) retries everything up to the head of the reply, and hands out the
+//!   stream. A pause of more than 30 s is an error. `events()` reads the events of the stream. An `error` event comes
+//!   after the status 200: `anthropic::event_kind` has its kind. A stream without `message_stop`, which
+//!   `anthropic::ends_stream` knows, is not complete: `http::ApiError::ended_early`.
 //!
 //! # Example
 //!
@@ -66,6 +66,8 @@
 //! # async fn main() { assert_eq!(answer(&Client, "2 + 2?").await.unwrap(), "4") }
 //! ```
 
+#[cfg(feature = "http")]
+pub use crate::http::event_kind::{ends_stream, event_kind};
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
 use crate::openai;

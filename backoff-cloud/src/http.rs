@@ -92,6 +92,8 @@ mod body;
 mod copies;
 mod empty;
 mod error;
+pub(crate) mod event_kind;
+mod events;
 mod headers;
 mod limits;
 mod open_reply;
@@ -103,6 +105,7 @@ mod send;
 mod service;
 
 pub use error::ApiError;
+pub use events::{Events, StreamEvent};
 pub use limits::Limits;
 pub use open_reply::OpenReply;
 pub use outgoing::Outgoing;

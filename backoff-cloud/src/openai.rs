@@ -51,9 +51,11 @@
 //! - **A stream that breaks after its first byte is not repeated** by itself: the caller has used a part of it. Repeat
 //!   the whole call where this is right, in a function with `#[retry(policy = openai::REQUEST)]`.
 //!   `openai::send(ask).open()` (feature `http`) retries everything up to the head of the reply, and hands out the
-//!   stream. A pause of more than 30 s is an error; a model that thinks for longer needs a longer `read_timeout`. [The
-//!   guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) has a program that goes on behind the last event,
-//!   and reads the `error` event that comes after the status 200.
+//!   stream. A pause of more than 30 s is an error; a model that thinks for longer needs a longer `read_timeout`.
+//!   `events()` reads the events of the stream, `openai::event_kind` knows those that report a failure after the status
+//!   200, and `openai::ends_stream` the last one. A stream that ends without its last event is not complete:
+//!   `http::ApiError::ended_early`. [The guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) has a program
+//!   that goes on behind the last event.
 //!
 //! # Example
 //!
@@ -71,6 +73,8 @@
 //! # async fn main() { assert_eq!(answer(&Client, "2 + 2?").await.unwrap(), "4") }
 //! ```
 
+#[cfg(feature = "http")]
+pub use crate::http::event_kind::{ends_stream, event_kind};
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
 pub use crate::services::openai as kind;

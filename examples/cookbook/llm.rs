@@ -12,7 +12,7 @@ use backoff_cloud::http::{ApiError, Limits, Sending};
 use backoff_cloud::openai;
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use std::{env, error::Error, time::Duration, time::SystemTime};
+use std::{env, error::Error, time::Duration};
 
 const URL: &str = "https://api.openai.com/v1/chat/completions";
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -34,32 +34,19 @@ pub async fn stream<F>(post: RequestBuilder, prompt: &str, mut show: F) -> Resul
 where
     F: FnMut(&str),
 {
-    let mut reply = ask(post, prompt, true).open().await?;
-    let mut read = Vec::new();
-    while let Some(bytes) = reply.chunk().await? {
-        read.extend(bytes);
-        while let Some(end) = read.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = read.drain(..=end).collect();
-            match line.strip_prefix(b"data: ").map(<[u8]>::trim_ascii) {
-                Some(b"[DONE]") => return Ok(()),
-                Some(event) => show(&piece(event)?),
-                None => {}
-            }
+    let mut events = ask(post, prompt, true).open().await?.events();
+    while let Some(event) = events.next().await? {
+        if let Some(kind) = openai::event_kind(&event) {
+            return Err(event.to_error(kind)); // the service failed after its 200
         }
+        if openai::ends_stream(&event) {
+            return Ok(());
+        }
+        let piece: Value = event.json()?;
+        let text = piece["choices"][0]["delta"]["content"].as_str();
+        show(text.unwrap_or_default());
     }
     Err(ApiError::ended_early()) // a part of the answer is missing
-}
-
-fn piece(event: &[u8]) -> Result<String, ApiError> {
-    let Ok(value) = serde_json::from_slice::<Value>(event) else {
-        return Err(ApiError::ended_early());
-    };
-    if value["error"].is_object() {
-        let failed = ApiError::new(500, &Default::default(), event, SystemTime::now());
-        return Err(failed); // after its 200
-    }
-    let text = value["choices"][0]["delta"]["content"].as_str();
-    Ok(text.unwrap_or_default().to_owned())
 }
 
 #[tokio::main]

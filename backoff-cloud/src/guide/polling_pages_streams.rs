@@ -6,7 +6,7 @@
 //! | an operation that answers "not yet" | `.until(..)` |
 //! | a system in which a read may still show the old value after one that showed the new one | `.until(..).consecutive(n)` |
 //! | many pages, or a download in parts | [`resuming()`](crate::Policy::resuming), with `progress()` after each part |
-//! | a watch or a stream that breaks now and then | `resuming()`, with `progress()` after each message; over HTTP [`open()`](crate::http::Sending::open) |
+//! | a watch or a stream that breaks now and then | `resuming()`, with `progress()` after each message; over HTTP [`open()`](crate::http::Sending::open) and [`events()`](crate::http::OpenReply::events) |
 //!
 //! # A value that takes its time
 //!
@@ -159,49 +159,13 @@
 //! the feature `http`, and serde_json.
 //!
 //! ```
-//! use backoff_cloud::{Policy, http::{ApiError, OpenReply, SendExt as _}, openai};
+//! use backoff_cloud::{Policy, http::{ApiError, SendExt as _}, openai};
 //! use serde_json::Value;
-//! use std::time::SystemTime;
 //!
 //! /// Ten attempts for each stretch without progress.
 //! const WATCH: Policy = openai::REQUEST.max_attempts(10);
 //! /// The loop below repeats the request. With retries of its own they would multiply.
 //! const ONCE: Policy = openai::REQUEST.max_attempts(1);
-//!
-//! /// Server-sent events whose data is JSON in one line, as LLMs send them.
-//! struct Events { reply: OpenReply, read: Vec<u8> }
-//!
-//! impl Events {
-//!     async fn next(&mut self) -> Result<Option<Value>, ApiError> {
-//!         loop {
-//!             while let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
-//!                 let line: Vec<u8> = self.read.drain(..=end).collect();
-//!                 // Other lines are names of events, and comments that keep the connection open.
-//!                 let Some(data) = line.strip_prefix(b"data:") else { continue };
-//!                 match serde_json::from_slice::<Value>(data) {
-//!                     Ok(event) if event["type"] == "error" => return Err(error(&event, data)),
-//!                     Ok(event) => return Ok(Some(event)),
-//!                     Err(_) => {} // such as `[DONE]`
-//!                 }
-//!             }
-//!             let Some(chunk) = self.reply.chunk().await? else { return Ok(None) };
-//!             self.read.extend(chunk);
-//!         }
-//!     }
-//! }
-//!
-//! /// The service failed after its 200, so the event says what a status would have said.
-//! fn error(event: &Value, data: &[u8]) -> ApiError {
-//!     let error = event.get("error").unwrap_or(event); // Anthropic's is one level deeper
-//!     let code = error["code"].as_str().or(error["type"].as_str());
-//!     let status = match code.unwrap_or_default() {
-//!         "rate_limit_exceeded" | "rate_limit_error" => 429,
-//!         "server_error" | "api_error" => 500,
-//!         "overloaded_error" => 529,
-//!         _ => 400,
-//!     };
-//!     ApiError::new(status, &Default::default(), data, SystemTime::now())
-//! }
 //!
 //! /// Hands each event to `handle` once, and returns the last one. The client has the key in its default headers.
 //! async fn follow(client: &reqwest::Client, url: &str, mut handle: impl FnMut(&Value)) -> Result<Value, ApiError> {
@@ -209,14 +173,20 @@
 //!     loop {
 //!         let ended = async {
 //!             let get = client.get(format!("{url}?stream=true{from}"));
-//!             let mut events = Events { reply: ONCE.send(get).open().await?, read: Vec::new() };
+//!             let mut events = ONCE.send(get).open().await?.events();
 //!             while let Some(event) = events.next().await? {
-//!                 handle(&event);
-//!                 from = format!("&starting_after={}", event["sequence_number"]);
+//!                 let is_last = openai::ends_stream(&event);
+//!                 match openai::event_kind(&event) {
+//!                     // A `response.failed` is the last event: a repetition would read it again.
+//!                     Some(kind) if !is_last => return Err(event.to_error(kind)),
+//!                     _ => {}
+//!                 }
+//!                 let value: Value = event.json()?;
+//!                 handle(&value);
+//!                 from = format!("&starting_after={}", value["sequence_number"]);
 //!                 resuming.progress();
-//!                 let kind = event["type"].as_str();
-//!                 if let Some("response.completed" | "response.failed" | "response.incomplete") = kind {
-//!                     return Ok(event);
+//!                 if is_last {
+//!                     return Ok(value);
 //!                 }
 //!             }
 //!             Err(ApiError::ended_early()) // the server has closed the stream
@@ -236,8 +206,8 @@
 //! # let server = thread::spawn(move || {
 //! #     let (mut asked, mut first) = (Vec::new(), 0);
 //! #     let overloaded = "event: error\ndata: {\"type\": \"error\", \"code\": \"server_error\"}\n\n";
-//! #     // Cut; an error inside a 200; closed in order.
-//! #     for (events, end) in [(2, ""), (1, overloaded), (0, ""), (1, ": ping\n\n")] {
+//! #     // Cut; an error inside a 200; closed in order; the last event without its empty line.
+//! #     for (events, end) in [(2, ""), (1, overloaded), (0, ""), (1, ": ping")] {
 //! #         let (mut stream, _) = listener.accept().unwrap();
 //! #         let mut head = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
 //! #         asked.push(head.next().unwrap());
@@ -247,6 +217,7 @@
 //! #             let kind = if number == 3 { "response.completed" } else { "response.output_text.delta" };
 //! #             body += &format!("event: {kind}\r\ndata: {{\"type\": \"{kind}\", \"sequence_number\": {number}}}\r\n\r\n");
 //! #         }
+//! #         body.truncate(body.len().saturating_sub(2 * usize::from(first == 3)));
 //! #         body += end;
 //! #         let length = body.len() + usize::from(first == 0);
 //! #         write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
@@ -266,10 +237,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked, and
+//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked.
+//!   [`events()`](crate::http::OpenReply::events) reads its server-sent events, and
 //!   [`chunk()`](crate::http::OpenReply::chunk) gives its bytes as they come. A pause of more than 30 s is an error
 //!   ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this time), and so is a body that ended
 //!   early.
+//! - After its status 200 a service reports a failure as an event.
+//!   [`event_kind`](crate::openai::event_kind) knows these events of OpenAI, Anthropic and gateways, and
+//!   [`ends_stream`](crate::openai::ends_stream) the last event of a stream that is complete.
 //! - A stream that cannot be continued, such as a completion or a message of Anthropic, is begun anew, if that is
 //!   worth its price: in a function with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
 //! - A stream of your own client has the same loop. Let its error be a [`Fault`](crate::Fault), with a variant

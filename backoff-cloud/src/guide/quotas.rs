@@ -63,12 +63,13 @@
 //! # A stream
 //!
 //! [`open`](crate::http::Sending::open) returns when the head of a success has come; the rate hears the head. What fails
-//! before the head is repeated. What fails after it is not, because the caller has used a part of the answer: `chunk`
+//! before the head is repeated. What fails after it is not, because the caller has used a part of the answer: `next`
 //! returns the error, and a new call makes, and bills, a new answer.
-//! [`Limits::read_timeout`](crate::http::Limits::read_timeout) limits each pause. An answer without the last line,
-//! `data: [DONE]`, is not complete. An error may come as an event of the stream, which only your parser sees.
-//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has a program that reads the events and
-//! goes on behind the last one.
+//! [`Limits::read_timeout`](crate::http::Limits::read_timeout) limits each pause. After its status 200 the service reports
+//! a failure as an event, for which [`event_kind`](crate::openai::event_kind) has the kind. An answer without its last
+//! event is not complete: see [`ends_stream`](crate::openai::ends_stream).
+//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has a program that goes on behind the
+//! last event.
 //!
 //! # What is paid twice
 //!

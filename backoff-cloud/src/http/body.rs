@@ -47,20 +47,21 @@ pub(super) struct BodyFacts {
 /// The fields that are read of the objects in a body: of the body itself, of its `error`, and of the details.
 #[derive(Default, Deserialize)]
 #[serde(bound = "'de: 'a", default, rename_all = "camelCase")]
-struct Fields<'a> {
-    code: Option<&'a RawValue>,
+pub(super) struct Fields<'a> {
+    pub(super) code: Option<&'a RawValue>,
     details: Option<&'a RawValue>,
-    error: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
     errors: Option<&'a RawValue>,
     object: Option<&'a RawValue>,
-    message: Option<&'a RawValue>,
+    pub(super) message: Option<&'a RawValue>,
     reason: Option<&'a RawValue>,
+    pub(super) response: Option<&'a RawValue>,
     retry_after_seconds: Option<&'a RawValue>,
     retry_delay: Option<&'a RawValue>,
     status: Option<&'a RawValue>,
     success: Option<&'a RawValue>,
     #[serde(rename = "type")]
-    kind: Option<&'a RawValue>,
+    pub(super) kind: Option<&'a RawValue>,
     #[serde(rename = "__type")]
     aws_kind: Option<&'a RawValue>,
     #[serde(rename = "@type")]
@@ -298,7 +299,7 @@ fn first_of(list: &str) -> Option<&RawValue> {
 }
 
 /// A JSON object as a `T`. (serde would also make a struct of a list.)
-fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     let is_object = json.trim_ascii_start().starts_with('{');
     is_object.then(|| serde_json::from_str(json).ok())?
 }
@@ -310,12 +311,12 @@ fn status(field: Option<&RawValue>) -> Option<u16> {
 }
 
 /// Whether a field is not as empty as in the replies of gateways that send an `error` with each success.
-fn says_something(field: &RawValue) -> bool {
+pub(super) fn says_something(field: &RawValue) -> bool {
     !matches!(field.get(), r#""""# | "0" | r#""0""#)
 }
 
 /// A field as a `T`, if it can be read as one.
-fn parsed<T: DeserializeOwned>(field: Option<&RawValue>) -> Option<T> {
+pub(super) fn parsed<T: DeserializeOwned>(field: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(field?.get()).ok()
 }
 

@@ -67,6 +67,8 @@ struct Reply {
     cut: Option<Cut>,
     /// Whether the reply answers a request that reqwest made because of a redirect.
     is_redirected: bool,
+    /// For an error in the stream of a success.
+    kind_in_stream: Option<FaultKind>,
 }
 
 impl Reply {
@@ -153,7 +155,24 @@ impl ApiError {
             facts,
             cut,
             is_redirected: false,
+            kind_in_stream: None,
         }))
+    }
+
+    /// The error in the stream of a success. It has the status that its code names, or else the usual one of its kind.
+    pub(super) fn in_stream(body: &[u8], kind: FaultKind) -> Self {
+        let facts = BodyFacts::read(&body[..body.len().min(ERROR_BODY)]);
+        let status = facts.status.unwrap_or(match kind {
+            FaultKind::Throttled => 429,
+            FaultKind::Transient => 500,
+            _ => 400,
+        });
+        let head = Head::of(status, &HeaderMap::new(), SystemTime::now());
+        let mut error = ApiError::reply(status, head, facts, None);
+        if let Kind::Reply(reply) = &mut *error.0 {
+            reply.kind_in_stream = Some(kind);
+        }
+        error
     }
 
     /// Whether the service calls the signature of the request too old, or too young.
@@ -397,7 +416,9 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Other(error) => error.delivery(),
             Kind::Own(own) => own.delivery,
-            Kind::Reply(reply) if reply.is_redirected => Some(Delivery::MaybeSent),
+            Kind::Reply(reply) if reply.is_redirected || reply.kind_in_stream.is_some() => {
+                Some(Delivery::MaybeSent)
+            }
             Kind::Reply(_) => self.has_stale_signature().then_some(Delivery::NotSent),
         }
     }
@@ -411,6 +432,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Other(error) => error.kind(),
             Kind::Own(own) => own.kind(),
+            Kind::Reply(reply) if reply.kind_in_stream.is_some() => reply.kind_in_stream,
             Kind::Reply(reply) if reply.head.asks == Some(true) => Some(match reply.status {
                 429 => FaultKind::Throttled,
                 _ => FaultKind::Transient,

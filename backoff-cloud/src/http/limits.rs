@@ -24,6 +24,9 @@ use tokio::time::timeout;
 /// The capacity for the first bytes of a body of unknown length.
 const FIRST: usize = 64 << 10;
 
+/// What is too long, for an error.
+const BODY: &str = "the body of the reply";
+
 /// How much of a reply is read, and for how long. The limits protect clients from a server that would fill
 /// their memory or keep them waiting. They count bytes after decompression.
 ///
@@ -32,7 +35,7 @@ const FIRST: usize = 64 << 10;
 /// | time from the beginning of an attempt to the head of its reply | [`head_timeout`](Self::head_timeout) | 10 min |
 /// | bytes of the body of an error | [`error_body`](Self::error_body) | 64 KiB |
 /// | time for the body of an error | [`error_body_time`](Self::error_body_time) | 5 s |
-/// | bytes of the whole body of a success | [`body`](Self::body) | 64 MiB |
+/// | bytes of the whole body of a success, or of one [event](super::Events) of a stream | [`body`](Self::body) | 64 MiB |
 /// | time between two chunks of the body of a success | [`read_timeout`](Self::read_timeout) | 30 s |
 ///
 /// An error whose body passes a limit keeps its status and the hints of its headers, and shows the beginning
@@ -67,7 +70,7 @@ pub struct Limits {
     head_timeout: Duration,
     error_body: usize,
     error_body_time: Duration,
-    body: usize,
+    pub(super) body: usize,
     read_timeout: Duration,
 }
 
@@ -124,7 +127,8 @@ impl Limits {
     }
 
     /// How many bytes the body of a success may have. The default is 64 MiB. An [open reply](super::OpenReply) has no such
-    /// limit, because its caller keeps what it wants of the body.
+    /// limit, because its caller keeps what it wants of the body. Of its [events](super::Events), each may have so many
+    /// bytes.
     pub const fn body(mut self, bytes: usize) -> Self {
         self.body = bytes;
         self
@@ -245,7 +249,7 @@ impl Limits {
         let announced = response.content_length().unwrap_or(0);
         let announced = usize::try_from(announced).unwrap_or(usize::MAX);
         if announced > limit {
-            return Err(Own::too_long(limit).into());
+            return Err(Own::too_long(BODY, limit).into());
         }
         // A server can claim any length, so memory is allocated as the bytes arrive.
         let mut body = Vec::with_capacity(announced.min(FIRST));
@@ -254,7 +258,7 @@ impl Limits {
                 return Ok(body);
             };
             if chunk.len() > limit - body.len() {
-                return Err(Own::too_long(limit).into());
+                return Err(Own::too_long(BODY, limit).into());
             }
             let needed = body.len() + chunk.len();
             if needed > body.capacity() {

@@ -6,9 +6,10 @@ use std::{fmt, mem};
 
 /// The reply to a request that succeeded, whose body is read piece by piece: an answer that a model writes while it
 /// thinks, a watch, a long download. Made by [`Sending::open`](super::Sending::open) and [`Limits::open`].
+/// [`events`](Self::events) reads server-sent events.
 ///
 /// Nothing is retried any more: the caller may have used a part of the body. After an error of
-/// [`chunk`](Self::chunk) continue behind the last message with [`resuming`](backoff_core::Policy::resuming), as [the
+/// [`chunk`](Self::chunk) or [`Events::next`](super::Events::next) continue behind the last message with [`resuming`](backoff_core::Policy::resuming), as [the
 /// guide](crate::guide::polling_pages_streams#a-watch-or-a-stream) shows, or repeat the whole call as
 /// [`Limits::open`] shows.
 ///
@@ -29,7 +30,7 @@ use std::{fmt, mem};
 /// ```
 pub struct OpenReply {
     response: Response,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 impl Limits {
@@ -41,15 +42,21 @@ impl Limits {
     /// use backoff_cloud::{http::{ApiError, Limits}, openai, retry};
     /// # fn question(client: &reqwest::Client) -> reqwest::RequestBuilder { client.post("http://127.0.0.1:8080/") }
     ///
-    /// /// Begins anew if the stream breaks.
+    /// /// Begins anew if the stream breaks, or if an event reports a failure that may pass.
     /// #[retry(policy = openai::REQUEST)]
-    /// async fn answer(client: &reqwest::Client) -> Result<Vec<u8>, ApiError> {
-    ///     let mut reply = Limits::new().open(question(client).send().await?).await?;
-    ///     let mut answer = Vec::new();
-    ///     while let Some(bytes) = reply.chunk().await? {
-    ///         answer.extend(bytes);
+    /// async fn answer(client: &reqwest::Client) -> Result<String, ApiError> {
+    ///     let mut events = Limits::new().open(question(client).send().await?).await?.events();
+    ///     let mut answer = String::new();
+    ///     while let Some(event) = events.next().await? {
+    ///         if let Some(kind) = openai::event_kind(&event) {
+    ///             return Err(event.to_error(kind));
+    ///         }
+    ///         if openai::ends_stream(&event) {
+    ///             return Ok(answer);
+    ///         }
+    ///         answer += event.data();
     ///     }
-    ///     Ok(answer)
+    ///     Err(ApiError::ended_early())
     /// }
     /// ```
     ///

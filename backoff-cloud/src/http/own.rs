@@ -33,12 +33,12 @@ impl Own {
         }
     }
 
-    /// A success whose body is longer than `limit`.
-    pub(super) fn too_long(limit: usize) -> Self {
+    /// A part of a success that is longer than `limit`.
+    pub(super) fn too_long(what: &str, limit: usize) -> Self {
         let text = format!(
-            "the body of the reply is longer than {limit} bytes, the limit of `http::Limits`; to \
-             read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
-             request, or call its `json` or `success`"
+            "{what} is longer than {limit} bytes, the limit of `http::Limits`; to read a longer one, \
+             pass `http::Limits::new().body(bytes)` to `.limits(..)` of the request, or call its \
+             `json`, `open` or `success`"
         );
         Own::new(text, None)
     }

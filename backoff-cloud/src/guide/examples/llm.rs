@@ -45,13 +45,20 @@ impl Llm {
     }
 
     /// Hands each piece of an answer on as soon as it comes.
-    pub async fn stream(&self, prompt: &str, mut show: impl FnMut(&[u8])) -> Result<(), ApiError> {
+    pub async fn stream(&self, prompt: &str, mut show: impl FnMut(&str)) -> Result<(), ApiError> {
         let (ask, tokens) = self.ask(prompt, true);
-        let mut reply = openai::send(ask).open().rate(&RATE).tokens(tokens).await?;
-        while let Some(bytes) = reply.chunk().await? {
-            show(&bytes);
+        let mut events = openai::send(ask).open().rate(&RATE).tokens(tokens).await?.events();
+        while let Some(event) = events.next().await? {
+            if let Some(kind) = openai::event_kind(&event) {
+                return Err(event.to_error(kind)); // the service failed after its 200
+            }
+            if openai::ends_stream(&event) {
+                return Ok(());
+            }
+            let piece: Value = event.json()?;
+            show(piece["choices"][0]["delta"]["content"].as_str().unwrap_or_default());
         }
-        Ok(())
+        Err(ApiError::ended_early()) // a part of the answer is missing
     }
 }
 
@@ -62,5 +69,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (prompt, answer) in llm.batch(env::args().skip(1).collect(), 20).await? {
         println!("{prompt}\n{}", answer?["choices"][0]["message"]["content"]);
     }
-    Ok(llm.stream("Say goodbye.", |bytes| print!("{}", String::from_utf8_lossy(bytes))).await?)
+    Ok(llm.stream("Say goodbye.", |piece| print!("{piece}")).await?)
 }

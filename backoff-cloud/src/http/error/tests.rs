@@ -120,12 +120,16 @@ fn an_error_without_a_reply_is_permanent_and_says_so() {
     let stopped = "the call was stopped by a signal";
     let refused = "nothing was sent: no such resource";
     let too_long = "the body of the reply is longer than 1000 bytes, the limit of `http::Limits`; \
-                    to read a longer body, pass `http::Limits::new().body(bytes)`";
+                    to read a longer one, pass `http::Limits::new().body(bytes)`";
     let not_sent = ApiError::not_sent("no such resource".to_owned());
     for (error, delivery, text) in [
         (ApiError::from(Stopped::new()), None, stopped),
         (not_sent, Some(Delivery::NotSent), refused),
-        (Own::too_long(1_000).into(), None, too_long),
+        (
+            Own::too_long("the body of the reply", 1_000).into(),
+            None,
+            too_long,
+        ),
     ] {
         assert_eq!(CAREFUL.judge(&error), Verdict::Permanent, "{error}");
         assert_eq!(error.status(), None, "{error}");

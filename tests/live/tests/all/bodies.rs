@@ -115,8 +115,8 @@ fn a_success_has_as_many_bytes_as_are_allowed() {
     let longer = |bytes| {
         format!(
             "the body of the reply is longer than {bytes} bytes, the limit of `http::Limits`; to \
-             read a longer body, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
-             request, or call its `json` or `success`"
+             read a longer one, pass `http::Limits::new().body(bytes)` to `.limits(..)` of the \
+             request, or call its `json`, `open` or `success`"
         )
     };
     let (million, eight) = (1_000_000, 8_000_000);

@@ -1,5 +1,6 @@
 //! `POLICY.send(request)` with requests of reqwest. A test tells the server what to answer.
 
+mod events;
 mod forms;
 mod hedges;
 mod keys;

@@ -6,7 +6,7 @@ use crate::server::{
 use backoff_cloud::{
     Delivery, Fault as _, Verdict, anthropic,
     http::{ApiError, Limits, OpenReply, SendExt as _},
-    openai, retry, testing,
+    openai, testing,
 };
 use hyper_1::body::Bytes;
 use std::{
@@ -209,27 +209,4 @@ async fn a_stream_that_is_dropped_is_closed() {
     drop(open);
     server.is_done().await;
     drop(client);
-}
-
-/// Begins anew after each failure.
-#[retry(policy = openai::REQUEST)]
-async fn answer(client: &reqwest::Client, url: &str) -> Result<String, ApiError> {
-    let response = client.post(url).send().await?;
-    match read(Limits::new().open(response).await?).await {
-        (_, Some(error)) => Err(error),
-        (read, None) if read.last().is_some_and(|last| last == "[DONE]") => Ok(read.concat()),
-        (_, None) => Err(ApiError::ended_early()),
-    }
-}
-
-#[tokio::test]
-async fn a_whole_call_reads_a_stream_anew() {
-    let _instant = testing::instant();
-    let (cut, whole) = (chunks(&["o"]), chunks(&["one", "[DONE]", ""]));
-    for first in [cut, chunks(&["o", ""]), reply(503, "", ""), RESET] {
-        let server = Server::start([first, whole.clone()]);
-        let answer = answer(&client(), &server.url("a")).await;
-        assert_eq!(answer.expect("the second attempt"), "one[DONE]");
-        assert_eq!(server.requests(), 2);
-    }
 }

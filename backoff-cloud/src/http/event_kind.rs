@@ -1,0 +1,336 @@
+//! What an event of an LLM's stream means: an error, or the end. Gateways translate the streams of one service into
+//! those of another, and some forward parts unchanged, so one function serves them all.
+
+use super::{
+    StreamEvent,
+    body::{Fields, object, parsed, says_something},
+    error::ApiError,
+};
+use crate::services::llm_kind;
+use backoff_core::FaultKind;
+
+/// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
+/// [`openai`](crate::openai) and in [`anthropic`](crate::anthropic), because gateways mix their events. After the status
+/// 200 a service has no other way to say that it failed. [`StreamEvent::to_error`] makes an
+/// [`ApiError`](super::ApiError) of the event.
+///
+/// An event is an error if it has the name or the type `error`, or the type `response.failed`, or if its JSON has an
+/// `error`, or a `response` with an `error`.
+///
+/// | `code`, or else `type`, of the error | kind |
+/// |---|---|
+/// | `rate_limit_exceeded`, `rate_limit_error`, `slow_down`, 429 | [`Throttled`](FaultKind::Throttled) |
+/// | `server_error`, `server_is_overloaded`, `api_error`, `overloaded_error`, `timeout_error`, `vector_store_timeout`, 408, 409, 500 to 599; no code | [`Transient`](FaultKind::Transient) |
+/// | a used-up quota ([`openai::kind`](crate::openai::kind)), `invalid_request_error`, `authentication_error`, `billing_error`, and every unknown code | [`Permanent`](FaultKind::Permanent) |
+///
+/// Gateways spell these codes in other ways, such as `RateLimitError`, and forward those of
+/// [`aws::kind`](crate::aws::kind) and [`azure::kind`](crate::azure::kind). They are known, too.
+///
+/// ```
+/// use backoff_cloud::{FaultKind, anthropic, http::StreamEvent, openai};
+///
+/// let data = r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#;
+/// let event = StreamEvent::new("error", data);
+/// assert_eq!(anthropic::event_kind(&event), Some(FaultKind::Transient));
+/// // The error chunk of a gateway.
+/// let data = r#"{"error": {"code": 429, "message": "slower"}, "choices": []}"#;
+/// assert_eq!(openai::event_kind(&StreamEvent::new("message", data)), Some(FaultKind::Throttled));
+/// let delta = r#"{"type": "response.output_text.delta", "delta": "four"}"#;
+/// assert_eq!(openai::event_kind(&StreamEvent::new("message", delta)), None);
+/// ```
+///
+/// Sources: the types of the events and of the errors in OpenAI's client for Python
+/// (<https://github.com/openai/openai-python/blob/main/src/openai/types/responses/response_error.py> and the files beside
+/// it); "Streaming messages" of Anthropic (<https://platform.claude.com/docs/en/build-with-claude/streaming>);
+/// "Streaming" of OpenRouter (<https://openrouter.ai/docs/api-reference/streaming>) for the chunk of a gateway.
+pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
+    let error = error_in(event)?;
+    let fields: Fields<'_> = object(error).unwrap_or_default();
+    let codes = [fields.code, fields.kind].into_iter().flatten();
+    // A number may be a text. Without an object `error` the type is that of the event.
+    let codes = codes.map(|code| code.get().trim_matches('"'));
+    let mut codes = codes.filter(|code| !["", "error", "response.failed"].contains(code));
+    let unknown = match codes.clone().next() {
+        None => FaultKind::Transient,
+        Some(_) => FaultKind::Permanent,
+    };
+    Some(codes.find_map(kind_of).unwrap_or(unknown))
+}
+
+/// Whether the event is the last one of a stream that is complete: `[DONE]` of OpenAI's chat completions and of most
+/// gateways; `response.completed`, `response.failed` and `response.incomplete` of OpenAI's responses; `message_stop` of
+/// Anthropic. The same function is in [`openai`](crate::openai) and in [`anthropic`](crate::anthropic).
+///
+/// A server may leave the connection open after it. A stream that ends without it is not complete:
+/// [`ApiError::ended_early`](super::ApiError::ended_early). An [error](event_kind) ends a stream, too.
+///
+/// ```
+/// use backoff_cloud::{anthropic, http::StreamEvent, openai};
+///
+/// assert!(openai::ends_stream(&StreamEvent::new("message", "[DONE]")));
+/// assert!(anthropic::ends_stream(&StreamEvent::new("message_stop", r#"{"type": "message_stop"}"#)));
+/// ```
+///
+/// Sources: those of [`event_kind`].
+pub fn ends_stream(event: &StreamEvent) -> bool {
+    const LAST: &str = "response.completed response.failed response.incomplete message_stop";
+    let is_last = |kind: &str| LAST.split(' ').any(|last| last == kind);
+    event.data().trim_ascii() == "[DONE]"
+        || is_last(event.name())
+        || object(event.data()).is_some_and(|all| is_last(&type_of(&all)))
+}
+
+impl StreamEvent {
+    /// The error that the event states, of this kind, for a stream whose service failed after its status 200.
+    ///
+    /// Message and code are those of the field `error` of the JSON, or of the `error` of its `response`, or else of the
+    /// JSON itself. The status is the one that a reply would have had: the number in `code`, or else 429, 500 or 400, as
+    /// the kind is throttled, transient or another. The kind decides about a retry, whatever the policy says about this
+    /// status. The request has been accepted, so [`Delivery::MaybeSent`](crate::Delivery::MaybeSent).
+    ///
+    /// ```
+    /// use backoff_cloud::{Verdict, anthropic, http::StreamEvent};
+    ///
+    /// let data = r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#;
+    /// let event = StreamEvent::new("error", data);
+    /// let error = anthropic::event_kind(&event).map(|kind| event.to_error(kind)).expect("an error");
+    /// assert_eq!(error.to_string(), "HTTP 500 overloaded_error: Overloaded");
+    /// assert!(matches!(anthropic::REQUEST.judge(&error), Verdict::Retry { .. }));
+    /// ```
+    pub fn to_error(&self, kind: FaultKind) -> ApiError {
+        let alone = match error_in(self) {
+            // A part of the data.
+            Some(error) if error != self.data() => format!(r#"{{"error": {error}}}"#),
+            _ => self.data().to_owned(),
+        };
+        ApiError::in_stream(alone.as_bytes(), kind)
+    }
+}
+
+/// The JSON of the error in an event, which may be all of its data.
+fn error_in(event: &StreamEvent) -> Option<&str> {
+    let all: Fields<'_> = object(event.data()).unwrap_or_default();
+    let of_response = || object::<Fields<'_>>(all.response?.get())?.error;
+    let is_error =
+        event.name() == "error" || matches!(&*type_of(&all), "error" | "response.failed");
+    let part = all.error.or_else(of_response).map(|it| it.get());
+    let part = part.filter(|error| !is_empty(error));
+    part.or(is_error.then(|| event.data()))
+}
+
+/// Whether an `error` says nothing: some gateways send one with each event.
+fn is_empty(error: &str) -> bool {
+    let fields: Fields<'_> = object(error).unwrap_or_default();
+    let said = [fields.code, fields.kind, fields.message];
+    let mut said = said.into_iter().flatten().peekable();
+    matches!(error, r#""""# | "{}" | "0" | "false")
+        || said.peek().is_some() && !said.any(says_something)
+}
+
+fn type_of(fields: &Fields<'_>) -> String {
+    parsed(fields.kind).unwrap_or_default()
+}
+
+/// The kind of a code, which may be an HTTP status.
+fn kind_of(code: &str) -> Option<FaultKind> {
+    match code.parse() {
+        Ok(429_u16) => Some(FaultKind::Throttled),
+        Ok(408 | 409 | 500..600) => Some(FaultKind::Transient),
+        Ok(400..500) => Some(FaultKind::Permanent),
+        _ => llm_kind(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_core::{Delivery, Fault as _};
+
+    /// Rows: the kind, the text of the error, and the data of the event.
+    const ERRORS: [(FaultKind, &str, &str); 20] = [
+        // OpenAI's responses.
+        (
+            FaultKind::Transient,
+            "HTTP 500 server_error: busy",
+            r#"{"type": "error", "code": "server_error", "message": "busy", "param": null}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500: wrong",
+            r#"{"type": "error", "code": null, "message": "wrong", "param": null}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 context_length_exceeded: long",
+            r#"{"type": "error", "error": {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "long"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 rate_limit_exceeded: slower",
+            r#"{"type": "response.failed", "response": {"id": "r", "error": {"code": "rate_limit_exceeded", "message": "slower"}}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500 vector_store_timeout",
+            r#"{"type": "response.failed", "response": {"error": {"code": "vector_store_timeout"}}}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 invalid_prompt: no",
+            r#"{"type": "response.failed", "response": {"error": {"code": "invalid_prompt", "message": "no"}}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            r#"HTTP 500: {"type":"response.failed","response":{"error":null}}"#,
+            r#"{"type":"response.failed","response":{"error":null}}"#,
+        ),
+        // Chat completions. The code is more exact than the type.
+        (
+            FaultKind::Permanent,
+            "HTTP 400 insufficient_quota: money",
+            r#"{"error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "money"}}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 credit_balance_exhausted",
+            r#"{"error": {"type": "insufficient_quota", "code": "credit_balance_exhausted"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 rate_limit_exceeded",
+            r#"{"error": {"type": "tokens", "code": "rate_limit_exceeded"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500 internal_error",
+            r#"{"error": {"type": "server_error", "code": "internal_error"}}"#,
+        ),
+        // Anthropic.
+        (
+            FaultKind::Transient,
+            "HTTP 500 overloaded_error: Overloaded",
+            r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 rate_limit_error",
+            r#"{"type": "error", "error": {"type": "rate_limit_error"}}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 billing_error",
+            r#"{"type": "error", "error": {"type": "billing_error"}}"#,
+        ),
+        // Gateways.
+        (
+            FaultKind::Transient,
+            "HTTP 502: lost",
+            r#"{"error": {"code": 502, "message": "lost"}, "choices": [{"finish_reason": "error"}]}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 None",
+            r#"{"error": {"code": "429", "type": "None"}}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 402 api_error: money",
+            r#"{"error": {"code": 402, "type": "api_error", "message": "money"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 ThrottlingException",
+            r#"{"error": {"type": "ThrottlingException"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500 server_is_overloaded",
+            r#"{"error": {"type": "None", "code": "server_is_overloaded"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            r#"HTTP 500: {"error": "the model has gone"}"#,
+            r#"{"error":"the model has gone"}"#,
+        ),
+    ];
+
+    #[test]
+    fn an_error_in_a_stream_has_the_kind_of_its_code() {
+        for (kind, text, data) in ERRORS {
+            // Some servers send the name, and some do not.
+            for name in ["message", "error"] {
+                let event = StreamEvent::new(name, data);
+                assert_eq!(event_kind(&event), Some(kind), "{data}");
+                let error = event.to_error(kind);
+                assert_eq!(error.to_string(), text);
+                let facts = (error.kind(), error.delivery());
+                assert_eq!(facts, (Some(kind), Some(Delivery::MaybeSent)), "{data}");
+            }
+        }
+        let named = StreamEvent::new("error", "overloaded");
+        assert_eq!(event_kind(&named), Some(FaultKind::Transient));
+        let error = named.to_error(FaultKind::Throttled);
+        assert_eq!(error.to_string(), "HTTP 429: overloaded");
+    }
+
+    #[test]
+    fn other_events_are_no_errors() {
+        for (ends, name, data) in [
+            (true, "message", "[DONE]"),
+            (true, "message", " [DONE]"),
+            (true, "message_stop", r#"{"type": "message_stop"}"#),
+            (true, "message", r#"{"type": "message_stop"}"#),
+            (
+                true,
+                "response.completed",
+                r#"{"type": "response.completed", "response": {"error": null}}"#,
+            ),
+            (
+                true,
+                "message",
+                r#"{"response": {"error": null}, "type": "response.incomplete"}"#,
+            ),
+            (
+                false,
+                "message",
+                r#"{"choices": [{"delta": {"content": "error"}}], "error": null}"#,
+            ),
+            (
+                false,
+                "message",
+                r#"{"choices": [{"delta": {"content": "[DONE]"}}]}"#,
+            ),
+            (
+                false,
+                "message_delta",
+                r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}"#,
+            ),
+            (
+                false,
+                "response.created",
+                r#"{"type": "response.created", "response": {"error": null}}"#,
+            ),
+            (false, "ping", r#"{"type": "ping"}"#),
+            (false, "message", r#"{"choices": [], "error": ""}"#),
+            (
+                false,
+                "message",
+                r#"{"choices": [], "error": {"code": 0, "type": "", "message": ""}}"#,
+            ),
+            (false, "message", r#"{"choices": [], "error": {}}"#),
+            (false, "message", r#"["error"]"#),
+            (false, "message", r#""error""#),
+            (false, "message", ""),
+        ] {
+            let event = StreamEvent::new(name, data);
+            assert_eq!(
+                (ends_stream(&event), event_kind(&event)),
+                (ends, None),
+                "{data}"
+            );
+        }
+        let failed =
+            r#"{"type": "response.failed", "response": {"error": {"code": "server_error"}}}"#;
+        assert!(ends_stream(&StreamEvent::new("message", failed)));
+    }
+}

@@ -1,0 +1,446 @@
+//! The events of a stream: server-sent events.
+
+use super::{OpenReply, body::without_mark, error::ApiError, own::Own};
+use serde::de::DeserializeOwned;
+use std::{fmt, mem, sync::Arc, vec};
+
+/// The events of an open reply: server-sent events, as LLMs and many watches send them. Made by
+/// [`OpenReply::events`].
+///
+/// - Lines end with a line feed, a carriage return, or both. A byte order mark at the beginning is skipped, and
+///   bytes that are not UTF-8 are replaced by `U+FFFD`. Comments, `retry` and unknown fields are skipped. An event
+///   without `data` is none.
+/// - The last event counts also without the empty line after it. (A browser drops it.)
+/// - An event may have as many bytes as a whole body, 64 MiB by default: [`Limits::body`](super::Limits::body). While it
+///   is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
+///   grows with the number of bytes alone.
+///
+/// The other rules are those of the
+/// [WHATWG](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+///
+/// `Debug` shows no header and no byte of the body.
+///
+/// ```no_run
+/// use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
+///
+/// # async fn f(client: reqwest::Client) -> Result<(), ApiError> {
+/// let reply = plain_http::BY_METHOD.send(client.get("http://127.0.0.1:8080/news")).open().await?;
+/// let mut events = reply.events();
+/// while let Some(event) = events.next().await? {
+///     println!("{}: {}", event.name(), event.data());
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Events {
+    reply: OpenReply,
+    parser: Parser,
+}
+
+/// An event of a stream: its name, its data, and its id.
+///
+/// `Debug` shows only the name and the length of the data.
+#[derive(Clone)]
+pub struct StreamEvent {
+    name: String,
+    data: String,
+    id: Option<Arc<str>>,
+    /// Whether the stream ended inside of the last line.
+    is_cut: bool,
+}
+
+impl OpenReply {
+    /// The events of a body of the type `text/event-stream`. The type is not looked at.
+    ///
+    /// [`Limits::open`](super::Limits::open) shows a program that reads a whole answer of an LLM, and [the
+    /// guide](crate::guide::quotas) one that shows each piece as it comes.
+    pub fn events(self) -> Events {
+        Events {
+            reply: self,
+            parser: Parser::default(),
+        }
+    }
+}
+
+impl Events {
+    /// The next event, or `None` at the end of the stream.
+    ///
+    /// A stream that ends says nothing about whether it is complete: look for your protocol's last message, such as by
+    /// [`openai::ends_stream`](crate::openai::ends_stream), and make [`ApiError::ended_early`] of its absence. After
+    /// the last message drop the reader, because the server may leave the connection open.
+    ///
+    /// A future that is dropped loses no event, so `next` can stand in `tokio::select!`.
+    ///
+    /// # Errors
+    /// The errors of [`OpenReply::chunk`], and a permanent one for an event that is longer than its limit. After an
+    /// error drop the reader.
+    ///
+    /// # Panics
+    /// The panics of [`Limits::json`](super::Limits::json).
+    pub async fn next(&mut self) -> Result<Option<StreamEvent>, ApiError> {
+        loop {
+            if let Some(event) = self.parser.event(self.reply.limits.body)? {
+                return Ok(Some(event));
+            }
+            match self.reply.chunk().await? {
+                Some(chunk) => self.parser.chunk = chunk.into_iter(),
+                None => return Ok(self.parser.end()),
+            }
+        }
+    }
+}
+
+impl StreamEvent {
+    /// An event that another reader has read, or for a test.
+    ///
+    /// ```
+    /// use backoff_cloud::http::StreamEvent;
+    ///
+    /// let event = StreamEvent::new("error", r#"{"message": "busy"}"#);
+    /// assert_eq!((event.name(), event.id()), ("error", None));
+    /// ```
+    pub fn new(name: impl Into<String>, data: impl Into<String>) -> Self {
+        StreamEvent {
+            name: name.into(),
+            data: data.into(),
+            id: None,
+            is_cut: false,
+        }
+    }
+
+    /// The value of its field `event`; `message` if it has none.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of its field `data`. Several of them are joined by a line feed.
+    pub fn data(&self) -> &str {
+        &self.data
+    }
+
+    /// The value of its field `id`, or of the last one before it in this stream. A request with this value in the
+    /// header `Last-Event-ID` asks many servers for the events behind it.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// The data, which is JSON, as a value.
+    ///
+    /// ```
+    /// use backoff_cloud::http::StreamEvent;
+    /// use serde_json::Value;
+    ///
+    /// let value: Value = StreamEvent::new("delta", r#"{"text": "four"}"#).json()?;
+    /// assert_eq!(value["text"], "four");
+    /// # Ok::<_, backoff_cloud::http::ApiError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ApiError`], if the data is not the JSON that was asked for. The error is permanent, unless the JSON text ends
+    /// too early, or the stream ended inside of the event: then the reply was cut.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        let value = serde_json::from_str(&self.data);
+        value.map_err(|error| match self.is_cut {
+            true => ApiError::ended_early(),
+            false => Own::not_json::<T>(&error, self.data.as_bytes(), true).into(),
+        })
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Events(HTTP {})", self.reply.status())
+    }
+}
+
+impl fmt::Debug for StreamEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.data.len();
+        write!(f, "StreamEvent({:?}, {bytes} bytes)", self.name)
+    }
+}
+
+/// Makes events of chunks. Each byte is looked at once when it comes, and once more when its line is complete.
+#[derive(Default)]
+struct Parser {
+    /// What is not read yet.
+    chunk: vec::IntoIter<u8>,
+    /// The data of the event, with a line feed after each line, and the beginning of the next line.
+    held: Vec<u8>,
+    /// Where the next line begins in `held`.
+    line: usize,
+    name: String,
+    /// Shared, because one long id may stand before many short events.
+    id: Option<Arc<str>>,
+    /// Whether a line has ended.
+    is_begun: bool,
+    /// The last line ended with a carriage return, so a line feed belongs to its end.
+    is_after_return: bool,
+}
+
+impl Parser {
+    /// The next event in the chunk, which has so many bytes at most.
+    fn event(&mut self, limit: usize) -> Result<Option<StreamEvent>, ApiError> {
+        while let Some(byte) = self.chunk.next() {
+            let is_after_return = mem::replace(&mut self.is_after_return, byte == b'\r');
+            match byte {
+                b'\n' if is_after_return => {}
+                b'\n' | b'\r' => {
+                    if let Some(event) = self.end_of_line() {
+                        return Ok(Some(event));
+                    }
+                }
+                _ if self.held.len() >= limit => {
+                    return Err(Own::too_long("an event of the stream", limit).into());
+                }
+                _ => self.held.push(byte),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the line that has ended.
+    fn end_of_line(&mut self) -> Option<StreamEvent> {
+        let mut line = &self.held[self.line..];
+        if !mem::replace(&mut self.is_begun, true) {
+            line = without_mark(line);
+        }
+        let is_empty = line.is_empty();
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        let (name, value) = (parts.next(), parts.next().unwrap_or_default());
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            Some(b"data") => {
+                let begin = self.held.len() - value.len();
+                self.held.drain(self.line..begin);
+                self.held.push(b'\n');
+                self.line = self.held.len();
+            }
+            Some(b"event") => self.name = String::from_utf8_lossy(value).into(),
+            Some(b"id") if !value.contains(&0) => {
+                let id = String::from_utf8_lossy(value);
+                self.id = (!id.is_empty()).then(|| id.into());
+            }
+            _ => {}
+        }
+        self.held.truncate(self.line);
+        is_empty.then(|| self.end_of_event())?
+    }
+
+    /// The event whose lines have been read, if it has data.
+    fn end_of_event(&mut self) -> Option<StreamEvent> {
+        let (name, data) = (mem::take(&mut self.name), mem::take(&mut self.held));
+        self.line = 0;
+        let data = String::from_utf8_lossy(data.strip_suffix(b"\n")?);
+        let name = if name.is_empty() { "message" } else { &name };
+        let mut event = StreamEvent::new(name, data);
+        event.id = self.id.clone();
+        Some(event)
+    }
+
+    /// The last event, if no empty line has come after it.
+    fn end(&mut self) -> Option<StreamEvent> {
+        let is_cut = self.held.len() > self.line;
+        let mut event = self.end_of_line().or_else(|| self.end_of_event())?;
+        event.is_cut = is_cut;
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A name, the data and the id.
+    type Facts = (String, String, Option<String>);
+
+    fn facts(event: &StreamEvent) -> Facts {
+        let id = event.id().map(str::to_owned);
+        (event.name().to_owned(), event.data().to_owned(), id)
+    }
+
+    fn of(chunk: &[u8]) -> Parser {
+        Parser {
+            chunk: Vec::from(chunk).into_iter(),
+            ..Parser::default()
+        }
+    }
+
+    /// The events of a stream that comes in these chunks.
+    fn read<'a>(
+        chunks: impl IntoIterator<Item = &'a [u8]>,
+        limit: usize,
+    ) -> Result<Vec<Facts>, ApiError> {
+        let (mut parser, mut events) = (Parser::default(), Vec::new());
+        for chunk in chunks {
+            parser.chunk = Vec::from(chunk).into_iter();
+            while let Some(event) = parser.event(limit)? {
+                events.push(facts(&event));
+            }
+        }
+        events.extend(parser.end().as_ref().map(facts));
+        assert!(parser.end().is_none());
+        Ok(events)
+    }
+
+    /// The events of a text, as `name:data:id` with `|` between them, and `/` for a line feed in the data.
+    fn shown(text: impl AsRef<[u8]>) -> String {
+        let events = read([text.as_ref()], usize::MAX).expect("no limit");
+        let events = events.iter().map(|(name, data, id)| {
+            let data = data.replace('\n', "/");
+            format!("{name}:{data}:{}", id.as_deref().unwrap_or("-"))
+        });
+        events.collect::<Vec<_>>().join("|")
+    }
+
+    #[test]
+    fn lines_become_events() {
+        for (text, events) in [
+            ("", ""),
+            ("\n\n\r\n\r", ""),
+            ("data: a\n\n", "message:a:-"),
+            ("data: a\r\n\r\n", "message:a:-"),
+            ("data: a\r\r", "message:a:-"),
+            ("data: a\r\n\rdata: b\n\r\n", "message:a:-|message:b:-"),
+            ("data:a\ndata:  b\n\n", "message:a/ b:-"),
+            ("data\ndata\n\n", "message:/:-"),
+            ("data:\n\n", "message::-"),
+            ("event: e\ndata: a\n\ndata: b\n\n", "e:a:-|message:b:-"),
+            ("event: e\n\ndata: a\n\n", "message:a:-"),
+            ("event: e\nevent\ndata: a\n\n", "message:a:-"),
+            (
+                "id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
+                "message:a:7|message:b:7|message:c:-",
+            ),
+            ("id: 7\n\ndata: a\n\n", "message:a:7"),
+            ("id: 7\nid: \0\ndata: a\n\n", "message:a:7"),
+            (
+                ": comment\n:\nretry: 10\ndata: a\nunknown: x\nword\n\n",
+                "message:a:-",
+            ),
+            (" data: a\nData: a\ndata : a\n\n", ""),
+            ("data: {\"a\": \"b: c\"}\n\n", "message:{\"a\": \"b: c\"}:-"),
+            ("\u{feff}data: a\n\n\u{feff}data: b\n\n", "message:a:-"),
+            ("\u{feff}\ndata: a\n\n", "message:a:-"),
+            // The end of the stream is the end of the event.
+            ("data: a\n\ndata: b\n", "message:a:-|message:b:-"),
+            ("data: a\n\ndata: b", "message:a:-|message:b:-"),
+            ("event: e\rdata: b\r", "e:b:-"),
+            ("data: a\n: b", "message:a:-"),
+            ("data: a\n\nevent: e", "message:a:-"),
+        ] {
+            assert_eq!(shown(text), events, "{text:?}");
+        }
+        assert_eq!(
+            shown(b"event: \xe4\ndata: \xe4\xfc\n\n"),
+            "\u{fffd}:\u{fffd}\u{fffd}:-"
+        );
+    }
+
+    /// The limit counts the data of an event and the line that comes, and not the stream.
+    #[test]
+    fn an_event_has_a_limit() {
+        let many = "data: 45\n\n: 345678\n".repeat(100);
+        assert_eq!(read([many.as_bytes()], 8).unwrap().len(), 100);
+        for (text, limit) in [
+            ("data: 45\n\n", 7),
+            ("data: 45\n\ndata:56\ndata:\n\n", 7),
+            (": comment\n", 8),
+            ("data: 45", 7),
+        ] {
+            for size in 1..text.len() {
+                let error = read(text.as_bytes().chunks(size), limit).expect_err("too long");
+                assert!(error.to_string().starts_with(&format!(
+                    "an event of the stream is longer than {limit} bytes, the limit of `http::Limits`"
+                )));
+                assert_eq!(
+                    backoff_core::Fault::kind(&error),
+                    Some(backoff_core::FaultKind::Permanent)
+                );
+            }
+        }
+    }
+
+    /// Each byte is taken from its chunk once, and a line that has ended is kept without its name or not at all. So no byte
+    /// is looked at again for a line or an event that comes later.
+    #[test]
+    fn the_work_grows_with_the_bytes_alone() {
+        let mut parser = of(b"data: a\n\n: b\ndata: c\ndata: d");
+        assert!(parser.event(100).unwrap().is_some());
+        assert_eq!((parser.chunk.len(), parser.held.capacity()), (19, 0));
+        assert!(parser.event(100).unwrap().is_none());
+        assert_eq!(
+            (parser.chunk.len(), &parser.held[..], parser.line),
+            (0, &b"c\ndata: d"[..], 2)
+        );
+        // A long id is not copied for each event.
+        parser.chunk = b"\nid: 7\n\ndata: e\n\ndata: f\n\n".to_vec().into_iter();
+        let ids = [(); 3].map(|()| {
+            parser
+                .event(100)
+                .unwrap()
+                .expect("an event")
+                .id
+                .expect("an id")
+        });
+        assert!(Arc::ptr_eq(&ids[0], &ids[1]) && Arc::ptr_eq(&ids[1], &ids[2]));
+    }
+
+    #[test]
+    fn data_that_was_cut_may_be_whole_next_time() {
+        for (text, delivery) in [
+            ("data: {\"a\": 1", Some(backoff_core::Delivery::MaybeSent)),
+            (
+                "data: {\"a\": 1\n\n",
+                Some(backoff_core::Delivery::MaybeSent),
+            ),
+            ("data: [DO", Some(backoff_core::Delivery::MaybeSent)),
+            ("data: [DONE]\n\n", None),
+            ("data:\n\n", None),
+        ] {
+            let mut parser = of(text.as_bytes());
+            let event = parser.event(100).unwrap().or_else(|| parser.end());
+            let error = event
+                .expect("an event")
+                .json::<serde_json::Value>()
+                .unwrap_err();
+            assert_eq!(backoff_core::Fault::delivery(&error), delivery, "{text}");
+        }
+        let mut parser = of(b"data: {\"a\": 1}");
+        assert!(parser.event(100).unwrap().is_none());
+        assert!(
+            parser
+                .end()
+                .expect("an event")
+                .json::<serde_json::Value>()
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn an_event_shows_nothing_of_its_data() {
+        let event = StreamEvent::new("delta", "SECRET");
+        assert_eq!(format!("{event:?}"), "StreamEvent(\"delta\", 6 bytes)");
+    }
+
+    proptest! {
+        /// Of whatever text, cut wherever.
+        #[test]
+        fn chunks_do_not_matter(
+            text in "(data|event|id|retry|:| |\u{feff}|\r|\n|\r\n|ä|\u{0}|x){0,60}",
+            cuts in prop::collection::vec(0usize..200, 0..20),
+            limit in 0usize..100,
+        ) {
+            let text = text.as_bytes();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let chunks = || cuts.windows(2).map(|ends| &text[ends[0]..ends[1]]);
+            let whole = read([text], usize::MAX).unwrap();
+            prop_assert_eq!(&read(chunks(), usize::MAX).unwrap(), &whole);
+            prop_assert_eq!(&read(text.chunks(1), usize::MAX).unwrap(), &whole);
+            let limited = [read(chunks(), limit), read([text], limit)].map(Result::ok);
+            prop_assert_eq!(&limited[0], &limited[1]);
+        }
+    }
+}
