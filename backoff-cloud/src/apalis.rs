@@ -65,8 +65,8 @@ use apalis_core_1::{
     task::{ExecutionContext, Task, builder::TaskBuilder, from_request::FromRequest},
 };
 use backoff_core::{
-    __private::ForeignCall, Decision, Delivery, Fault, Jitter, Policy, SavedRetry, StopReason,
-    Tokio,
+    __private::{ForeignCall, Loggable},
+    Decision, Delivery, Fault, Jitter, Policy, SavedRetry, StopReason, Tokio,
 };
 use std::{
     borrow::Borrow,
@@ -179,7 +179,7 @@ impl Fault for Lost {
 struct GaveUp {
     runs: u32,
     reason: StopReason,
-    error: BoxDynError,
+    error: Loggable<BoxDynError>,
 }
 
 impl fmt::Display for GaveUp {
@@ -192,14 +192,14 @@ impl fmt::Display for GaveUp {
 
 impl Error for GaveUp {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&*self.error)
+        Some(&*self.error.0)
     }
 }
 
 impl GaveUp {
     /// The result of the handler by which apalis kills the job.
     fn after(runs: u32, reason: StopReason, error: impl Into<BoxDynError>) -> BoxDynError {
-        let error = error.into();
+        let error = Loggable(error.into());
         AbortError::new(GaveUp {
             runs,
             reason,

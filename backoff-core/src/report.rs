@@ -310,7 +310,7 @@ pub(crate) const MAYBE_APPLIED: &str = "; an earlier attempt may have been appli
 /// assert_eq!(gave_up.into_error(), TimedOut::new(Duration::from_secs(1)));
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct RetryError<E, R = Report> {
     /// The operation's last error.
@@ -396,7 +396,7 @@ impl<E, R> RetryError<E, R> {
 
 /// The report, the reason, and the text of the error. If the error is not retryable, and an earlier attempt may have been
 /// applied, the text says so. The text of the error is the same as in `tracing` events: one line, cut after 500
-/// characters, without the passwords and queries of URLs.
+/// characters, [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RetryError {
@@ -411,6 +411,19 @@ impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
             false => "",
         };
         write!(f, "gave up after {report}: {reason}{earlier}: {error}")
+    }
+}
+
+/// The fields. The `Debug` of an error is written like its text: on one line, cut, and without secrets.
+impl<E: fmt::Debug, R: fmt::Debug> fmt::Debug for RetryError<E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryError")
+            .field("error", &Loggable(&self.error))
+            .field("reason", &self.reason)
+            .field("report", &self.report)
+            .field("last", &self.last.as_ref().map(Loggable))
+            .field("retry_after", &self.retry_after)
+            .finish()
     }
 }
 
@@ -479,5 +492,11 @@ mod tests {
         let error = RetryError::new(text, reason, report);
         let shown = error.to_string();
         assert!(shown.ends_with(": no https://…@a.b/?…"), "{shown}");
+        let shown = format!("{:?}", error.with_last(Some(text)));
+        assert_eq!(
+            shown.matches(r#""no\nhttps://…@a.b/?…""#).count(),
+            2,
+            "{shown}"
+        );
     }
 }

@@ -79,10 +79,10 @@
 //! [`WaitSource::name`], and `reason` is a [`StopReason::name`]. `code` is the gRPC code, else the HTTP
 //! status, else the [code of a service](crate::Fault::service_code) such as a SQLSTATE (SQLite's errors have none here); of a value that
 //! counts as a failure too. `late` is by how much the attempt ended after the deadline. `unread_header` is the name of a header with
-//! a hint that cannot be read, and `unread_hint` is its value: at most 40 characters, of which those outside printable
-//! ASCII are escaped. `elapsed` is left
-//! out if the time was not measured, see [`Event`]. `error` is the message of the service or the text of the error on one line, cut after 500 characters, without the
-//! passwords and queries of URLs. Events of `send` of `backoff-cloud` also have the field `host`: metrics
+//! a hint that cannot be read, and `unread_hint` is its value: at most 40 characters without secrets, of which those
+//! outside printable ASCII are escaped. `elapsed` is left
+//! out if the time was not measured, see [`Event`]. `error` is the message of the service or the text of the error on one line, cut after 500 characters,
+//! [without secrets](#secrets). Events of `send` of `backoff-cloud` also have the field `host`: metrics
 //! do not, because a label must have few values.
 //!
 //! The feature is not on by default, for two reasons. First, a call that is given up is never silent:
@@ -93,6 +93,35 @@
 //!
 //! **A program that has a subscriber turns the feature on.** Cargo joins features, so one line in the
 //! program's `Cargo.toml` turns on the log events of all crates that retry with this crate.
+//!
+//! # Secrets
+//!
+//! Servers repeat what they were sent, and errors of clients name URLs. In events, in the text and the `Debug` of the
+//! errors of this crate, and in the text of an [`Event`], a `…` is in place of each of these:
+//!
+//! - **In a URL** the user and the password, the query and the fragment: `https://ann:pw@example.com/a?key=1` becomes
+//!   `https://…@example.com/a?…`. A URL is any text with `//`, and ends at a space, `"`, `<` or `>`. What follows the
+//!   colon of a host and is no port counts as a password, because the `@` may have been cut off: `https://ann:pw` becomes
+//!   `https://ann:…`. A query also begins at a `?` that follows a slash in the same word, or that a `=` follows:
+//!   `GET /a?key=1`.
+//! - **In a path**, which is what follows a slash in a word: a segment with at least 20 letters and digits in a row, of
+//!   which at least one is a letter and one a digit; a segment with a colon, unless the name of a method follows the colon
+//!   (`:setIamPolicy`), or digits, dots and colons (`main.rs:12:5`); each segment on `hooks.slack.com`, and behind
+//!   `/api/webhooks/`.
+//! - **The value of a name** that ends with `key`, `token`, `secret`, `signature`, `sig`, `password`, `passwd`, `pwd`,
+//!   `authorization` or `code`, in upper or lower case: `name=value`, `name: value`, `"name":"value"`. A value without
+//!   quotes ends at a space, `"`, `<` or `>`. Two kinds of values stay: after a colon, a word of letters without quotes
+//!   (`invalid token: expected a name`); and the value of a name in `code` that has at most 12 characters, or only
+//!   letters, or only digits (`code=14`, `code: ABORTED`), unless it stands in a form (`a=b&code=..`).
+//! - **What follows `Bearer` or `Basic`**, unless it is a word of letters (`Basic auth`).
+//! - **A token by itself:** at least 16 characters with a digit that begin as the tokens of a well-known service do
+//!   (`sk-`, `ghp_`, `xoxb-`, `AKIA`, `eyJ` and others); and at least 20 letters and digits in a row with a capital, a
+//!   small letter and a digit, unless they are made of words, as `EC2ThrottledException` is. The code of a service counts
+//!   as a token without a capital too.
+//!
+//! Escapes hide none of this, also if they are escaped again: `\/`, `\u003f`, `%3F`, `&#x3F;`. What is shown is shown as it
+//! was written. A password in a sentence (`the password is swordfish`) is not recognised. The error itself still has everything: the `Debug` and the text of your own error, and its
+//! [sources](core::error::Error::source), are your own.
 //!
 //! # Spans of attempts: feature `tracing`
 //!

@@ -5,13 +5,16 @@
 
 use super::service;
 use crate::services::llm_kind;
-use backoff_core::{__private::Reasons, FaultKind, GrpcCode, hint};
+use backoff_core::{
+    __private::{Loggable, Reasons},
+    FaultKind, GrpcCode, hint,
+};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 /// How many characters are kept of a body that is not a `google.rpc.Status`.
 const EXCERPT: usize = 200;
@@ -149,7 +152,11 @@ impl BodyFacts {
             }
         } else {
             let message = message.filter(|_| !is_cut);
-            facts.message = message.unwrap_or_else(|| excerpt(&body[..body.len().min(longest)]));
+            // Cleaned before it is cut: the end of a secret may be what shows that it is one.
+            facts.message = message.unwrap_or_else(|| {
+                let line = line(&beginning(&body[..body.len().min(longest)]));
+                format!("{:.EXCERPT$}", Loggable(line))
+            });
         }
         facts
     }
@@ -214,22 +221,30 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<BodyFa
 
 /// The beginning of a body as one line of text for people.
 pub(super) fn excerpt(body: &[u8]) -> String {
-    // A character has at most four bytes.
-    let beginning = &body[..body.len().min(4 * EXCERPT)];
-    excerpt_of(&String::from_utf8_lossy(without_mark(beginning)))
+    excerpt_of(&beginning(body))
 }
 
 /// The beginning of a text, as [`excerpt`].
 pub(super) fn excerpt_of(text: &str) -> String {
-    let beginning = match text.char_indices().nth(4 * EXCERPT) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    };
-    let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = line(text);
     match line.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// The beginning of a body, which is longer than an excerpt: a character has at most four bytes.
+fn beginning(body: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(without_mark(&body[..body.len().min(8 * EXCERPT)]))
+}
+
+/// The beginning of a text on one line.
+fn line(text: &str) -> String {
+    let beginning = match text.char_indices().nth(4 * EXCERPT) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    };
+    beginning.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A body without the byte order mark that some servers put before UTF-8.

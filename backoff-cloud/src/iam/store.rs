@@ -120,7 +120,7 @@ impl<E: Fault> Fault for Failure<E> {
 impl<E: fmt::Display> fmt::Display for Failure<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Client(error) => error.fmt(f),
+            Failure::Client(error) => Loggable(error).fmt(f),
             Failure::NoEtag { resource } => write!(
                 f,
                 "the policy of {} has no etag, so it was not written: the write could undo the writes of \

@@ -16,7 +16,7 @@ pub use crate::{
     policy::{Policy, log_level::LogLevel},
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, NoRuntime, nanos},
     state::Attempt,
-    text::{Loggable, Rounded},
+    text::{Loggable, Rounded, is_secret},
 };
 pub use core::{option::Option, pin::pin, result::Result, time::Duration};
 

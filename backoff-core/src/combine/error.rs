@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// assert!(error.source().is_some_and(|source| source.is::<TimedOut>()));
 /// assert_eq!(error.error(), Some(&TimedOut::new(Duration::from_secs(1))));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum CombineError<E> {
     /// The change itself returned this error. No other change failed with it.
@@ -107,7 +107,7 @@ impl<E> CombineError<E> {
 }
 
 /// The kind of failure, whether the change may have been applied, and the text of the error inside: on
-/// one line, cut after 500 characters, and without the passwords and queries of URLs.
+/// one line, cut after 500 characters, and [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display> fmt::Display for CombineError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -127,6 +127,29 @@ impl<E: fmt::Display> fmt::Display for CombineError<E> {
             Some(error) => write!(f, ": {}", Loggable(error)),
             None => Ok(()),
         }
+    }
+}
+
+/// The fields. The `Debug` of the error inside is written like its text: on one line, cut, and without secrets.
+impl<E: fmt::Debug> fmt::Debug for CombineError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct(match self {
+            CombineError::Own { .. } => "Own",
+            CombineError::Shared { .. } => "Shared",
+            CombineError::OutOfTime { .. } => "OutOfTime",
+            CombineError::Stopped { .. } => "Stopped",
+            CombineError::Full => return f.write_str("Full"),
+            CombineError::Interrupted { .. } => "Interrupted",
+        });
+        if let Some(error) = self.error() {
+            fields.field("error", &Loggable(error));
+        }
+        if let CombineError::Shared { reason, .. } = self {
+            fields.field("reason", reason);
+        }
+        fields
+            .field("may_be_applied", &self.may_be_applied())
+            .finish()
     }
 }
 
@@ -219,5 +242,11 @@ mod tests {
             "gave up: all attempts are used up (the change may have been applied): \
              the attempt was cut after 1s"
         );
+        let error = CombineError::Own {
+            error: "https://h/?a=SECRET",
+            may_be_applied: false,
+        };
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("SECRET"), "{shown}");
     }
 }

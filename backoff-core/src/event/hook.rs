@@ -187,8 +187,7 @@ impl<'a, E> Failure<'a, E> {
 }
 
 /// Writes the error, or the [message of its service](Fault::service_message). For a value that counts as a failure, writes the value's text or its status. The
-/// text is made safe for logs: one line, cut after 500 characters, without the passwords and queries of
-/// URLs.
+/// text is made safe for logs: one line, cut after 500 characters, [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fault = self.fault;
@@ -206,11 +205,12 @@ impl<E: fmt::Display> fmt::Display for Failure<'_, E> {
     }
 }
 
+/// The `Debug` of the error on one line, cut, and without secrets.
 impl<E: fmt::Debug> fmt::Debug for Failure<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let status = self.fault.and_then(Fault::status);
         f.debug_struct("Failure")
-            .field("error", &self.error)
+            .field("error", &self.error.map(Loggable))
             .field("status", &status)
             .finish()
     }
@@ -218,8 +218,8 @@ impl<E: fmt::Debug> fmt::Debug for Failure<'_, E> {
 
 /// "attempt 2 failed, next in 1.5s: …" (for an awaited value "attempt 2 not yet, next in 1.5s: …"), "gave up after 3 attempts (deadline): …", or "succeeded after 3
 /// attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
-/// `anyhow::Error`. The error is written on one line, cut after 500 characters, without the passwords
-/// and queries of URLs.
+/// `anyhow::Error`. The error is written on one line, cut after 500 characters,
+/// [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -320,6 +320,9 @@ mod tests {
             "gave up after 2 attempts (attempts): no reply 2026 INFO forged \
              (http://…@example.com/a?…) \\u{1b}[2J"
         );
+        let failure = Failure::new(Some(&text), None);
+        let shown = format!("{failure:?}");
+        assert!(shown.contains("http://…@example.com/a?…"), "{shown}");
         let long = gave_up(2, &"a".repeat(10_000), StopReason::Attempts);
         assert_eq!(long.chars().count(), 37 + 501);
     }

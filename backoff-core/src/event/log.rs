@@ -7,7 +7,7 @@ use crate::{
     policy::log_level::LogLevel,
     report::{MAYBE_APPLIED, StopReason},
     runtime::nanos,
-    text::Loggable,
+    text::{Loggable, is_secret},
 };
 use core::{fmt, time::Duration};
 
@@ -41,8 +41,18 @@ impl fmt::Display for Code<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Code::Reply(code) => code.fmt(f),
+            Code::Service(code) if is_secret(code) => f.write_str("…"),
             Code::Service(code) => f.write_str(code),
         }
+    }
+}
+
+/// The value of a header for logs: the first 40 characters, of which those outside printable ASCII are escaped.
+struct Unread<'a>(&'a [u8]);
+
+impl fmt::Display for Unread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.40}", Loggable(self.0.escape_ascii()))
     }
 }
 
@@ -92,7 +102,6 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 (true, _) => (LogLevel::Debug, "not yet, asking again"),
             };
             let unread = event.fault.and_then(Fault::unread_hint);
-            let value = unread.map(|(_, value)| value[..value.len().min(40)].escape_ascii());
             event_at!(
                 level,
                 operation,
@@ -101,7 +110,7 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 delay = seconds(wait.delay),
                 source = wait.source.name(),
                 unread_header = unread.map(|(name, _)| name),
-                unread_hint = value.map(tracing::field::display),
+                unread_hint = unread.map(|(_, value)| tracing::field::display(Unread(value))),
                 elapsed,
                 code = code.filter(|_| !is_poll),
                 error = error.filter(|_| !is_poll),

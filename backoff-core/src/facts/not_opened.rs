@@ -1,6 +1,7 @@
 //! A failure to open a connection.
 
 use super::fault::{Delivery, Fault, HintSource, says_something};
+use crate::text::Loggable;
 use core::{error::Error, fmt, time::Duration};
 
 /// Says that no connection was opened, so that no part of the operation was sent.
@@ -50,7 +51,7 @@ use core::{error::Error, fmt, time::Duration};
 ///     }
 /// }
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotOpened<E> {
     /// Why no connection was opened.
@@ -67,9 +68,20 @@ impl<E> NotOpened<E> {
     }
 }
 
+/// The text of the error, on one line, cut, and [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display> fmt::Display for NotOpened<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no connection was opened: {}", self.error)
+        write!(f, "no connection was opened: {}", Loggable(&self.error))
+    }
+}
+
+/// The fields. The `Debug` of the error is written on one line, cut, and [without secrets](crate::telemetry#secrets).
+impl<E: fmt::Debug> fmt::Debug for NotOpened<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotOpened")
+            .field("error", &Loggable(&self.error))
+            .field("pause", &self.pause)
+            .finish()
     }
 }
 

@@ -159,6 +159,49 @@ fn the_text_of_a_server_is_one_short_line_without_secrets_of_urls() {
     assert!(coded.starts_with("HTTP 400 SlowDown: "), "{coded}");
 }
 
+/// A row: a body, or the headers of a reply, in which a secret stands for `SECRET`.
+#[test]
+fn a_reply_shows_no_secret() {
+    let s3 = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>The request \
+              signature we calculated</Message><CanonicalRequest>GET /k X-Amz-Signature=SECRET\
+              </CanonicalRequest></Error>";
+    let google = r#"{"error":{"code":400,"message":"bad https://ann:SECRET@h/x?key=SECRET#SECRET","status":"INVALID_ARGUMENT"}}"#;
+    let before = "x".repeat(180);
+    let (emoji, spaces) = ("\u{1f600}".repeat(190), "x \n".repeat(90));
+    let cut = |form: &str| [&before, &*emoji, &*spaces].map(|before| format!("{before} {form}"));
+    let bearer = cut("Bearer SECRET");
+    let path = cut("https://h/a/SECRET/b");
+    let user = cut("redis://ann:p SECRET@h/0");
+    let bodies = [
+        google,
+        s3,
+        r#"{"error":{"message":"invalid token: Bearer SECRET"}}"#,
+        r#"{"message":"no route for GET /v1/x?api_key=SECRET"}"#,
+        r#"{"message":"cannot reach https:\/\/ann:SECRET@h\/x?sig=SECRET"}"#,
+        r#"{"detail":"https:\/\/h\/x?sig=SECRET"}"#,
+        r#"{"detail":"https://h/x\u003fsig=SECRET\u0026a=SECRET"}"#,
+        r#"{"error":"https:\\u002f\\u002fann:SECRET@h"}"#,
+        r#"{"error_description":"Incorrect API key provided: sk-proj-SECRET."}"#,
+        "redirect_uri=https%3A%2F%2Fh%2Fcb%3Fcode%3DSECRET",
+        "cannot reach https:///ann:SECRET@h/x",
+        "cannot reach postgres://ann:ab'SECRET@h/x",
+        "sqlserver://h:1433;user=sa;password=SECRET",
+        "<a href=\"https:&#x2F;&#x2F;h&#x2F;bot123:SECRET&#x2F;getMe\">",
+    ];
+    let cut = bearer.iter().chain(&path).chain(&user).map(String::as_str);
+    let replies = bodies.into_iter().chain(cut).map(|body| (body, ""));
+    for (body, code) in replies.chain([("{}", "SECRET:http://x"), ("{}", "a.b#SECRET")]) {
+        let secret = "q7Zp2mXc9LtB4vRk8NwY3sHd";
+        let code = code.replace("SECRET", secret);
+        let headers = [("x-amzn-errortype", &*code)];
+        let error = with_headers(400, &headers, &body.replace("SECRET", secret));
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains(&secret[..5]), "{shown}");
+    }
+    let odd = with_headers(400, &[("x-amzn-errortype", "EC2ThrottledException")], "no");
+    assert_eq!(odd.to_string(), "HTTP 400 EC2ThrottledException: no");
+}
+
 #[test]
 fn half_a_409_may_be_a_conflict() {
     let half = |status, body: &str| {

@@ -1,11 +1,11 @@
 //! The text of an error and its source.
 
 use super::{ApiError, Cut, Kind, Reply};
-use backoff_core::__private::{Loggable, Rounded};
+use backoff_core::__private::{Loggable, Rounded, is_secret};
 use std::{error::Error, fmt};
 
-/// One line of at most 500 characters, without the passwords and queries of URLs, because the text comes
-/// from a server and is written into logs.
+/// One line of at most 500 characters, [without secrets](backoff_core::telemetry#secrets), because the text comes from a
+/// server and is written into logs.
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Loggable(&self.0).fmt(f)
@@ -43,7 +43,8 @@ impl fmt::Display for Reply {
             write!(f, " {code}")?;
         }
         if let Some(code) = &self.head.service_code {
-            write!(f, " {code}")?;
+            let is_secret = is_secret(code);
+            write!(f, " {}", if is_secret { "…" } else { code })?;
         }
         if let Some(cut) = &self.cut {
             write!(f, ", but its body was cut: {cut}")?;

@@ -229,7 +229,7 @@ fn a_line_says_what_failed_and_nothing_ends_silently() {
 #[test]
 fn a_hint_that_cannot_be_read_stands_in_the_line_of_the_wait() {
     let long = [b'x'; 100];
-    let forty = format!("unread_hint={} ", "x".repeat(40));
+    let forty = format!("unread_hint={}… ", "x".repeat(40));
     for (value, shown) in [
         (&b"2"[..], ""),
         (b"soon", "unread_hint=soon "),
@@ -237,6 +237,7 @@ fn a_hint_that_cannot_be_read_stands_in_the_line_of_the_wait() {
         (b"caf\xc3\xa9\t5", r"unread_hint=caf\xc3\xa9\t5 "),
         (b"\xff 1[2J", r"unread_hint=\xff 1[2J "),
         (&long, &*forty),
+        (b"https://h/?t=SECRET", "unread_hint=https://h/?… "),
     ] {
         let busy = || {
             let value = http_1::HeaderValue::from_bytes(value).unwrap();
