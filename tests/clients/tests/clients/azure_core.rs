@@ -102,7 +102,7 @@ async fn statuses_and_hints() {
             (429, "retry-after: 7\r\n", Some(7_000), Always),
             (429, "retry-after-ms: 1500\r\n", Some(1_500), Always),
             (429, both, Some(2_500), Always),
-            (503, dates, Some(0), IfIdempotent),
+            (503, dates, Some(31_000), IfIdempotent),
             (503, "retry-after: 1.5\r\n", Some(1_500), IfIdempotent),
             (429, quota, Some(2_500), Always),
             (500, quota, None, IfIdempotent),
