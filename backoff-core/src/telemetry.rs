@@ -46,11 +46,13 @@
 //! | the same, and the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
 //! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
 //! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
+//! | a later attempt got the operation's own answer, such as a 404 or a 412; the text says if an earlier attempt may have been applied, whose effect the answer may be | `WARN` | `attempts`, `reason` (`permanent`), `code`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
 //! | a `Breaker` opened; the text names the last failure | `WARN` | `breaker`, its name |
 //! | a first attempt is made although a `Breaker` is open, because no error can be made; once for each breaker | `WARN` | `breaker`, its name; no `elapsed` |
+//! | a loop asks neither the rate nor the breaker of its policy: [`resuming`](crate::Policy::resuming), Google's and AWS' clients; once for each rate and breaker | `WARN` | `policy`, its name; no `operation` and no `elapsed` |
 //! | a `Breaker` closed | `INFO` | `breaker`, its name |
 //!
 //! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
