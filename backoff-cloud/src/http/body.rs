@@ -4,7 +4,6 @@
 //! its beginning is kept, as a text for people. If a field has an unexpected type, the other fields are still read.
 
 use super::service;
-use crate::services::llm_kind;
 use backoff_core::{
     __private::{Loggable, Reasons},
     FaultKind, GrpcCode, hint,
@@ -23,7 +22,9 @@ const EXCERPT: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct BodyFacts {
     /// Whether the body has an error with a code or a type.
-    names_error: bool,
+    names_code: bool,
+    /// Whether the body, which is an event of a stream, has an error.
+    pub(super) says_error: bool,
     number: Option<i64>,
     /// The HTTP status of a failure in `error.code`.
     pub(super) status: Option<u16>,
@@ -48,21 +49,20 @@ pub(super) struct BodyFacts {
 }
 
 /// The fields that are read of the objects in a body: of the body itself, of its `error`, and of the details.
-#[derive(Default, Deserialize)]
+#[derive(Clone, Copy, Default, Deserialize)]
 #[serde(bound = "'de: 'a", default, rename_all = "camelCase")]
 pub(super) struct Fields<'a> {
-    pub(super) code: Option<&'a RawValue>,
+    code: Option<&'a RawValue>,
     details: Option<&'a RawValue>,
-    pub(super) error: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
     errors: Option<&'a RawValue>,
     object: Option<&'a RawValue>,
-    pub(super) message: Option<&'a RawValue>,
+    message: Option<&'a RawValue>,
     reason: Option<&'a RawValue>,
-    pub(super) response: Option<&'a RawValue>,
+    response: Option<&'a RawValue>,
     retry_after_seconds: Option<&'a RawValue>,
     retry_delay: Option<&'a RawValue>,
     status: Option<&'a RawValue>,
-    success: Option<&'a RawValue>,
     #[serde(rename = "type")]
     pub(super) kind: Option<&'a RawValue>,
     #[serde(rename = "__type")]
@@ -95,67 +95,66 @@ struct OnlyError {
 impl BodyFacts {
     /// Reads the body of an error.
     pub(super) fn read(body: &[u8]) -> Self {
-        Self::read_within(body, usize::MAX)
+        Self::read_within(body, usize::MAX, false)
     }
 
     /// Reads a body. Of a body with more than `longest` bytes the codes are read, which take no memory, and
-    /// an excerpt is the message.
-    pub(super) fn read_within(body: &[u8], longest: usize) -> Self {
+    /// an excerpt is the message. With `is_error` a body without another error is one itself.
+    pub(super) fn read_within(body: &[u8], longest: usize, is_error: bool) -> Self {
         let is_cut = body.len() > longest;
         let text = String::from_utf8_lossy(without_mark(body));
         // Streaming services send lists.
-        let json = first_of(&text).map_or(&*text, RawValue::get);
-        let fields: Fields<'_> = object(json).unwrap_or_default();
-        // Cloudflare sends a list of errors; vLLM and Mistral send the error as the body itself.
-        let has_failed = parsed(fields.success) == Some(false);
-        let is_error = parsed::<String>(fields.object).is_some_and(|it| it == "error");
-        let lists = [fields.errors, fields.error].into_iter().flatten();
-        let lists = lists.filter_map(|list| first_of(list.get()).filter(|_| has_failed));
-        let errors = [fields.error, fields.aws_error].into_iter().flatten();
-        let errors = errors.chain(lists).map(RawValue::get);
-        let mut errors = errors.chain(is_error.then_some(json));
-        let error: Option<Fields<'_>> = errors.find_map(object);
-        let is_status = error.is_some();
-        let error = error.unwrap_or_default();
+        let mut first = None;
+        let is_list = each(&text, |element| first = first.or(Some(element)));
+        let json = first.filter(|_| is_list).map_or(&*text, RawValue::get);
+        let all = object(json).unwrap_or_default();
+        // vLLM and Mistral send the error as the body itself, and OpenAI as an event.
+        let mut types = [all.object, all.kind].into_iter().flatten();
+        let is_error = is_error || types.any(is_bare);
+        let response = all.response.and_then(|it| object(it.get()));
+        let parts = [all.error, all.aws_error, response.and_then(|it| it.error)];
+        let part = parts.into_iter().flatten().find_map(|it| object(it.get()));
+        let error = part.or(is_error.then_some(all)).unwrap_or_default();
         let (reasons, reason) = reasons(&error);
-        let mut codes = vec![fields.aws_kind, fields.code, fields.aws_code];
-        codes.extend([error.code, error.aws_code, reason, error.kind]);
-        // A status as a text is no name.
-        let codes = codes.into_iter().filter(|code| status(*code).is_none());
-        let codes = codes.filter_map(|code| service::plain(&parsed::<String>(code)?));
-        let codes: Vec<_> = codes.chain(service::in_xml(&text)).collect();
-        let details: Option<Fields<'_>> = fields.details.and_then(|it| object(it.get()));
-        let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
         let named = [error.code, error.aws_code, error.kind, error.status];
+        let mut named = named.into_iter().flatten();
+        let names_code = named.clone().any(is_filled);
+        let codes = [all.aws_kind, all.code, all.aws_code];
+        let inner = [error.code, error.aws_code, reason, error.kind];
+        let codes = codes.into_iter().chain(inner).flatten();
+        // A status as a text is no name.
+        let codes = codes.filter(|it| is_filled(it) && status(it).is_none());
+        let codes = codes.filter_map(|code| service::plain(&parsed::<String>(Some(code))?));
+        let codes: Vec<_> = codes.chain(service::in_xml(&text)).collect();
+        let details = all.details.and_then(|it| object(it.get()));
+        let seconds: Option<u64> = details.and_then(|it| parsed(it.retry_after_seconds));
+        let said = part.unwrap_or(all);
+        let message = parsed(said.message).or(parsed(said.aws_message));
+        let message = message.or(part.map(|_| String::new())).filter(|_| !is_cut);
+        let said = part.map_or(all.error, |it| it.message);
         let mut facts = BodyFacts {
-            names_error: named.into_iter().flatten().any(says_something),
-            number: parsed(error.code).or(parsed(error.aws_code)),
-            status: named.into_iter().find_map(status),
+            names_code,
+            says_error: is_error || names_code || said.is_some_and(is_filled),
+            number: parsed(error.code),
+            status: named.find_map(status),
             name: parsed(error.status),
-            llm_kind: codes.iter().find_map(|code| llm_kind(code)),
+            llm_kind: codes.iter().find_map(|code| service::llm_kind(code)),
             service_code: codes.into_iter().next(),
             reasons,
             hint: seconds.filter(|it| *it > 0).map(Duration::from_secs),
             cut_at: is_cut.then_some(longest),
-            ..BodyFacts::default()
-        };
-        let said = if is_status { &error } else { &fields };
-        let message = parsed(said.message).or(parsed(said.aws_message));
-        if is_status && !is_cut {
-            facts.message = message.unwrap_or_default();
-            facts.details = error.details.map(ToOwned::to_owned);
-            if let Some(details) = error.details {
-                let longest = &mut facts.retry_info;
-                each(details.get(), |detail| {
-                    *longest = (*longest).max(retry_info(detail))
-                });
-            }
-        } else {
-            let message = message.filter(|_| !is_cut);
             // Cleaned before it is cut: the end of a secret may be what shows that it is one.
-            facts.message = message.unwrap_or_else(|| {
+            message: message.unwrap_or_else(|| {
                 let line = line(&beginning(&body[..body.len().min(longest)]));
                 format!("{:.EXCERPT$}", Loggable(line))
+            }),
+            ..BodyFacts::default()
+        };
+        if let Some(details) = error.details.filter(|_| !is_cut) {
+            facts.details = Some(details.to_owned());
+            let longest = &mut facts.retry_info;
+            each(details.get(), |it| {
+                *longest = (*longest).max(retry_info(it))
             });
         }
         facts
@@ -173,6 +172,20 @@ impl BodyFacts {
         name.or_else(|| GrpcCode::from_number(number()?))
     }
 
+    /// The kind of an error in a success, by its status and its codes. An error without any is transient.
+    pub(super) fn kind(&self) -> FaultKind {
+        let code = self.service_code.as_deref().unwrap_or_default();
+        let by_code = self
+            .status
+            .map_or(self.llm_kind, |status| service::kind(code, status));
+        by_code.unwrap_or(match self.status {
+            Some(429) => FaultKind::Throttled,
+            Some(408 | 409 | 500..) => FaultKind::Transient,
+            None if !self.names_code => FaultKind::Transient,
+            _ => FaultKind::Permanent,
+        })
+    }
+
     /// The details as values. A detail that is no value (it is nested too deeply) is left out.
     pub(super) fn details(&self) -> Vec<Value> {
         let mut values = Vec::new();
@@ -185,24 +198,17 @@ impl BodyFacts {
     }
 }
 
-/// The error in the body of a success: if the body contains nothing else, an error whose code or type is known; with
-/// `beside`, any error with a code or a type, whatever stands beside it. For a body that is longer than `longest` see
-/// [`BodyFacts::read_within`].
+/// The error in the body of a success, with a code or a type: if the body contains nothing else or, with `beside`, whatever
+/// stands beside it. For a body that is longer than `longest` see [`BodyFacts::read_within`].
 pub(super) fn error_of_success(body: &[u8], longest: usize, beside: bool) -> Option<BodyFacts> {
     // This does not read a body with another first field any further.
     let is_alone = serde_json::from_slice::<OnlyError>(without_mark(body)).is_ok();
-    if !is_alone && !beside {
-        return None;
-    }
-    let mut facts = BodyFacts::read_within(body, longest);
+    let mut facts = (is_alone || beside).then(|| BodyFacts::read_within(body, longest, false))?;
     if !is_alone && facts.cut_at.is_some() {
         // The excerpt would show the value.
         facts.message.clear();
     }
-    let is_known = facts.number.is_some() || facts.name.is_some() || facts.status.is_some();
-    let is_error =
-        beside && facts.names_error || is_alone && (is_known || facts.llm_kind.is_some());
-    is_error.then_some(facts)
+    facts.names_code.then_some(facts)
 }
 
 /// The error in the body of a success if the body is an XML document whose root is `Error` and that has a `Code`, as
@@ -215,7 +221,7 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<BodyFa
     };
     let after = text.strip_prefix(b"<Error")?.first()?;
     let is_root = *after == b'>' || after.is_ascii_whitespace();
-    let facts = is_root.then(|| BodyFacts::read_within(body, longest))?;
+    let facts = is_root.then(|| BodyFacts::read_within(body, longest, false))?;
     facts.service_code.is_some().then_some(facts)
 }
 
@@ -254,7 +260,7 @@ pub(super) fn without_mark(body: &[u8]) -> &[u8] {
 
 /// The delay of a `google.rpc.RetryInfo`.
 fn retry_info(detail: &RawValue) -> Option<Duration> {
-    let info: Fields<'_> = object(detail.get())?;
+    let info = object(detail.get())?;
     let delay = info
         .is("/google.rpc.RetryInfo")
         .then_some(info.retry_delay)?;
@@ -266,7 +272,7 @@ fn reasons<'a>(error: &Fields<'a>) -> (Reasons, Option<&'a RawValue>) {
     let (mut reasons, mut first) = (Reasons::default(), None);
     for list in [error.details, error.errors].into_iter().flatten() {
         each(list.get(), |text| {
-            let detail: Fields<'_> = object(text.get()).unwrap_or_default();
+            let detail = object(text.get()).unwrap_or_default();
             let is_info = detail.google_kind.is_none() || detail.is("/google.rpc.ErrorInfo");
             if let Some(reason) = detail.reason.filter(|_| is_info) {
                 reasons = reasons.and(&parsed::<String>(Some(reason)).unwrap_or_default());
@@ -306,28 +312,27 @@ fn each<'a>(list: &'a str, take: impl FnMut(&'a RawValue)) -> bool {
         .is_ok()
 }
 
-/// The first element of a JSON list.
-fn first_of(list: &str) -> Option<&RawValue> {
-    let mut first = None;
-    let is_list = each(list, |element| first = first.or(Some(element)));
-    first.filter(|_| is_list)
-}
-
-/// A JSON object as a `T`. (serde would also make a struct of a list.)
-pub(super) fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+/// The fields of a JSON object. (serde would also make a struct of a list.)
+pub(super) fn object(json: &str) -> Option<Fields<'_>> {
     let is_object = json.trim_ascii_start().starts_with('{');
     is_object.then(|| serde_json::from_str(json).ok())?
 }
 
 /// A number, or a text, that is the HTTP status of a failure.
-fn status(field: Option<&RawValue>) -> Option<u16> {
-    let status = field?.get().trim_matches('"').parse().ok()?;
+fn status(field: &RawValue) -> Option<u16> {
+    let status = field.get().trim_matches('"').parse().ok()?;
     (400..600).contains(&status).then_some(status)
 }
 
+/// Whether a type says that something failed, and no more.
+fn is_bare(kind: &RawValue) -> bool {
+    matches!(kind.get(), r#""error""# | r#""response.failed""#)
+}
+
 /// Whether a field is not as empty as in the replies of gateways that send an `error` with each success.
-pub(super) fn says_something(field: &RawValue) -> bool {
-    !matches!(field.get(), r#""""# | "0" | r#""0""#)
+fn is_filled(field: &RawValue) -> bool {
+    let text = field.get().trim_matches('"');
+    !is_bare(field) && !["", "0", "false", "[]"].contains(&text)
 }
 
 /// A field as a `T`, if it can be read as one.
@@ -419,7 +424,6 @@ mod tests {
             r#"{"Error": {"Code": "Busy", "Message": "busy"}}"#,
             r#"{"Message": "idle", "message": "busy"}"#,
             r#"{"Message": "busy", "message": 3}"#,
-            r#"{"success": false, "errors": [{"code": 7, "message": "busy"}, 3]}"#,
         ] {
             assert_eq!(read(body), (None, "busy".to_owned(), 0), "{body}");
         }
@@ -554,7 +558,7 @@ mod tests {
             }
         }
         // A long body without a code is a value, as a short one is.
-        let body = format!(r#"{{"error": {{{message}, "code": "{long}"}}}}"#);
+        let body = format!(r#"{{"error": {{{message}}}}}"#);
         assert!(error_of_success(body.as_bytes(), 100, false).is_none());
     }
 

@@ -65,8 +65,8 @@ struct Reply {
     head: Head,
     facts: BodyFacts,
     cut: Option<Cut>,
-    /// Whether the reply answers a request that reqwest made because of a redirect.
-    is_redirected: bool,
+    /// Whether the request may have been applied, whatever the status says.
+    is_maybe_sent: bool,
     /// For an error in the stream of a success.
     kind_in_stream: Option<FaultKind>,
 }
@@ -154,21 +154,19 @@ impl ApiError {
             head,
             facts,
             cut,
-            is_redirected: false,
+            is_maybe_sent: false,
             kind_in_stream: None,
         }))
     }
 
     /// The error in the stream of a success. It has the status that its code names, or else the usual one of its kind.
-    pub(super) fn in_stream(body: &[u8], kind: FaultKind) -> Self {
-        let facts = BodyFacts::read(&body[..body.len().min(ERROR_BODY)]);
-        let status = facts.status.unwrap_or(match kind {
+    pub(super) fn in_stream(facts: BodyFacts, kind: FaultKind) -> Self {
+        let usual = match kind {
             FaultKind::Throttled => 429,
             FaultKind::Transient => 500,
             _ => 400,
-        });
-        let head = Head::of(status, &HeaderMap::new(), SystemTime::now());
-        let mut error = ApiError::reply(status, head, facts, None);
+        };
+        let mut error = ApiError::in_success(usual, &HeaderMap::new(), facts).maybe_sent();
         if let Kind::Reply(reply) = &mut *error.0 {
             reply.kind_in_stream = Some(kind);
         }
@@ -194,11 +192,11 @@ impl ApiError {
         self
     }
 
-    /// Marks this error as the reply of another URL than the URL of the request. The request itself was
-    /// answered by a redirect, and may have been applied.
-    pub(super) fn redirected(mut self) -> Self {
+    /// Marks this error as one that does not show whether the request was applied: it is the reply of another URL, because
+    /// the request itself was answered by a redirect, or it stands in the stream of a success.
+    pub(super) fn maybe_sent(mut self) -> Self {
         if let Kind::Reply(reply) = &mut *self.0 {
-            reply.is_redirected = true;
+            reply.is_maybe_sent = true;
         }
         self
     }
@@ -416,9 +414,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Other(error) => error.delivery(),
             Kind::Own(own) => own.delivery,
-            Kind::Reply(reply) if reply.is_redirected || reply.kind_in_stream.is_some() => {
-                Some(Delivery::MaybeSent)
-            }
+            Kind::Reply(reply) if reply.is_maybe_sent => Some(Delivery::MaybeSent),
             Kind::Reply(_) => self.has_stale_signature().then_some(Delivery::NotSent),
         }
     }

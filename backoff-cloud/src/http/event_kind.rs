@@ -3,10 +3,9 @@
 
 use super::{
     StreamEvent,
-    body::{Fields, object, parsed, says_something},
+    body::{BodyFacts, object, parsed},
     error::ApiError,
 };
-use crate::services::llm_kind;
 use backoff_core::FaultKind;
 
 /// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
@@ -44,17 +43,8 @@ use backoff_core::FaultKind;
 /// it); "Streaming messages" of Anthropic (<https://platform.claude.com/docs/en/build-with-claude/streaming>);
 /// "Streaming" of OpenRouter (<https://openrouter.ai/docs/api-reference/streaming>) for the chunk of a gateway.
 pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
-    let error = error_in(event)?;
-    let fields: Fields<'_> = object(error).unwrap_or_default();
-    let codes = [fields.code, fields.kind].into_iter().flatten();
-    // A number may be a text. Without an object `error` the type is that of the event.
-    let codes = codes.map(|code| code.get().trim_matches('"'));
-    let mut codes = codes.filter(|code| !["", "error", "response.failed"].contains(code));
-    let unknown = match codes.clone().next() {
-        None => FaultKind::Transient,
-        Some(_) => FaultKind::Permanent,
-    };
-    Some(codes.find_map(kind_of).unwrap_or(unknown))
+    let facts = event.facts();
+    facts.says_error.then(|| facts.kind())
 }
 
 /// Whether the event is the last one of a stream that is complete: `[DONE]` of OpenAI's chat completions and of most
@@ -74,10 +64,13 @@ pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
 /// Sources: those of [`event_kind`].
 pub fn ends_stream(event: &StreamEvent) -> bool {
     const LAST: &str = "response.completed response.failed response.incomplete message_stop";
-    let is_last = |kind: &str| LAST.split(' ').any(|last| last == kind);
-    event.data().trim_ascii() == "[DONE]"
-        || is_last(event.name())
-        || object(event.data()).is_some_and(|all| is_last(&type_of(&all)))
+    let kind = object(event.data()).and_then(|all| parsed::<String>(all.kind));
+    let kind = kind.unwrap_or_default();
+    // No JSON begins so. The answer is complete even if the stream ended inside of `[DONE]`.
+    event.data().trim_ascii().starts_with("[D")
+        || LAST
+            .split(' ')
+            .any(|last| last == kind || last == event.name())
 }
 
 impl StreamEvent {
@@ -98,46 +91,11 @@ impl StreamEvent {
     /// assert!(matches!(anthropic::REQUEST.judge(&error), Verdict::Retry { .. }));
     /// ```
     pub fn to_error(&self, kind: FaultKind) -> ApiError {
-        let alone = match error_in(self) {
-            // A part of the data.
-            Some(error) if error != self.data() => format!(r#"{{"error": {error}}}"#),
-            _ => self.data().to_owned(),
-        };
-        ApiError::in_stream(alone.as_bytes(), kind)
+        ApiError::in_stream(self.facts(), kind)
     }
-}
 
-/// The JSON of the error in an event, which may be all of its data.
-fn error_in(event: &StreamEvent) -> Option<&str> {
-    let all: Fields<'_> = object(event.data()).unwrap_or_default();
-    let of_response = || object::<Fields<'_>>(all.response?.get())?.error;
-    let is_error =
-        event.name() == "error" || matches!(&*type_of(&all), "error" | "response.failed");
-    let part = all.error.or_else(of_response).map(|it| it.get());
-    let part = part.filter(|error| !is_empty(error));
-    part.or(is_error.then(|| event.data()))
-}
-
-/// Whether an `error` says nothing: some gateways send one with each event.
-fn is_empty(error: &str) -> bool {
-    let fields: Fields<'_> = object(error).unwrap_or_default();
-    let said = [fields.code, fields.kind, fields.message];
-    let mut said = said.into_iter().flatten().peekable();
-    matches!(error, r#""""# | "{}" | "0" | "false")
-        || said.peek().is_some() && !said.any(says_something)
-}
-
-fn type_of(fields: &Fields<'_>) -> String {
-    parsed(fields.kind).unwrap_or_default()
-}
-
-/// The kind of a code, which may be an HTTP status.
-fn kind_of(code: &str) -> Option<FaultKind> {
-    match code.parse() {
-        Ok(429_u16) => Some(FaultKind::Throttled),
-        Ok(408 | 409 | 500..600) => Some(FaultKind::Transient),
-        Ok(400..500) => Some(FaultKind::Permanent),
-        _ => llm_kind(code),
+    fn facts(&self) -> BodyFacts {
+        BodyFacts::read_within(self.data().as_bytes(), usize::MAX, self.name() == "error")
     }
 }
 
@@ -249,7 +207,7 @@ mod tests {
         ),
         (
             FaultKind::Transient,
-            r#"HTTP 500: {"error": "the model has gone"}"#,
+            r#"HTTP 500: {"error":"the model has gone"}"#,
             r#"{"error":"the model has gone"}"#,
         ),
     ];

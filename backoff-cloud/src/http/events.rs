@@ -2,17 +2,17 @@
 
 use super::{OpenReply, body::without_mark, error::ApiError, own::Own};
 use serde::de::DeserializeOwned;
-use std::{fmt, mem, sync::Arc, vec};
+use std::{fmt, mem, vec};
 
 /// The events of an open reply: server-sent events, as LLMs and many watches send them. Made by
 /// [`OpenReply::events`].
 ///
 /// - Lines end with a line feed, a carriage return, or both. A byte order mark at the beginning is skipped, and
-///   bytes that are not UTF-8 are replaced by `U+FFFD`. Comments, `retry` and unknown fields are skipped. An event
+///   bytes that are not UTF-8 are replaced by `U+FFFD`. Comments, `id`, `retry` and unknown fields are skipped. An event
 ///   without `data` is none.
 /// - The last event counts also without the empty line after it. (A browser drops it.)
 /// - An event may have as many bytes as a whole body, 64 MiB by default: [`Limits::body`](super::Limits::body). While it
-///   is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
+///   is read it takes up to four times its bytes in memory. A stream may have any number of events. The time for reading
 ///   grows with the number of bytes alone.
 ///
 /// The other rules are those of the
@@ -36,16 +36,13 @@ pub struct Events {
     parser: Parser,
 }
 
-/// An event of a stream: its name, its data, and its id.
+/// An event of a stream: its name and its data.
 ///
 /// `Debug` shows only the name and the length of the data.
 #[derive(Clone)]
 pub struct StreamEvent {
     name: String,
     data: String,
-    id: Option<Arc<str>>,
-    /// Whether the stream ended inside of the last line.
-    is_cut: bool,
 }
 
 impl OpenReply {
@@ -96,14 +93,12 @@ impl StreamEvent {
     /// use backoff_cloud::http::StreamEvent;
     ///
     /// let event = StreamEvent::new("error", r#"{"message": "busy"}"#);
-    /// assert_eq!((event.name(), event.id()), ("error", None));
+    /// assert_eq!(event.name(), "error");
     /// ```
     pub fn new(name: impl Into<String>, data: impl Into<String>) -> Self {
         StreamEvent {
             name: name.into(),
             data: data.into(),
-            id: None,
-            is_cut: false,
         }
     }
 
@@ -115,12 +110,6 @@ impl StreamEvent {
     /// The value of its field `data`. Several of them are joined by a line feed.
     pub fn data(&self) -> &str {
         &self.data
-    }
-
-    /// The value of its field `id`, or of the last one before it in this stream. A request with this value in the
-    /// header `Last-Event-ID` asks many servers for the events behind it.
-    pub fn id(&self) -> Option<&str> {
-        self.id.as_deref()
     }
 
     /// The data, which is JSON, as a value.
@@ -136,13 +125,10 @@ impl StreamEvent {
     ///
     /// # Errors
     /// [`ApiError`], if the data is not the JSON that was asked for. The error is permanent, unless the JSON text ends
-    /// too early, or the stream ended inside of the event: then the reply was cut.
+    /// too early: then the stream was cut inside of the event.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let value = serde_json::from_str(&self.data);
-        value.map_err(|error| match self.is_cut {
-            true => ApiError::ended_early(),
-            false => Own::not_json::<T>(&error, self.data.as_bytes(), true).into(),
-        })
+        value.map_err(|error| Own::not_json::<T>(&error, self.data.as_bytes(), true).into())
     }
 }
 
@@ -164,13 +150,10 @@ impl fmt::Debug for StreamEvent {
 struct Parser {
     /// What is not read yet.
     chunk: vec::IntoIter<u8>,
-    /// The data of the event, with a line feed after each line, and the beginning of the next line.
-    held: Vec<u8>,
-    /// Where the next line begins in `held`.
-    line: usize,
+    line: Vec<u8>,
     name: String,
-    /// Shared, because one long id may stand before many short events.
-    id: Option<Arc<str>>,
+    /// The data of the event, with a line feed after each line.
+    data: String,
     /// Whether a line has ended.
     is_begun: bool,
     /// The last line ended with a carriage return, so a line feed belongs to its end.
@@ -189,10 +172,10 @@ impl Parser {
                         return Ok(Some(event));
                     }
                 }
-                _ if self.held.len() >= limit => {
+                _ if self.data.len() + self.line.len() >= limit => {
                     return Err(Own::too_long("an event of the stream", limit).into());
                 }
-                _ => self.held.push(byte),
+                _ => self.line.push(byte),
             }
         }
         Ok(None)
@@ -200,49 +183,33 @@ impl Parser {
 
     /// Reads the line that has ended.
     fn end_of_line(&mut self) -> Option<StreamEvent> {
-        let mut line = &self.held[self.line..];
-        if !mem::replace(&mut self.is_begun, true) {
-            line = without_mark(line);
-        }
-        let is_empty = line.is_empty();
-        let mut parts = line.splitn(2, |byte| *byte == b':');
-        let (name, value) = (parts.next(), parts.next().unwrap_or_default());
-        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let line = mem::take(&mut self.line);
+        let line = match mem::replace(&mut self.is_begun, true) {
+            true => &line,
+            false => without_mark(&line),
+        };
+        let line = String::from_utf8_lossy(line);
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            Some(b"data") => {
-                let begin = self.held.len() - value.len();
-                self.held.drain(self.line..begin);
-                self.held.push(b'\n');
-                self.line = self.held.len();
-            }
-            Some(b"event") => self.name = String::from_utf8_lossy(value).into(),
-            Some(b"id") if !value.contains(&0) => {
-                let id = String::from_utf8_lossy(value);
-                self.id = (!id.is_empty()).then(|| id.into());
-            }
+            "data" => self.data.extend([value, "\n"]),
+            "event" => self.name = value.to_owned(),
             _ => {}
         }
-        self.held.truncate(self.line);
-        is_empty.then(|| self.end_of_event())?
+        line.is_empty().then(|| self.end_of_event())?
     }
 
     /// The event whose lines have been read, if it has data.
     fn end_of_event(&mut self) -> Option<StreamEvent> {
-        let (name, data) = (mem::take(&mut self.name), mem::take(&mut self.held));
-        self.line = 0;
-        let data = String::from_utf8_lossy(data.strip_suffix(b"\n")?);
+        let (name, mut data) = (mem::take(&mut self.name), mem::take(&mut self.data));
+        data.pop()?;
         let name = if name.is_empty() { "message" } else { &name };
-        let mut event = StreamEvent::new(name, data);
-        event.id = self.id.clone();
-        Some(event)
+        Some(StreamEvent::new(name, data))
     }
 
     /// The last event, if no empty line has come after it.
     fn end(&mut self) -> Option<StreamEvent> {
-        let is_cut = self.held.len() > self.line;
-        let mut event = self.end_of_line().or_else(|| self.end_of_event())?;
-        event.is_cut = is_cut;
-        Some(event)
+        self.end_of_line().or_else(|| self.end_of_event())
     }
 }
 
@@ -251,12 +218,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A name, the data and the id.
-    type Facts = (String, String, Option<String>);
+    /// A name and the data.
+    type Facts = (String, String);
 
     fn facts(event: &StreamEvent) -> Facts {
-        let id = event.id().map(str::to_owned);
-        (event.name().to_owned(), event.data().to_owned(), id)
+        (event.name().to_owned(), event.data().to_owned())
     }
 
     fn of(chunk: &[u8]) -> Parser {
@@ -283,13 +249,11 @@ mod tests {
         Ok(events)
     }
 
-    /// The events of a text, as `name:data:id` with `|` between them, and `/` for a line feed in the data.
+    /// The events of a text, as `name:data` with `|` between them, and `/` for a line feed in the data.
     fn shown(text: impl AsRef<[u8]>) -> String {
         let events = read([text.as_ref()], usize::MAX).expect("no limit");
-        let events = events.iter().map(|(name, data, id)| {
-            let data = data.replace('\n', "/");
-            format!("{name}:{data}:{}", id.as_deref().unwrap_or("-"))
-        });
+        let events = events.iter();
+        let events = events.map(|(name, data)| format!("{name}:{}", data.replace('\n', "/")));
         events.collect::<Vec<_>>().join("|")
     }
 
@@ -298,42 +262,36 @@ mod tests {
         for (text, events) in [
             ("", ""),
             ("\n\n\r\n\r", ""),
-            ("data: a\n\n", "message:a:-"),
-            ("data: a\r\n\r\n", "message:a:-"),
-            ("data: a\r\r", "message:a:-"),
-            ("data: a\r\n\rdata: b\n\r\n", "message:a:-|message:b:-"),
-            ("data:a\ndata:  b\n\n", "message:a/ b:-"),
-            ("data\ndata\n\n", "message:/:-"),
-            ("data:\n\n", "message::-"),
-            ("event: e\ndata: a\n\ndata: b\n\n", "e:a:-|message:b:-"),
-            ("event: e\n\ndata: a\n\n", "message:a:-"),
-            ("event: e\nevent\ndata: a\n\n", "message:a:-"),
+            ("data: a\n\n", "message:a"),
+            ("data: a\r\n\r\n", "message:a"),
+            ("data: a\r\r", "message:a"),
+            ("data: a\r\n\rdata: b\n\r\n", "message:a|message:b"),
+            ("data:a\ndata:  b\n\n", "message:a/ b"),
+            ("data\ndata\n\n", "message:/"),
+            ("data:\n\n", "message:"),
+            ("event: e\ndata: a\n\ndata: b\n\n", "e:a|message:b"),
+            ("event: e\n\ndata: a\n\n", "message:a"),
+            ("event: e\nevent\ndata: a\n\n", "message:a"),
             (
-                "id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
-                "message:a:7|message:b:7|message:c:-",
-            ),
-            ("id: 7\n\ndata: a\n\n", "message:a:7"),
-            ("id: 7\nid: \0\ndata: a\n\n", "message:a:7"),
-            (
-                ": comment\n:\nretry: 10\ndata: a\nunknown: x\nword\n\n",
-                "message:a:-",
+                ": comment\n:\nid: 7\nretry: 10\ndata: a\nunknown: x\nword\n\n",
+                "message:a",
             ),
             (" data: a\nData: a\ndata : a\n\n", ""),
-            ("data: {\"a\": \"b: c\"}\n\n", "message:{\"a\": \"b: c\"}:-"),
-            ("\u{feff}data: a\n\n\u{feff}data: b\n\n", "message:a:-"),
-            ("\u{feff}\ndata: a\n\n", "message:a:-"),
+            ("data: {\"a\": \"b: c\"}\n\n", "message:{\"a\": \"b: c\"}"),
+            ("\u{feff}data: a\n\n\u{feff}data: b\n\n", "message:a"),
+            ("\u{feff}\ndata: a\n\n", "message:a"),
             // The end of the stream is the end of the event.
-            ("data: a\n\ndata: b\n", "message:a:-|message:b:-"),
-            ("data: a\n\ndata: b", "message:a:-|message:b:-"),
-            ("event: e\rdata: b\r", "e:b:-"),
-            ("data: a\n: b", "message:a:-"),
-            ("data: a\n\nevent: e", "message:a:-"),
+            ("data: a\n\ndata: b\n", "message:a|message:b"),
+            ("data: a\n\ndata: b", "message:a|message:b"),
+            ("event: e\rdata: b\r", "e:b"),
+            ("data: a\n: b", "message:a"),
+            ("data: a\n\nevent: e", "message:a"),
         ] {
             assert_eq!(shown(text), events, "{text:?}");
         }
         assert_eq!(
             shown(b"event: \xe4\ndata: \xe4\xfc\n\n"),
-            "\u{fffd}:\u{fffd}\u{fffd}:-"
+            "\u{fffd}:\u{fffd}\u{fffd}"
         );
     }
 
@@ -367,23 +325,10 @@ mod tests {
     fn the_work_grows_with_the_bytes_alone() {
         let mut parser = of(b"data: a\n\n: b\ndata: c\ndata: d");
         assert!(parser.event(100).unwrap().is_some());
-        assert_eq!((parser.chunk.len(), parser.held.capacity()), (19, 0));
+        assert_eq!((parser.chunk.len(), parser.data.capacity()), (19, 0));
         assert!(parser.event(100).unwrap().is_none());
-        assert_eq!(
-            (parser.chunk.len(), &parser.held[..], parser.line),
-            (0, &b"c\ndata: d"[..], 2)
-        );
-        // A long id is not copied for each event.
-        parser.chunk = b"\nid: 7\n\ndata: e\n\ndata: f\n\n".to_vec().into_iter();
-        let ids = [(); 3].map(|()| {
-            parser
-                .event(100)
-                .unwrap()
-                .expect("an event")
-                .id
-                .expect("an id")
-        });
-        assert!(Arc::ptr_eq(&ids[0], &ids[1]) && Arc::ptr_eq(&ids[1], &ids[2]));
+        let held = (parser.chunk.len(), &*parser.data, &*parser.line);
+        assert_eq!(held, (0, "c\n", &b"data: d"[..]));
     }
 
     #[test]
@@ -394,7 +339,6 @@ mod tests {
                 "data: {\"a\": 1\n\n",
                 Some(backoff_core::Delivery::MaybeSent),
             ),
-            ("data: [DO", Some(backoff_core::Delivery::MaybeSent)),
             ("data: [DONE]\n\n", None),
             ("data:\n\n", None),
         ] {

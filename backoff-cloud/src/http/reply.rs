@@ -94,21 +94,18 @@ impl Reply {
         })
     }
 
-    /// The JSON body as a value, unless the body has an error, whatever stands beside it.
-    pub(super) fn json_or_error<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        self.without_error(true)?;
-        self.json()
-    }
-
-    fn without_error(&self, beside: bool) -> Result<(), ApiError> {
+    /// The error in the body as an error, if the body has nothing else or, with `beside`, whatever stands beside it.
+    pub(super) fn without_error(&self, beside: bool) -> Result<(), ApiError> {
         let error = error_of_success(&self.body, self.error_body, beside);
-        let error = error.map(|facts| ApiError::in_success(self.status, &self.headers, facts));
-        error.map_or(Ok(()), Err)
+        error.map_or(Ok(()), |facts| Err(self.error(facts)))
     }
 
     /// The error in the body, which may have other fields too.
     pub(crate) fn error_in_body(&self) -> ApiError {
-        let facts = BodyFacts::read_within(&self.body, self.error_body);
+        self.error(BodyFacts::read_within(&self.body, self.error_body, false))
+    }
+
+    fn error(&self, facts: BodyFacts) -> ApiError {
         ApiError::in_success(self.status, &self.headers, facts)
     }
 
@@ -143,7 +140,6 @@ mod tests {
         reply::{cells, retries as is_retried},
     };
     use backoff_core::Verdict;
-    use serde_json::Value;
 
     fn reply(body: &[u8]) -> Reply {
         let mut headers = HeaderMap::new();
@@ -236,17 +232,14 @@ mod tests {
             Transient | 503 | [{"error":{"code":503,"message":"m","status":"UNAVAILABLE"}}]
             Throttled | 429 | [{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}]
             Permanent | 200 | {"name":"operations/1","done":true,"error":{"code":5,"message":"m"}}
-            AWS and Cloudflare
+            AWS
             Throttled | 200 | {"Error":{"Code":"Throttling","Message":"m","Type":"Sender"},"RequestId":"r"}
-            Permanent | 200 | {"success":false,"errors":[{"code":7003,"message":"m"}],"messages":[],"result":null}
-            Permanent | 200 | {"success":false,"result":[],"messages":[],"error":[{"code":2005,"message":"m"}]}
-            Transient | 503 | {"success":false,"errors":[{"code":503,"message":"m"}],"result":null}
         "#;
         let rows: Vec<_> = rows.lines().filter(|row| row.contains('|')).collect();
         for [kind, status, body] in cells(&rows.join("\n")) {
             let policy = openai::REQUEST;
             let errors = [
-                reply(body.as_bytes()).json_or_error::<Value>().map(drop),
+                reply(body.as_bytes()).without_error(true),
                 reply(body.as_bytes()).json::<Chat>().map(drop),
             ];
             for error in errors {
@@ -279,19 +272,16 @@ mod tests {
             r#"{"error":{"code":0},"choices":[]}"#,
             r#"{"error":{"message":"m"},"choices":[]}"#,
             r#"{"errors":[{"code":503}],"choices":[]}"#,
-            r#"{"success":true,"errors":[{"code":503}],"choices":[]}"#,
             r#"{"object":"response","code":503,"choices":[]}"#,
         ] {
-            reply(body.as_bytes()).json_or_error::<Value>().expect(body);
-            reply(body.as_bytes()).json_or_error::<Chat>().expect(body);
+            reply(body.as_bytes()).without_error(true).expect(body);
+            reply(body.as_bytes()).json::<Chat>().expect(body);
         }
         // A value that can be read and has an error is a value, unless no value of the service has one.
         let both = br#"{"choices":[],"error":{"code":503}}"#;
         reply(both).json::<Chat>().expect("a value");
-        assert_eq!(
-            reply(both).json_or_error::<Chat>().unwrap_err().status(),
-            Some(503)
-        );
+        let error = reply(both).without_error(true).unwrap_err();
+        assert_eq!(error.status(), Some(503));
         // What stands beside a long error is not shown.
         let long = format!(
             r#"{{"key":"SECRET","error":{{"code":503,"message":"{}"}}}}"#,

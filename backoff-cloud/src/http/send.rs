@@ -338,7 +338,7 @@ impl<T: 'static> Operation for Requests<T> {
             outcome.map_err(|error| {
                 let is_conflict = error.status() == Some(409) && error.names_no_code();
                 match is_redirected {
-                    true => error.redirected(),
+                    true => error.maybe_sent(),
                     // The server still works on an earlier attempt.
                     false if may_know_key && is_conflict => error.passing(),
                     false => error,
@@ -494,7 +494,7 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// ```
     pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
         let read: fn(Reply) -> _ = match self.finds_errors {
-            true => |reply| reply.json_or_error(),
+            true => |reply| reply.without_error(true).and_then(|()| reply.json()),
             false => |reply| reply.json(),
         };
         self.read(Read::Whole(read))

@@ -11,8 +11,11 @@
 //! | Azure Storage, XML | `<Code>` in the body | [error response](https://learn.microsoft.com/rest/api/storageservices/status-and-error-codes2) |
 
 use super::headers::text;
-use crate::services::KINDS;
-use backoff_core::{__private::aws_code, FaultKind};
+use crate::services::{azure, openai};
+use backoff_core::{
+    __private::{aws_code, aws_kind, kind_in},
+    FaultKind,
+};
 use reqwest::header::HeaderMap;
 
 /// Every code of a service is shorter.
@@ -49,13 +52,49 @@ pub(super) fn in_xml(body: &str) -> Option<String> {
 /// the statuses that a service sends for throttling: the code beside a 500 may be from another service that
 /// the failed one has called.
 pub(super) fn kind(code: &str, status: u16) -> Option<FaultKind> {
-    let kind = KINDS.into_iter().find_map(|kind| kind(code))?;
+    let kind = known(code)?;
     let is_its_own = match kind {
         FaultKind::Conflict => true,
         FaultKind::Throttled => status < 500 || status == 503,
         _ => status < 500,
     };
     is_its_own.then_some(kind)
+}
+
+/// The kind of the error of a model that has no status of its own: in an event of a stream, or in the body of a 200; `None`
+/// also for an error that another attempt does not change. The code is its `code` or its `type`. Gateways write the same
+/// one in several ways, so neither the case nor underscores count, nor `Error` and `Exception` at the end: `RateLimitError`
+/// is `rate_limit_error`.
+///
+/// Sources: Anthropic's "Errors" (<https://platform.claude.com/docs/en/api/errors>); OpenAI's "Error codes"
+/// (<https://platform.openai.com/docs/guides/error-codes>), and the codes of a response that failed
+/// (<https://platform.openai.com/docs/api-reference/responses/object>); Bedrock's `ResponseStream`
+/// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>); LiteLLM's exceptions
+/// (<https://docs.litellm.ai/docs/exception_mapping>); what Mistral, vLLM and Groq send.
+pub(super) fn llm_kind(code: &str) -> Option<FaultKind> {
+    const THROTTLED: &str = "ratelimit ratelimited ratelimitexceeded requestlimitexceeded toomanyrequests throttling \
+                             servicetiercapacityexceeded";
+    const TRANSIENT: &str = "overloaded server internalserver internal api apiconnection timeout apitimeout requesttimeout \
+                             gatewaytimeout badgateway serviceunavailable unreachablebackend vectorstoretimeout \
+                             modeltimeout modelnotready";
+    const KINDS: [(FaultKind, &str); 2] = [
+        (FaultKind::Throttled, THROTTLED),
+        (FaultKind::Transient, TRANSIENT),
+    ];
+    known(code).or_else(|| {
+        let word = code.replace(['_', '-'], "").to_ascii_lowercase();
+        kind_in(
+            &KINDS,
+            word.trim_end_matches("exception").trim_end_matches("error"),
+        )
+    })
+}
+
+/// The kind of a code in the tables of the services. Alibaba Cloud's `Throttling` has the limit behind it, as
+/// `Throttling.User` (<https://www.alibabacloud.com/help/en/ecs/developer-reference/api-error-codes>).
+fn known(code: &str) -> Option<FaultKind> {
+    let of_aws = code.split('.').next().and_then(aws_kind);
+    of_aws.or_else(|| azure(code)).or_else(|| openai(code))
 }
 
 #[cfg(test)]
@@ -105,5 +144,34 @@ mod tests {
                 assert_eq!(found, expected, "{code} {status}");
             }
         }
+    }
+
+    #[test]
+    fn an_error_of_a_model_is_known_in_every_spelling() {
+        for (kind, codes) in [
+            (
+                Some(FaultKind::Throttled),
+                "rate_limit_error rate_limit_exceeded RateLimitError rate_limited throttling_error ThrottlingException \
+                 throttlingException too_many_requests slow_down service_tier_capacity_exceeded Throttling.User",
+            ),
+            (
+                Some(FaultKind::Transient),
+                "overloaded_error server_error api_error timeout_error internal_server_error InternalServerError \
+                 service_unavailable_error server_is_overloaded ServiceUnavailableError Timeout APIConnectionError \
+                 internalServerException serviceUnavailableException modelStreamErrorException modelTimeoutException \
+                 unreachable_backend InternalError",
+            ),
+            (Some(FaultKind::Permanent), "insufficient_quota"),
+            (
+                None,
+                "error Error None null unknown_error 1300 429 tokens requests exception invalid_request_error \
+                 authentication_error request_too_large validationException BadRequestError",
+            ),
+        ] {
+            for code in codes.split_whitespace() {
+                assert_eq!(llm_kind(code), kind, "{code}");
+            }
+        }
+        assert_eq!(llm_kind(""), None);
     }
 }

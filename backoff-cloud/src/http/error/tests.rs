@@ -66,7 +66,7 @@ fn what_follows_from_a_reply() {
 
 #[test]
 fn after_the_reply_of_another_url_the_request_may_be_applied() {
-    let redirected = error(429, "").redirected();
+    let redirected = error(429, "").maybe_sent();
     assert_eq!(redirected.delivery(), Some(Delivery::MaybeSent));
     assert!(!redirected.must_reconnect());
     for policy in [CAREFUL, iam::READ_MODIFY_WRITE.idempotent(false)] {
@@ -76,7 +76,7 @@ fn after_the_reply_of_another_url_the_request_may_be_applied() {
     }
     let stale = "<Error><Code>RequestTimeTooSkewed</Code></Error>";
     assert_eq!(error(403, stale).delivery(), Some(Delivery::NotSent));
-    let redirected = error(403, stale).redirected();
+    let redirected = error(403, stale).maybe_sent();
     assert_eq!(redirected.delivery(), Some(Delivery::MaybeSent));
 }
 

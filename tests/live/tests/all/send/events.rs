@@ -109,7 +109,7 @@ const STREAMS: [(&str, &str, Ends); 20] = [
     (CHAT, "data: [DONE]\n", Ends::Whole),
     (CHAT, "data: [DONE]", Ends::Whole),
     (CHAT, "", Ends::Retried),
-    (CHAT, "data: [DO", Ends::Retried),
+    (CHAT, "data: [DO", Ends::Whole),
     (CHAT, "data: {\"choices\": [{\"ind", Ends::Retried),
     (
         CHAT,
