@@ -144,8 +144,8 @@ pub const BATCH: Policy = Policy::exponential()
 /// module](self#what-is-retried) says what this costs.
 ///
 /// An `error` with a code or a type in the JSON of a 200 is an error, whatever stands beside it, also if the body can be
-/// read as the value: gateways send it, and so does a response whose `status` is `failed`. See
-/// [`http::json`](crate::http::json).
+/// read as the value: gateways send it, and so does a response whose `status` is `failed`. (A fine-tuning job that failed is
+/// a value with an `error`: read it by `REQUEST.send(get)`.) See [`http::json`](crate::http::json).
 ///
 /// ```no_run
 /// use backoff_cloud::{http::ApiError, openai};

@@ -50,14 +50,12 @@ pub fn azure(code: &str) -> Option<FaultKind> {
 /// assert_eq!(openai::kind("rate_limit_exceeded"), None); // a 429, which is retried
 /// ```
 pub fn openai(code: &str) -> Option<FaultKind> {
+    const USED_UP: &str = "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
+        organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded";
     const KINDS: [(FaultKind, &str); 3] = [
         (FaultKind::Throttled, "slow_down"),
         (FaultKind::Transient, "server_is_overloaded"),
-        (
-            FaultKind::Permanent,
-            "insufficient_quota billing_hard_limit_reached credit_balance_exhausted \
-             organization_spend_limit_exceeded project_spend_limit_exceeded organization_usage_limit_exceeded",
-        ),
+        (FaultKind::Permanent, USED_UP),
     ];
     kind_in(&KINDS, code)
 }

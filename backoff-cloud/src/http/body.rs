@@ -38,6 +38,8 @@ pub(super) struct BodyFacts {
     pub(super) service_code: Option<String>,
     /// The kind of the first code, or type, that is known without a status.
     pub(super) llm_kind: Option<FaultKind>,
+    /// The kind of an error in the stream of a success, whatever the rest says.
+    pub(super) stream_kind: Option<FaultKind>,
     /// What Google's reasons say about limits and quotas.
     pub(super) reasons: Reasons,
     /// The `details.retryAfterSeconds` of Kubernetes; zero means nothing.
@@ -178,10 +180,10 @@ impl BodyFacts {
         let by_code = self
             .status
             .map_or(self.llm_kind, |status| service::kind(code, status));
-        by_code.unwrap_or(match self.status {
-            Some(429) => FaultKind::Throttled,
-            Some(408 | 409 | 500..) => FaultKind::Transient,
-            None if !self.names_code => FaultKind::Transient,
+        let usual = if self.names_code { 400 } else { 500 };
+        by_code.unwrap_or(match self.status.unwrap_or(usual) {
+            429 => FaultKind::Throttled,
+            408 | 409 | 500.. => FaultKind::Transient,
             _ => FaultKind::Permanent,
         })
     }
@@ -521,6 +523,7 @@ mod tests {
         for body in OTHERS.into_iter().chain([
             "",
             r#"{"error": {}}"#,
+            r#"{"error": {"code": 0, "message": "m"}}"#,
             r#"{"name": "operations/1", "done": true, "error": {"code": 5}}"#,
             r#"{"error": {"code": 5}, "done": true}"#,
             r#"{"error": {"code": 5}} {}"#,

@@ -67,8 +67,6 @@ struct Reply {
     cut: Option<Cut>,
     /// Whether the request may have been applied, whatever the status says.
     is_maybe_sent: bool,
-    /// For an error in the stream of a success.
-    kind_in_stream: Option<FaultKind>,
 }
 
 impl Reply {
@@ -155,22 +153,18 @@ impl ApiError {
             facts,
             cut,
             is_maybe_sent: false,
-            kind_in_stream: None,
         }))
     }
 
     /// The error in the stream of a success. It has the status that its code names, or else the usual one of its kind.
-    pub(super) fn in_stream(facts: BodyFacts, kind: FaultKind) -> Self {
+    pub(super) fn in_stream(mut facts: BodyFacts, kind: FaultKind) -> Self {
+        facts.stream_kind = Some(kind);
         let usual = match kind {
             FaultKind::Throttled => 429,
             FaultKind::Transient => 500,
             _ => 400,
         };
-        let mut error = ApiError::in_success(usual, &HeaderMap::new(), facts).maybe_sent();
-        if let Kind::Reply(reply) = &mut *error.0 {
-            reply.kind_in_stream = Some(kind);
-        }
-        error
+        ApiError::in_success(usual, &HeaderMap::new(), facts).maybe_sent()
     }
 
     /// Whether the service calls the signature of the request too old, or too young.
@@ -428,7 +422,7 @@ impl Fault for ApiError {
         match &*self.0 {
             Kind::Other(error) => error.kind(),
             Kind::Own(own) => own.kind(),
-            Kind::Reply(reply) if reply.kind_in_stream.is_some() => reply.kind_in_stream,
+            Kind::Reply(reply) if reply.facts.stream_kind.is_some() => reply.facts.stream_kind,
             Kind::Reply(reply) if reply.head.asks == Some(true) => Some(match reply.status {
                 429 => FaultKind::Throttled,
                 _ => FaultKind::Transient,

@@ -1,11 +1,8 @@
 //! What an event of an LLM's stream means: an error, or the end. Gateways translate the streams of one service into
 //! those of another, and some forward parts unchanged, so one function serves them all.
 
-use super::{
-    StreamEvent,
-    body::{BodyFacts, object, parsed},
-    error::ApiError,
-};
+use super::body::{BodyFacts, object, parsed};
+use super::{ApiError, StreamEvent};
 use backoff_core::FaultKind;
 
 /// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
@@ -16,7 +13,9 @@ use backoff_core::FaultKind;
 /// An event is an error if it has the name or the type `error`, or the type `response.failed`, or if its JSON has an
 /// `error`, or a `response` with an `error`.
 ///
-/// | `code`, or else `type`, of the error | kind |
+/// The first `code` or `type` of the error that is known decides; a used-up quota counts more than a 429 beside it.
+///
+/// | `code` or `type` of the error | kind |
 /// |---|---|
 /// | `rate_limit_exceeded`, `rate_limit_error`, `slow_down`, 429 | [`Throttled`](FaultKind::Throttled) |
 /// | `server_error`, `server_is_overloaded`, `api_error`, `overloaded_error`, `timeout_error`, `vector_store_timeout`, 408, 409, 500 to 599; no code | [`Transient`](FaultKind::Transient) |
@@ -43,11 +42,12 @@ use backoff_core::FaultKind;
 /// it); "Streaming messages" of Anthropic (<https://platform.claude.com/docs/en/build-with-claude/streaming>);
 /// "Streaming" of OpenRouter (<https://openrouter.ai/docs/api-reference/streaming>) for the chunk of a gateway.
 pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
-    let facts = event.facts();
+    // The codes are enough.
+    let facts = event.facts(0);
     facts.says_error.then(|| facts.kind())
 }
 
-/// Whether the event is the last one of a stream that is complete: `[DONE]` of OpenAI's chat completions and of most
+/// Whether the event is the last one of a stream that is complete: `[DONE]`, also if it is cut, of OpenAI's chat completions and of most
 /// gateways; `response.completed`, `response.failed` and `response.incomplete` of OpenAI's responses; `message_stop` of
 /// Anthropic. The same function is in [`openai`](crate::openai) and in [`anthropic`](crate::anthropic).
 ///
@@ -65,12 +65,9 @@ pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
 pub fn ends_stream(event: &StreamEvent) -> bool {
     const LAST: &str = "response.completed response.failed response.incomplete message_stop";
     let kind = object(event.data()).and_then(|all| parsed::<String>(all.kind));
-    let kind = kind.unwrap_or_default();
+    let is = |last| event.name() == last || kind.as_deref() == Some(last);
     // No JSON begins so. The answer is complete even if the stream ended inside of `[DONE]`.
-    event.data().trim_ascii().starts_with("[D")
-        || LAST
-            .split(' ')
-            .any(|last| last == kind || last == event.name())
+    event.data().trim_ascii().starts_with("[D") || LAST.split(' ').any(is)
 }
 
 impl StreamEvent {
@@ -91,11 +88,11 @@ impl StreamEvent {
     /// assert!(matches!(anthropic::REQUEST.judge(&error), Verdict::Retry { .. }));
     /// ```
     pub fn to_error(&self, kind: FaultKind) -> ApiError {
-        ApiError::in_stream(self.facts(), kind)
+        ApiError::in_stream(self.facts(usize::MAX), kind)
     }
 
-    fn facts(&self) -> BodyFacts {
-        BodyFacts::read_within(self.data().as_bytes(), usize::MAX, self.name() == "error")
+    fn facts(&self, longest: usize) -> BodyFacts {
+        BodyFacts::read_within(self.data().as_bytes(), longest, self.name() == "error")
     }
 }
 
@@ -105,7 +102,7 @@ mod tests {
     use backoff_core::{Delivery, Fault as _};
 
     /// Rows: the kind, the text of the error, and the data of the event.
-    const ERRORS: [(FaultKind, &str, &str); 20] = [
+    const ERRORS: [(FaultKind, &str, &str); 23] = [
         // OpenAI's responses.
         (
             FaultKind::Transient,
@@ -186,6 +183,21 @@ mod tests {
             r#"{"error": {"code": 502, "message": "lost"}, "choices": [{"finish_reason": "error"}]}"#,
         ),
         (
+            FaultKind::Permanent,
+            "HTTP 429 insufficient_quota",
+            r#"{"error": {"code": 429, "type": "insufficient_quota"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 rate_limited: slower",
+            r#"{"object": "error", "type": "rate_limited", "code": null, "message": "slower"}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 weird",
+            r#"{"error": {"code": "weird"}, "id": 1}"#,
+        ),
+        (
             FaultKind::Throttled,
             "HTTP 429 None",
             r#"{"error": {"code": "429", "type": "None"}}"#,
@@ -229,6 +241,20 @@ mod tests {
         assert_eq!(event_kind(&named), Some(FaultKind::Transient));
         let error = named.to_error(FaultKind::Throttled);
         assert_eq!(error.to_string(), "HTTP 429: overloaded");
+        for (data, kind) in [
+            (r#"{"code": 429}"#, FaultKind::Throttled),
+            (r#"{"type": "invalid_request_error"}"#, FaultKind::Permanent),
+        ] {
+            let event = StreamEvent::new("error", data);
+            assert_eq!(event_kind(&event), Some(kind), "{data}");
+        }
+        // A long response beside the error hides neither its code nor its message.
+        let long = "x".repeat(100_000);
+        let failed = format!(
+            r#"{{"type": "response.failed", "response": {{"text": "{long}", "error": {{"code": "server_error", "message": "busy"}}}}}}"#
+        );
+        let error = StreamEvent::new("message", failed).to_error(FaultKind::Transient);
+        assert_eq!(error.to_string(), "HTTP 500 server_error: busy");
     }
 
     #[test]
@@ -276,6 +302,7 @@ mod tests {
                 r#"{"choices": [], "error": {"code": 0, "type": "", "message": ""}}"#,
             ),
             (false, "message", r#"{"choices": [], "error": {}}"#),
+            (false, "message", r#"{"choices": [], "error": []}"#),
             (false, "message", r#"["error"]"#),
             (false, "message", r#""error""#),
             (false, "message", ""),

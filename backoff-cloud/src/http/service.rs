@@ -83,10 +83,8 @@ pub(super) fn llm_kind(code: &str) -> Option<FaultKind> {
     ];
     known(code).or_else(|| {
         let word = code.replace(['_', '-'], "").to_ascii_lowercase();
-        kind_in(
-            &KINDS,
-            word.trim_end_matches("exception").trim_end_matches("error"),
-        )
+        let word = word.trim_end_matches("exception");
+        kind_in(&KINDS, word.trim_end_matches("error"))
     })
 }
 
