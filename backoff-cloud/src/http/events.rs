@@ -12,7 +12,7 @@ use std::{fmt, mem, vec};
 ///   without `data` is none.
 /// - The last event counts also without the empty line after it. (A browser drops it.)
 /// - An event may have as many bytes as a whole body, 64 MiB by default: [`Limits::body`](super::Limits::body). While it
-///   is read it takes up to four times its bytes in memory. A stream may have any number of events. The time for reading
+///   is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
 ///   grows with the number of bytes alone.
 ///
 /// The other rules are those of the
@@ -152,7 +152,7 @@ struct Parser {
     chunk: vec::IntoIter<u8>,
     line: Vec<u8>,
     name: String,
-    /// The data of the event, with a line feed after each line.
+    /// The data of the event, with a line feed before each line.
     data: String,
     /// Whether a line has ended.
     is_begun: bool,
@@ -192,7 +192,7 @@ impl Parser {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            "data" => self.data.extend([value, "\n"]),
+            "data" => self.data.extend(["\n", value]),
             "event" => self.name = value.to_owned(),
             _ => {}
         }
@@ -201,10 +201,9 @@ impl Parser {
 
     /// The event whose lines have been read, if it has data.
     fn end_of_event(&mut self) -> Option<StreamEvent> {
-        let (name, mut data) = (mem::take(&mut self.name), mem::take(&mut self.data));
-        data.pop()?;
+        let (name, data) = (mem::take(&mut self.name), mem::take(&mut self.data));
         let name = if name.is_empty() { "message" } else { &name };
-        Some(StreamEvent::new(name, data))
+        Some(StreamEvent::new(name, data.strip_prefix('\n')?))
     }
 
     /// The last event, if no empty line has come after it.
@@ -328,7 +327,7 @@ mod tests {
         assert_eq!((parser.chunk.len(), parser.data.capacity()), (19, 0));
         assert!(parser.event(100).unwrap().is_none());
         let held = (parser.chunk.len(), &*parser.data, &*parser.line);
-        assert_eq!(held, (0, "c\n", &b"data: d"[..]));
+        assert_eq!(held, (0, "\nc", &b"data: d"[..]));
     }
 
     #[test]
