@@ -8,7 +8,7 @@ use backoff_core::FaultKind;
 /// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
 /// [`openai`](crate::openai) and in [`anthropic`](crate::anthropic), because gateways mix their events. After the status
 /// 200 a service has no other way to say that it failed. [`StreamEvent::to_error`] makes an
-/// [`ApiError`](super::ApiError) of the event.
+/// [`ApiError`] of the event.
 ///
 /// An event is an error if it has the name or the type `error`, or the type `response.failed`, or if its JSON has an
 /// `error`, or a `response` with an `error`.
@@ -52,7 +52,7 @@ pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
 /// Anthropic. The same function is in [`openai`](crate::openai) and in [`anthropic`](crate::anthropic).
 ///
 /// A server may leave the connection open after it. A stream that ends without it is not complete:
-/// [`ApiError::ended_early`](super::ApiError::ended_early). An [error](event_kind) ends a stream, too.
+/// [`ApiError::ended_early`]. An [error](event_kind) ends a stream, too.
 ///
 /// ```
 /// use backoff_cloud::{anthropic, http::StreamEvent, openai};
