@@ -98,32 +98,29 @@
 //!
 //! # Secrets
 //!
-//! Servers repeat what they were sent, and errors of clients name URLs. In events, in the text and the `Debug` of the
-//! errors of this crate, and in the text of an [`Event`], a `…` is in place of each of these:
+//! Servers repeat what they were sent, and errors of clients name URLs. In events, in the text of an [`Event`] and of the
+//! errors of this crate, and in the `Debug` of [`RetryError`](crate::RetryError) and [`Failure`](crate::Failure), a `…` is
+//! in place of each of these:
 //!
 //! - **In a URL** the user and the password, the query and the fragment: `https://ann:pw@example.com/a?key=1` becomes
 //!   `https://…@example.com/a?…`. A URL is any text with `//`, and ends at a space, `"`, `<` or `>`. What follows the
 //!   colon of a host and is no port counts as a password, because the `@` may have been cut off: `https://ann:pw` becomes
-//!   `https://ann:…`. A query also begins at a `?` that follows a slash in the same word, or that a `=` follows:
-//!   `GET /a?key=1`.
-//! - **In a path**, which is what follows a slash in a word: a segment with at least 20 letters and digits in a row, of
-//!   which at least one is a letter and one a digit; a segment with a colon, unless the name of a method follows the colon
-//!   (`:setIamPolicy`), or digits, dots and colons (`main.rs:12:5`); each segment on `hooks.slack.com`, and behind
-//!   `/api/webhooks/`.
+//!   `https://ann:…`. What follows a `?` in any word counts as a query: `GET /a?key=1`.
+//! - **In a path** what follows `hooks.slack.com/`, `/webhooks/` or `api.telegram.org/bot`.
 //! - **The value of a name** that ends with `key`, `token`, `secret`, `signature`, `sig`, `password`, `passwd`, `pwd`,
-//!   `authorization` or `code`, in upper or lower case: `name=value`, `name: value`, `"name":"value"`. A value without
-//!   quotes ends at a space, `"`, `<` or `>`. Two kinds of values stay: after a colon, a word of letters without quotes
-//!   (`invalid token: expected a name`); and the value of a name in `code` that has at most 12 characters, or only
-//!   letters, or only digits (`code=14`, `code: ABORTED`), unless it stands in a form (`a=b&code=..`).
+//!   `authorization`, `username`, `query` or `fragment`, in upper or lower case: `name=value`, `name: value`,
+//!   `"name":"value"`; and the value of `code` in a form (`a=b&code=..`). A value without quotes ends at a space, `"`, `<`
+//!   or `>`. A word of letters without quotes stays after a colon (`invalid token: expected a name`).
 //! - **What follows `Bearer` or `Basic`**, unless it is a word of letters (`Basic auth`).
-//! - **A token by itself:** at least 16 characters with a digit that begin as the tokens of a well-known service do
-//!   (`sk-`, `ghp_`, `xoxb-`, `AKIA`, `eyJ` and others); and at least 20 letters and digits in a row with a capital, a
-//!   small letter and a digit, unless they are made of words, as `EC2ThrottledException` is. The code of a service counts
-//!   as a token without a capital too.
+//! - **What is random:** at least 20 letters and digits in a row with a letter and a digit, and if there are capitals and
+//!   small letters, also with `-` and `_` among them. Names made of words stay, such as `EC2ThrottledException`. So a
+//!   UUID stays, but a hash does not. The code of a service is left out if a part of it is random.
 //!
-//! Escapes hide none of this, also if they are escaped again: `\/`, `\u003f`, `%3F`, `&#x3F;`. What is shown is shown as it
-//! was written. A password in a sentence (`the password is swordfish`) is not recognised. The error itself still has everything: the `Debug` and the text of your own error, and its
-//! [sources](core::error::Error::source), are your own.
+//! Escapes hide none of this, also if they are escaped again: `\/`, `\u003f`, `%3F`, `&#x3F;`. An escape of a character in
+//! printable ASCII is shown as that character, but a space as `+` and a quote as `'`. A password in a sentence
+//! (`the password is swordfish`) is not recognised. The error itself still has everything: the `Debug` and the text of
+//! your own error, and its [sources](core::error::Error::source), are your own. So is the `Debug` of a wrapper such as
+//! [`NotApplied`](crate::NotApplied).
 //!
 //! # Spans of attempts: feature `tracing`
 //!

@@ -33,12 +33,15 @@ const LONGEST: usize = 500;
 /// The number of characters that are read of a text. The end of a secret may be what shows that it is one.
 const MOST: usize = LONGEST + 100;
 
+/// Characters that are invisible or change the direction of the text.
+const MARKS: &str = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+
 /// Shows a value in a form that is safe for logs.
 ///
 /// - Line breaks and tabs become one space; other control characters, and those that change the
 ///   direction of the text, become `\u{..}`.
 /// - After 500 characters, or fewer if the format has a precision (`{:.200}`), the text ends with `…`.
-/// - Escapes of printable ASCII, such as `%3F` and `\\u003f`, are undone, because they could hide a secret.
+/// - Escapes of printable ASCII, such as `%3F` and `\u003f`, are undone, because they could hide a secret.
 /// - In place of each secret is a `…`. [The page on telemetry](crate::telemetry#secrets) says what counts as a secret.
 ///
 /// The value is written with `{}`, or with `{:#}` if `Loggable` is formatted with `{:#}`. Nothing is
@@ -94,13 +97,11 @@ impl Line {
     /// Adds a character, which may be the end of an escape.
     fn put(&mut self, c: char) -> fmt::Result {
         self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
-        let end = self.length + c.len_utf8();
-        c.encode_utf8(&mut self.bytes[self.length..end]);
-        self.length = end;
-        let Some((start, c)) = secrets::unescaped(&self.bytes[..end]) else {
+        self.length += c.encode_utf8(&mut self.bytes[self.length..]).len();
+        let Some((start, c)) = secrets::unescaped(self.text()) else {
             return Ok(());
         };
-        self.left += end - start;
+        self.left += self.length - start;
         self.length = start;
         self.put(c)
     }
@@ -115,13 +116,9 @@ impl Write for Line {
                     false => self.put(' '),
                 }
             }
-            // Characters that are invisible or change the direction of the text.
-            '\u{61c}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2066}'..='\u{2069}' => c.escape_unicode().try_for_each(|c| self.put(c)),
-            c if c.is_control() => c.escape_unicode().try_for_each(|c| self.put(c)),
+            c if c.is_control() || MARKS.contains(c) => {
+                c.escape_unicode().try_for_each(|c| self.put(c))
+            }
             c => self.put(c),
         })
     }

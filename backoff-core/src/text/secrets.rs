@@ -23,9 +23,6 @@ const SIGN: &[char] = &[' ', '+', ':', '=', '>'];
 
 const QUOTES: &[char] = &['"', '\'', '`'];
 
-/// Punctuation that often follows a word, as in `(see http://a)`.
-const CLOSING: &[char] = &[')', ']', '}', ',', ';', '.', ':', '!', '?', '\'', '`', '\\'];
-
 /// Writes the text up to the byte `shown`, and `…` for the rest, which is only read: a secret may end there. If `is_cut`,
 /// the text is only a beginning.
 pub(super) fn write(f: &mut impl Write, text: &str, shown: usize, is_cut: bool) -> fmt::Result {
@@ -44,48 +41,54 @@ pub(super) fn write(f: &mut impl Write, text: &str, shown: usize, is_cut: bool) 
 
 /// The length of the secret with which `rest` begins.
 fn secret(before: &str, rest: &str, is_cut: bool) -> usize {
-    let opened = before.rsplit(WORD).next().unwrap_or(before);
-    let slashes = ["//", r"\\"];
-    let in_url = slashes.iter().any(|it| opened.contains(it));
-    let is_query = opened.ends_with('?') || opened.ends_with('#') && in_url;
-    if is_query || ends_with(opened, HOOKS) {
+    let url = url(before);
+    let is_query = before.ends_with('?') || before.ends_with('#') && url.is_some();
+    if is_query || ends_with(before, HOOKS) {
         return trimmed(upto(rest, WORD)).len();
     }
-    let user = match slashes.iter().any(|it| opened.ends_with(it)) {
-        true => user(rest, is_cut),
-        false => 0,
+    // The colons of an IPv6 address stand in brackets.
+    let host = url.filter(|url| !url.contains(HOST) && url.rfind('[') <= url.rfind(']'));
+    let length = match host {
+        Some("") => user(rest, is_cut),
+        Some(host) if host.ends_with(':') => password(upto(rest, HOST)),
+        _ => value(before, rest),
     };
-    user.max(value(before, rest)).max(token(before, rest))
+    length.max(token(before, rest))
+}
+
+/// The part of a URL, after its slashes, with which the text ends.
+fn url(text: &str) -> Option<&str> {
+    let word = text.rsplit(WORD).next()?;
+    let is_slash = |c: &u8| b"/\\".contains(c);
+    let mut pairs = word.as_bytes().windows(2);
+    let slashes = pairs.rposition(|two| two.iter().all(is_slash))?;
+    Some(&word[slashes + 2..])
 }
 
 /// The length of the user and the password with which a URL begins after its slashes. A password can contain any character.
 fn user(url: &str, is_cut: bool) -> usize {
     let (word, host) = (upto(url, WORD), upto(url, HOST));
-    let has_password = !is_host(host);
-    let place = if has_password {
-        upto(word, &['?', '#'])
-    } else {
-        host
-    };
-    match (place.rfind('@'), url.find('@')) {
-        (Some(at), _) if is_host(upto(&url[at..], HOST)) => at,
+    let colon = if host.starts_with('[') { "]:" } else { ":" };
+    let port = host.split_once(colon).map_or("", |it| it.1);
+    let has_password = password(port) > 0;
+    let is_last = is_cut && host.len() == url.len() || host.ends_with('…');
+    match url.find('@') {
         // The host at the end of a text that was cut may be the beginning of a user.
-        _ if !has_password && is_cut && host.len() == url.len() => host.len(),
-        _ if !has_password && host.ends_with('…') => host.len(),
-        _ if !has_password => 0,
+        _ if !has_password && is_last => host.len(),
+        _ if !has_password => host.rfind('@').unwrap_or(0),
+        Some(at) if at < word.len() => upto(word, &['?', '#']).rfind('@').unwrap_or(word.len()),
         // The password contains a character that ends a word.
-        (_, Some(at)) if at > word.len() && !url[..at].contains("//") => at,
-        (_, None) if is_cut => url.len(),
-        _ => word.len(),
+        Some(at) if !url[..at].contains("//") => at,
+        None if is_cut && word.len() < url.len() => url.len(),
+        _ => 0,
     }
 }
 
-/// Whether no password follows the host: what follows its colon is a port, perhaps with punctuation after it, or empty. The
-/// colons of an IPv6 address stand in brackets.
-fn is_host(host: &str) -> bool {
-    let after_address = host.rsplit(']').next().unwrap_or(host);
-    let port = after_address.split_once(':').map_or("", |it| trimmed(it.1));
-    port.len() <= 5 && port.bytes().all(|c| c.is_ascii_digit())
+/// The length of what follows the colon of a host, if it is not a port, perhaps with punctuation after it.
+fn password(text: &str) -> usize {
+    let port = trimmed(text);
+    let is_port = port.len() <= 5 && port.bytes().all(|c| c.is_ascii_digit());
+    if is_port { 0 } else { text.len() }
 }
 
 /// The length of the value with which `rest` begins, if `before` ends with a name and a sign. A quoted value is secret with
@@ -95,9 +98,10 @@ fn value(before: &str, rest: &str) -> usize {
     let sign = &before[named.len()..];
     let name = named.trim_end_matches(['"', '\'', '`', ']', '\\']);
     let is_scheme = !sign.is_empty() && ends_with(name, SCHEMES);
-    let is_named = sign.contains([':', '=']) && ends_with(name, NAMES);
     let bare = upto(rest, &[' ', '<', '>', '"', '\'', '`', ',', ';', '&']);
     let word = trimmed(bare);
+    let in_form = rest[bare.len()..].starts_with('&') && ends_with(name, "code");
+    let is_named = sign.contains([':', '=']) && (in_form || ends_with(name, NAMES));
     let is_text = is_word(word) && !sign.contains('=') || ends_with(word, SCHEMES);
     if !is_scheme && !is_named || is_text || rest.starts_with(SIGN) {
         return 0;
@@ -107,20 +111,17 @@ fn value(before: &str, rest: &str) -> usize {
     };
     let from = rest.len() - inner.len();
     let quote = &rest[bare.trim_end_matches('\\').len()..from];
+    let mut quotes = inner.match_indices(quote).map(|it| it.0);
     // A quote with more backslashes before it is a part of the value.
-    let mut closing = inner.match_indices(quote).map(|it| it.0);
-    let closing = closing.find(|at| !inner[..*at].ends_with('\\'));
+    let closing = quotes.find(|at| !inner[..*at].ends_with('\\'));
     closing.map_or(rest.len(), |at| from + at + quote.len())
 }
 
-/// The length of the token with which `rest` begins, together with what a dot joins to it.
+/// The length of the token with which `rest` begins.
 fn token(before: &str, rest: &str) -> usize {
     let token = rest.split(|c| !in_token(c)).next().unwrap_or(rest);
-    if before.ends_with(in_token) || !is_secret(token) {
-        return 0;
-    }
-    let end = rest.find(|c| !in_token(c) && !".~+*".contains(c));
-    trimmed(&rest[..end.unwrap_or(rest.len())]).len()
+    let is_token = !before.ends_with(in_token) && is_secret(token);
+    if is_token { token.len() } else { 0 }
 }
 
 fn in_token(c: char) -> bool {
@@ -153,9 +154,9 @@ fn upto<'a>(text: &'a str, stops: &[char]) -> &'a str {
     text.split(stops).next().unwrap_or(text)
 }
 
-/// The text without the punctuation after it.
+/// The text without the punctuation that often follows a word, as in `(see http://a)`.
 fn trimmed(text: &str) -> &str {
-    text.trim_end_matches(CLOSING)
+    text.trim_end_matches(|c| ")]},;.:!?'`\\".contains(c))
 }
 
 /// Whether the text ends with one of these, in any case.
@@ -176,12 +177,13 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The escape of JSON, Rust, URLs or HTML at the end of a text: where it begins, and the character for which it stands, if
-/// that is printable ASCII. What would end a word stays escaped or is replaced: a space with `+`, a quote with `'`. A slash
-/// that is escaped in a URL may be a part of the user, so it becomes a backslash.
-pub(super) fn unescaped(text: &[u8]) -> Option<(usize, char)> {
+/// that is printable ASCII. What would end a word stays escaped or is replaced: a space with `+`, a quote with `'`.
+pub(super) fn unescaped(text: &str) -> Option<(usize, char)> {
     let last = text.len().saturating_sub(12);
-    let mark = last + text[last..].iter().rposition(|c| b"\\%&".contains(c))?;
-    let (digits, radix) = match &text[mark..] {
+    let is_mark = |c: &u8| b"\\%&".contains(c);
+    let mark = last + text.as_bytes()[last..].iter().rposition(is_mark)?;
+    let (before, escape) = text.split_at(mark);
+    let (digits, radix) = match escape.as_bytes() {
         b"&amp;" => return Some((mark, '&')),
         b"&quot;" => return Some((mark, '\'')),
         b"\\/" => (&b"2f"[..], 16),
@@ -192,17 +194,18 @@ pub(super) fn unescaped(text: &[u8]) -> Option<(usize, char)> {
         [b'&', b'#', digits @ .., b';'] => (digits, 10),
         _ => return None,
     };
+    let in_host = url(before).is_some_and(|url| !url.contains(HOST));
     let c = match u8::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()? {
         b' ' => '+',
         b'"' => '\'',
-        b'/' if text[mark] == b'%' => '\\',
+        // A slash that is escaped in a host is a part of the user.
+        b'/' if escape.starts_with('%') && in_host => return None,
         b'<' | b'>' => return None,
         c => Some(c).filter(u8::is_ascii_graphic)?.into(),
     };
     // An escape that was escaped again has several backslashes.
-    let before = text[..mark].iter().rposition(|it| *it != b'\\');
-    let start = before.map_or(0, |before| before + 1);
-    Some((if text[mark] == b'\\' { start } else { mark }, c))
+    let start = text[..=mark].trim_end_matches('\\').len();
+    Some((start.min(mark), c))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ const FORMS: &str = r#"
     redis://ann:p#SECRET@h/0
     redis://ann:p?SECRET@h/0
     redis://ann:p/SECRET@h/0
+    redis://ann:p]x/SECRET@h/0
     redis://ann:p SECRET@h/0
     redis://ann:p%20SECRET%40h/0
     redis://SECRET%2Fa@h/0
@@ -29,6 +30,8 @@ const FORMS: &str = r#"
     [https://h/?a=SECRET](https://h/?b=SECRET)
     redis://:SECRET@[::1]:6379
     redis://[::1]:SECRET
+    redis://ann:p]SECRET
+    redis://ann:SECRET@[::1]:6379
     https://SECRET…
     https://ann:x1SECRET
     https://hooks.slack.com/services/T/B/SECRET
@@ -45,6 +48,8 @@ const FORMS: &str = r#"
     "{\\\"url\\\": \\\"https://h/?a=SECRET\\\"}"
     https:\\ann:SECRET@h
     https:\\nancy:SECRET@h
+    https:/\ann:SECRET@h
+    https://h/https%3A%2F%2Fann%3ASECRET%40h
     https:///ann:SECRET@h/x
     (//ann:SECRET@h/x)
     https:\/\/ann:SECRET@h\/x?sig=SECRET
@@ -78,6 +83,7 @@ const FORMS: &str = r#"
     X-Api-Key:SECRET
     client_secret=SECRET&grant_type=authorization_code
     grant_type=authorization_code&code=SECRET
+    code=SECRET&state=a
     AccountName=a;AccountKey=SECRET==;EndpointSuffix=core.windows.net
     se=2026-01-01&sp=r&sig=SECRET
     GET /k X-Amz-Signature=SECRET</CanonicalRequest>
@@ -165,7 +171,7 @@ fn what_is_no_secret_stays() {
         //iam.googleapis.com/projects/p
         src/main.rs:12:5: no, C:\Users\ann\x, and/or, text/html; charset=utf-8
         at 2026-11-29T10:20:30Z (10/Oct/2026:13:55:36), 50% of 3/4? yes/no?
-        [::1]:6379 and http://[::1]:8080/a, mail ann@example.com, user:ann@example.com
+        redis://valkey:6379/0, [::1]:6379 and http://[::1]:8080/a, mail ann@example.com, user:ann@example.com
         type.googleapis.com/google.rpc.ErrorInfo
         GoogleCloudAiplatformV1PredictRequest
         sk-SK, xoxo, disk-1234567890123456, task_sk
@@ -192,14 +198,15 @@ fn only_the_secret_is_left_out() {
         ("redis://ann:p#w@a/0 refused", "redis://… refused"),
         ("http://a/http://ann:pw@b/?c", "http://a/http://…@b/?…"),
         ("a://a/?u=b://ann:pw@b/ c://c/?d", "a://a/?… c://c/?…"),
-        ("redis://ann:password…", "redis://…"),
-        ("redis://ann:123456", "redis://…"),
+        ("redis://ann:password…", "redis://ann:…"),
+        ("redis://ann:123456", "redis://ann:…"),
         ("https://token…", "https://…"),
         ("http://[::1]:8080/a", "http://[::1]:8080/a"),
-        ("http://[::1]:p", "http://…"),
+        ("http://[::1]:p", "http://[::1]:…"),
         ("(at http://a:65535): b", "(at http://a:65535): b"),
         ("http://", "http://"),
         ("https:\\/\\/ann:pw@a\\/b\\u003fc", "https://…@a/b?…"),
+        ("https://a/b%2Fc%20d", "https://a/b/c+d"),
         (
             "https://hooks.slack.com/services/T/B/x",
             "https://hooks.slack.com/…",
@@ -224,6 +231,8 @@ fn a_code_is_shown_if_it_is_made_of_words() {
         ("ThrottlingException", false),
         ("EC2ThrottledException", false),
         ("insufficient_quota", false),
+        ("550e8400-e29b-41d4-a716-446655440000", false),
+        ("q7Zp-2mXc9_LtB4-vRk8", true),
         (LONG, true),
         ("q7zp2mxc9ltb4vrk8nwy3shd", true),
         ("Q7ZP2MXC9LTB4VRK8NWY3SHD", true),
