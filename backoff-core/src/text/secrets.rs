@@ -3,14 +3,16 @@
 use core::fmt::{self, Write};
 
 /// A value is secret if its name ends like one of these.
-const NAMES: &str = "key|token|secret|signature|sig|password|passwd|pwd|authorization|key provided|&code|\
-                     username|query|fragment";
+const NAMES: &str = "key|token|secret|signature|sig|password|passwd|pwd|authorization|key provided";
+
+/// A quoted value is secret behind these too: they are the parts of a URL in its `Debug`.
+const PARTS: &str = "username|query|fragment";
 
 /// How the value of the header `authorization` begins.
 const SCHEMES: &str = "bearer|basic";
 
 /// The rest of the word behind one of these is secret.
-const HOOKS: &str = "hooks.slack.com/|hooks.slack.com:443/|/webhooks/|api.telegram.org/bot";
+const HOOKS: &str = "hooks.slack.com/|hooks.slack.com:443/|/webhooks/";
 
 /// The characters at which a word ends, and a URL. Other white space can stand in a URL.
 const WORD: &[char] = &[' ', '"', '<', '>'];
@@ -51,6 +53,7 @@ fn secret(before: &str, rest: &str, is_cut: bool) -> usize {
     let length = match host {
         Some("") => user(rest, is_cut),
         Some(host) if host.ends_with(':') => password(upto(rest, HOST)),
+        _ if before.ends_with(['/', '\\']) => segment(trimmed(upto(rest, HOST))),
         _ => value(before, rest),
     };
     length.max(token(before, rest))
@@ -91,6 +94,22 @@ fn password(text: &str) -> usize {
     if is_port { 0 } else { text.len() }
 }
 
+/// The length of this segment of a path, if it has a colon that is not followed by the name of a method (`:setIamPolicy`),
+/// or by numbers (`main.rs:12:5`).
+fn segment(text: &str) -> usize {
+    let after = text.split_once(':').map_or("", |it| it.1);
+    let is_method = after.starts_with(|c: char| c.is_ascii_lowercase())
+        && after.bytes().all(|c| c.is_ascii_alphabetic());
+    let is_number = after
+        .bytes()
+        .all(|c| c.is_ascii_digit() || b".:".contains(&c));
+    if is_method || is_number {
+        0
+    } else {
+        text.len()
+    }
+}
+
 /// The length of the value with which `rest` begins, if `before` ends with a name and a sign. A quoted value is secret with
 /// its quotes, and also if something stands before them: `Some("a b")`.
 fn value(before: &str, rest: &str) -> usize {
@@ -100,8 +119,10 @@ fn value(before: &str, rest: &str) -> usize {
     let is_scheme = !sign.is_empty() && ends_with(name, SCHEMES);
     let bare = upto(rest, &[' ', '<', '>', '"', '\'', '`', ',', ';', '&']);
     let word = trimmed(bare);
-    let in_form = rest[bare.len()..].starts_with('&') && ends_with(name, "code");
-    let is_named = sign.contains([':', '=']) && (in_form || ends_with(name, NAMES));
+    // A code of up to five characters is that of an error.
+    let is_code = sign == "=" && ends_with(name, "code") && word.len() > 5;
+    let is_part = rest[bare.len()..].starts_with(QUOTES) && ends_with(name, PARTS);
+    let is_named = sign.contains([':', '=']) && (is_code || is_part || ends_with(name, NAMES));
     let is_text = is_word(word) && !sign.contains('=') || ends_with(word, SCHEMES);
     if !is_scheme && !is_named || is_text || rest.starts_with(SIGN) {
         return 0;

@@ -38,7 +38,8 @@ const FORMS: &str = r#"
     hooks.slack.com:443/services/SECRET/SECRET
     https://discord.com/api/webhooks/123/SECRET
     https:\/\/discord.com\/api\/v10\/webhooks\/123\/SECRET
-    https://api.telegram.org/bot123456:SECRET/sendMessage
+    http://127.0.0.1:8080/bot123456:SECRET/sendMessage
+    /bot1:SECRET/getMe
     https://api.telegram.org/bot123456%3ASECRET/sendMessage
     GET /x?token=SECRET
     GET /x?a=SECRET&b=SECRET: no
@@ -84,6 +85,7 @@ const FORMS: &str = r#"
     client_secret=SECRET&grant_type=authorization_code
     grant_type=authorization_code&code=SECRET
     code=SECRET&state=a
+    code=SECRET
     AccountName=a;AccountKey=SECRET==;EndpointSuffix=core.windows.net
     se=2026-01-01&sp=r&sig=SECRET
     GET /k X-Amz-Signature=SECRET</CanonicalRequest>
@@ -213,7 +215,7 @@ fn only_the_secret_is_left_out() {
         ),
         (
             "https://api.telegram.org/bot1:ABC/getMe",
-            "https://api.telegram.org/bot…",
+            "https://api.telegram.org/…/getMe",
         ),
         ("password=a;b c", "password=… c"),
         ("{\"token\":\"a b\",\"c\":1}", "{\"token\":…,\"c\":1}"),
