@@ -288,8 +288,13 @@ impl fmt::Display for UpdateReport {
     }
 }
 
-/// The end of a text about an error that is not retryable.
-pub(crate) const MAYBE_APPLIED: &str = "; an earlier attempt may have been applied";
+/// What a text says of an earlier attempt, if the call ends for this reason.
+pub(crate) const fn of_earlier(maybe_applied: bool, reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Permanent if maybe_applied => "; an earlier attempt may have been applied",
+        _ => "",
+    }
+}
 
 /// The last error of an operation that was given up, with the reason and a report of the attempts.
 ///
@@ -406,10 +411,7 @@ impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
             ..
         } = self;
         let error = Loggable(error);
-        let earlier = match self.maybe_applied && *reason == StopReason::Permanent {
-            true => MAYBE_APPLIED,
-            false => "",
-        };
+        let earlier = of_earlier(self.maybe_applied, *reason);
         write!(f, "gave up after {report}: {reason}{earlier}: {error}")
     }
 }

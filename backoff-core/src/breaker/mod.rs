@@ -111,8 +111,10 @@ pub struct Breaker {
     state: AtomicU32,
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.
     status: AtomicU16,
-    /// Whether the log has said that attempts begin whatever the breaker says.
+    /// Whether the log has said that first attempts are made while the breaker is open.
     is_unheard: AtomicBool,
+    /// Whether the log has said that a loop does not ask the breaker.
+    is_unasked: AtomicBool,
     limits: Limits,
     name: Option<&'static str>,
 }
@@ -139,6 +141,7 @@ impl Breaker {
             state: AtomicU32::new(State::NEW.0),
             status: AtomicU16::new(0),
             is_unheard: AtomicBool::new(false),
+            is_unasked: AtomicBool::new(false),
             limits: Limits {
                 failures: 10,
                 attempts: 20,
@@ -318,15 +321,15 @@ impl Breaker {
     /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.
     #[cold]
     pub(crate) fn is_unheard(&self) {
-        if self.is_first_warning() {
+        if !self.is_unheard.swap(true, Relaxed) {
             #[cfg(feature = "tracing")]
             tracing::warn!(target: "backoff", breaker = self.name, "{UNHEARD}");
         }
     }
 
-    /// Whether the log has said nothing yet of attempts that begin whatever the breaker says.
-    pub(crate) fn is_first_warning(&self) -> bool {
-        !self.is_unheard.swap(true, Relaxed)
+    /// A loop does not ask the breaker. Returns whether this is the first one.
+    pub(crate) fn is_first_unasked(&self) -> bool {
+        !self.is_unasked.swap(true, Relaxed)
     }
 
     /// Changes the state, if there is another one. Returns the state before.

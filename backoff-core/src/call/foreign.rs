@@ -84,7 +84,7 @@ impl ForeignCall {
         random: &impl Random,
     ) -> Self {
         let plan: &dyn CallPlan = &policy;
-        plan.is_not_asked("a client with a loop of its own");
+        plan.warn_unasked("a client with a loop of its own");
         Self::resumed(policy, operation, started, failures, random)
     }
 

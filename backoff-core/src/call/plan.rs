@@ -79,11 +79,11 @@ const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
 impl dyn CallPlan + '_ {
     /// A loop of this kind asks neither rate nor breaker before an attempt. The log says so once for each of them.
-    pub(super) fn is_not_asked(&self, kind: &str) {
+    pub(super) fn warn_unasked(&self, kind: &str) {
         const UNASKED: &str =
             "asks neither the rate nor the breaker of its policy before an attempt";
         let is_first = self.rate().is_some_and(|it| it.is_first_warning(UNASKED));
-        if self.breaker().is_some_and(Breaker::is_first_warning) || is_first {
+        if self.breaker().is_some_and(Breaker::is_first_unasked) || is_first {
             #[cfg(feature = "tracing")]
             tracing::warn!(target: "backoff", policy = self.policy().name, "{kind} {UNASKED}");
             let _ = kind;

@@ -356,7 +356,7 @@ where
         }
         if call.guard.state.retry.failures() == 0 {
             let plan: &dyn CallPlan = &call.guard.plan;
-            plan.is_not_asked("`resuming`");
+            plan.warn_unasked("`resuming`");
             // The beginning of this attempt is unknown: the time counts from now.
             call.starts();
             call.guard.state.begins_wait();

@@ -5,7 +5,7 @@ use crate::{
     facts::fault::Fault,
     judge::Ruling,
     policy::log_level::LogLevel,
-    report::{MAYBE_APPLIED, StopReason},
+    report::{StopReason, of_earlier},
     runtime::nanos,
     text::{Loggable, is_secret},
 };
@@ -154,10 +154,7 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 }
                 None => "",
             };
-            let earlier = match reason == StopReason::Permanent && event.maybe_applied {
-                true => MAYBE_APPLIED,
-                false => "",
-            };
+            let earlier = of_earlier(event.maybe_applied, reason);
             // An attempt that runs on after the deadline makes its caller wait, whatever its answer is.
             let level = match is_answer && late.is_none() {
                 true => LogLevel::Debug,

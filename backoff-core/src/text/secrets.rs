@@ -8,6 +8,10 @@ const NAMES: &str = "key|token|secret|signature|sig|password|passwd|pwd|authoriz
 /// A quoted value is secret behind these too: they are the parts of a URL in its `Debug`.
 const PARTS: &str = "username|query|fragment";
 
+/// How tokens of well-known services begin.
+const TOKENS: &str =
+    "sk-|sk_|rk_|ghp_|gho_|ghs_|github_|glpat-|xox|hf_|AKIA|ASIA|AIza|ya29.|eyJ|SG.";
+
 /// How the value of the header `authorization` begins.
 const SCHEMES: &str = "bearer|basic";
 
@@ -19,6 +23,9 @@ const WORD: &[char] = &[' ', '"', '<', '>'];
 
 /// The characters at which the host of a URL ends.
 const HOST: &[char] = &[' ', '"', '<', '>', '/', '?', '#'];
+
+/// The fewest characters of a token.
+const LONG: usize = 20;
 
 /// What stands between a name and its value.
 const SIGN: &[char] = &[' ', '+', ':', '=', '>'];
@@ -94,19 +101,18 @@ fn password(text: &str) -> usize {
     if is_port { 0 } else { text.len() }
 }
 
-/// The length of this segment of a path, if it has a colon that is not followed by the name of a method (`:setIamPolicy`),
-/// or by numbers (`main.rs:12:5`).
+/// The length of this segment of a path, if it has letters and digits of a token, or a colon that is not followed by the
+/// name of a method (`:setIamPolicy`), or by numbers (`main.rs:12:5`).
 fn segment(text: &str) -> usize {
     let after = text.split_once(':').map_or("", |it| it.1);
-    let is_method = after.starts_with(|c: char| c.is_ascii_lowercase())
-        && after.bytes().all(|c| c.is_ascii_alphabetic());
+    let is_method = after.len() < 25 && is_camel_case(after);
     let is_number = after
         .bytes()
         .all(|c| c.is_ascii_digit() || b".:".contains(&c));
-    if is_method || is_number {
-        0
-    } else {
-        text.len()
+    let mut parts = text.split(|c: char| !c.is_ascii_alphanumeric());
+    match (is_method || is_number) && !parts.any(is_mixed) {
+        true => 0,
+        false => text.len(),
     }
 }
 
@@ -140,9 +146,15 @@ fn value(before: &str, rest: &str) -> usize {
 
 /// The length of the token with which `rest` begins.
 fn token(before: &str, rest: &str) -> usize {
-    let token = rest.split(|c| !in_token(c)).next().unwrap_or(rest);
-    let is_token = !before.ends_with(in_token) && is_secret(token);
-    if is_token { token.len() } else { 0 }
+    let run = rest.split(|c| !in_token(c)).next().unwrap_or(rest);
+    let known = rest.split(|c| !in_token(c) && c != '.').next();
+    let known = trimmed(known.unwrap_or(rest));
+    let is_known = TOKENS.split('|').any(|begin| known.starts_with(begin));
+    match before.ends_with(in_token) {
+        false if is_known && known.len() >= LONG => known.len(),
+        false if is_secret(run) => run.len(),
+        _ => 0,
+    }
 }
 
 fn in_token(c: char) -> bool {
@@ -159,15 +171,18 @@ pub fn is_secret(text: &str) -> bool {
     })
 }
 
-/// Whether this has at least 20 characters, a letter and a digit among them, and is not made of words, as
-/// `EC2ThrottledException` is.
+/// Whether this has a letter, a digit, and as many characters as a token.
+fn is_mixed(text: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| text.as_bytes().iter().any(is);
+    text.len() >= LONG && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit)
+}
+
+/// Whether this may be a token, and is not made of words, as `EC2ThrottledException` is.
 fn is_random(text: &str) -> bool {
     let mut small = text.split(|c: char| !c.is_ascii_lowercase());
     let mut other = text.split(|c: char| c.is_ascii_lowercase());
     let has_words = small.all(|it| it.len() != 1 && it.len() != 2) && other.all(|it| it.len() < 6);
-    let has_letter = text.contains(|c: char| c.is_ascii_alphabetic());
-    let has_digit = text.contains(|c: char| c.is_ascii_digit());
-    text.len() >= 20 && has_letter && has_digit && !has_words
+    is_mixed(text) && !has_words
 }
 
 /// The text before the first of these characters.
@@ -188,13 +203,18 @@ fn ends_with(text: &str, list: &str) -> bool {
     })
 }
 
-/// Whether this is a word of a text, such as `expected`, `NoSuchKey`, `YES`: two or more letters, and no two capitals in a
-/// row and none at the end, unless there are at most three letters.
+/// Whether this is a word of a text, such as `expected`, `NoSuchKey`, `YES`.
 fn is_word(text: &str) -> bool {
-    let is_lower = |at| text.as_bytes().get(at).is_some_and(u8::is_ascii_lowercase);
-    text.len() > 1
-        && text.bytes().all(|c| c.is_ascii_alphabetic())
-        && (text.len() < 4 || (0..text.len()).all(|at| is_lower(at) || is_lower(at + 1)))
+    let is_short = text.len() < 4 && text.bytes().all(|c| c.is_ascii_alphabetic());
+    (2..LONG).contains(&text.len()) && (is_short || is_camel_case(text))
+}
+
+/// Whether this has only letters, and a small one after each capital.
+fn is_camel_case(text: &str) -> bool {
+    let mut capitals = text.split(|c: char| c.is_ascii_lowercase());
+    text.bytes().all(|c| c.is_ascii_alphabetic())
+        && capitals.all(|it| it.len() < 2)
+        && text.ends_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// The escape of JSON, Rust, URLs or HTML at the end of a text: where it begins, and the character for which it stands, if

@@ -93,7 +93,6 @@ impl<T, E> Setting<T, E> for Measured<E> {
     fn ended(&mut self, event: &AttemptEvent<'_>) {
         let elapsed = event.elapsed.unwrap_or_default();
         (self.attempts, self.elapsed, self.reason) = (event.attempt, elapsed, None);
-        self.maybe_applied = event.maybe_applied;
         match event.step {
             Step::Waits(_) => {
                 self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());
@@ -101,8 +100,9 @@ impl<T, E> Setting<T, E> for Measured<E> {
             Step::GaveUp(reason) => self.reason = Some(reason),
             _ => return,
         }
-        if !event.is_of_an_attempt() {
-            self.rested(elapsed);
+        match event.is_of_an_attempt() {
+            true => self.maybe_applied = event.maybe_applied,
+            false => self.rested(elapsed),
         }
         if !event.stage.is_cut() {
             self.last = None;

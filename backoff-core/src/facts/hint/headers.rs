@@ -93,10 +93,11 @@ pub(crate) fn pairs(headers: &http_1::HeaderMap) -> impl Iterator<Item = Header<
 /// The name and the value of a header.
 pub(in crate::facts) type Header<'h> = (&'h str, &'h [u8]);
 
-/// The most lines of the headers of a reply, and bytes of a line, that are read: a server must not choose how long its
-/// client reads. We chose the values: servers send less than 100 lines, most of them shorter than 100 bytes.
+/// The most lines of the headers of a reply, bytes of a line, and bytes of a name that are read: a server must not choose
+/// how long its client reads. We chose the values: servers send less than 100 lines, most of them shorter than 100 bytes.
 const MOST_LINES: usize = 256;
 const MOST_BYTES: usize = 8_192;
+const MOST_OF_NAME: usize = 128;
 
 /// The part of the headers that is read.
 pub(in crate::facts) fn beginning<'h>(
@@ -104,7 +105,7 @@ pub(in crate::facts) fn beginning<'h>(
 ) -> impl Iterator<Item = Header<'h>> {
     let headers = headers
         .take(MOST_LINES)
-        .filter(|it| it.0.len() <= MOST_BYTES);
+        .filter(|it| it.0.len() <= MOST_OF_NAME);
     headers.map(|(name, value)| (name, &value[..value.len().min(MOST_BYTES)]))
 }
 
@@ -208,6 +209,11 @@ pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
     headers: &impl Fn() -> H,
     is_quota: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = Remainder<'h>> {
+    let policies = headers().find(|it| it.0 == "ratelimit-policy");
+    let policies = policies.iter().flat_map(|it| items(text(it.1)));
+    // Each with its limit.
+    let policies = policies.map(|policy| (policy.trim(), part(policy, ["q"; 2])));
+    let policies: Vec<_> = policies.collect();
     let mut found = Vec::new();
     for (index, header) in headers()
         .enumerate()
@@ -215,8 +221,7 @@ pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
     {
         let (name, value) = (header.0, text(header.1));
         if name == "ratelimit" {
-            let policies = headers().find(|it| it.0 == "ratelimit-policy");
-            found.extend(rate_limit(header, policies.map_or("", |it| text(it.1))));
+            found.extend(rate_limit(header, &policies));
         } else if name.contains("remaining") {
             let before = headers().take(index).filter(|it| it.0 == name).count();
             let nth = |name: String| headers().filter(|it| it.0 == name).nth(before);
@@ -245,7 +250,7 @@ pub(in crate::facts) fn remainders<'h, H: Iterator<Item = Header<'h>>>(
 }
 
 /// The quotas of the field `RateLimit`, with the limits of the field `RateLimit-Policy`.
-fn rate_limit<'h>(header: Header<'h>, policies: &'h str) -> Vec<Remainder<'h>> {
+fn rate_limit<'h>(header: Header<'h>, policies: &[(&str, Option<&'h str>)]) -> Vec<Remainder<'h>> {
     let value = text(header.1);
     let quota = |name, left, reset, limit| Remainder {
         header,
@@ -261,10 +266,11 @@ fn rate_limit<'h>(header: Header<'h>, policies: &'h str) -> Vec<Remainder<'h>> {
     // The older form is one quota with its parts separated by commas.
     let is_one = value.contains("remaining=");
     let quotas = value.split(|c| c == ',' && !is_one).take(MOST_ITEMS);
-    let found = quotas.map(|item| {
+    // A name may have a comma: then an item is the beginning of a name.
+    let found = quotas.filter(|item| item.contains('=')).map(|item| {
         let name = item.split(';').next().unwrap_or_default().trim();
-        let policy = items(policies).find(|policy| policy.trim().starts_with(name));
-        let limit = part(item, ["limit"; 2]).or_else(|| part(policy?, ["q"; 2]));
+        let policy = policies.iter().find(|policy| policy.0.starts_with(name));
+        let limit = part(item, ["limit"; 2]).or_else(|| policy?.1);
         let [left, reset] = [["r", "remaining"], ["t", "reset"]].map(|names| part(item, names));
         let [left, reset, limit] = [left, reset, limit].map(Option::unwrap_or_default);
         quota(name, left, reset, limit)
@@ -436,6 +442,7 @@ mod tests {
             429 !ratelimit: "a";r=0;t=soon
             429 ratelimit: "a";r=7;t=soon
             429 ratelimit: "a";r=7
+            429 ratelimit: "a,b";r=0;t=7,
             429 !ratelimit: "a";r=0
             429 !ratelimit: "a";t=7
             429 !ratelimit: remaining=0
@@ -537,7 +544,8 @@ mod tests {
         #[test]
         fn almost_a_field_does_not_panic(parts in "[\"rt=;, 0-9a-z\u{e9}]{0,30}") {
             let one = format!("remaining=0{parts}");
-            let _ = [&parts, &one].map(|it| rate_limit(("ratelimit", it.as_bytes()), &parts).len());
+            let policies = [(&*parts, Some(&*parts))];
+            let _ = [&parts, &one].map(|it| rate_limit(("ratelimit", it.as_bytes()), &policies).len());
         }
     }
 }
