@@ -38,7 +38,7 @@
 //!
 //! - **`x-should-retry`** counts more than the status, if the error keeps its headers, as `http::ApiError`
 //!   (feature `http`) does: `false` is final, and `true` is retried.
-//! - **The codes of a used-up quota** are final: see [`kind`].
+//! - **The codes of a used-up quota** are final: [`kind`] is permanent for them.
 //! - **A batch of prompts** keeps the limits of requests and of tokens with a `Rate`: see
 //!   [Calls to an LLM](crate::guide::quotas), with a program that ends when no money is left.
 //! - **Hints**: `retry-after-ms`, `retry-after`, and without them, in a 429 or 503, `x-ratelimit-reset-requests` and

@@ -37,7 +37,7 @@
 //! - **A quota for each model**, or for a group of models. The headers do not name the model, so declare a `Rate` for
 //!   each quota.
 //! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. No wait helps, so this 429 is final, and the rate
-//!   does not slow down: [`openai::kind`](crate::openai::kind) has the codes. Anthropic
+//!   does not slow down: [`openai::kind`](crate::openai::kind) is permanent for these codes. Anthropic
 //!   [says it otherwise](crate::anthropic#what-is-retried).
 //! - **The first requests** go before a reply has come. So let `at_a_time` be less than the requests of a minute.
 //!

@@ -1,4 +1,4 @@
-use backoff_cloud::{Rate, http::ApiError, openai};
+use backoff_cloud::{FaultKind, Rate, http::ApiError, openai};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use std::{env, error::Error};
@@ -37,7 +37,8 @@ impl Llm {
             }
             match running.join_next().await.map(|answer| answer.expect("no panic")) {
                 // Each further request would fail, too. Without `running`, nobody makes one.
-                Some((_, Err(error))) if error.service_code().and_then(openai::kind).is_some() => return Err(error),
+                Some((_, Err(error)))
+                    if error.service_code().and_then(openai::kind) == Some(FaultKind::Permanent) => return Err(error),
                 Some(answer) => answers.push(answer),
                 None => return Ok(answers),
             }

@@ -221,6 +221,17 @@ async fn a_batch_of_prompts_keeps_both_limits_without_a_refusal() {
     assert!(count.requests <= 150, "{count:?}");
     drop(server);
     rate_switches_itself_off().await;
+    // Other codes end only the call of their prompt.
+    let server = Server::in_virtual_time(WORK / 100, |_: &Seen| async {
+        sleep(WORK).await;
+        reply(503, "", r#"{"error": {"code": "server_is_overloaded"}}"#)
+    });
+    let answers = llm(&server).batch(prompts()[..3].to_vec(), 2).await;
+    let mut answers = answers.expect("money").into_iter();
+    assert!(answers.len() == 3 && answers.all(|(_, answer)| answer.is_err()));
+    assert_eq!(server.requests(), 9);
+    drop(server);
+    rate_switches_itself_off().await;
     // The rate hears what a stream states. 50 streams use 760,000 tokens, one after the other.
     let service = OpenAi::new(true, u32::MAX);
     let server = OpenAi::start(&service);
