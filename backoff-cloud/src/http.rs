@@ -121,14 +121,14 @@ use serde::de::DeserializeOwned;
 ///
 /// Some servers and proxies answer 200 and put the error into the body. Two kinds of bodies are such an error:
 ///
-/// - A body that contains only an `error` with a code or a type. (A finished long-running operation has an `error` too,
-///   but it has other fields, so it is a value.)
+/// - A body that contains only an `error` with a code or a type, or a list with one such element. (A finished
+///   long-running operation has an `error` too, but it has other fields, so it is a value.)
 /// - A body that cannot be read as the value, and has an error with a code or a type, whatever stands beside it: in
 ///   `error`, or as the body itself, with `"object": "error"` or `"type": "error"`.
 ///
 /// A code from 400 to 599, as a number or as a text, is the [status](ApiError::status) of the error. An error with
 /// another code keeps the status of the reply. Then a code or type that is known decides: `overloaded_error` is transient,
-/// `rate_limit_exceeded` throttled. With every other the call ends.
+/// `rate_limit_exceeded` throttled. Any other code ends the call.
 ///
 /// The limits are the defaults of [`Limits`].
 ///

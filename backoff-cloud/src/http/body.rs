@@ -86,7 +86,7 @@ impl Fields<'_> {
     }
 }
 
-/// A body with an error and no other field, or a list with one element: serde makes a struct of a list too.
+/// A body with an error and no other field. (serde makes a struct of a list, too, in which nothing is found.)
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnlyError {
@@ -110,9 +110,10 @@ impl BodyFacts {
         let is_list = each(&text, |element| first = first.or(Some(element)));
         let json = first.filter(|_| is_list).map_or(&*text, RawValue::get);
         let all = object(json).unwrap_or_default();
-        // vLLM and Mistral send the error as the body itself, and OpenAI as an event.
+        // vLLM and Mistral send the error as the body itself, and OpenAI as an event. An element of a list may be
+        // anything, such as a line of a log.
         let mut types = [all.object, all.kind].into_iter().flatten();
-        let is_error = is_error || types.any(is_bare);
+        let is_error = is_error || !is_list && types.any(is_bare);
         let response = all.response.and_then(|it| object(it.get()));
         let parts = [all.error, all.aws_error, response.and_then(|it| it.error)];
         let part = parts.into_iter().flatten().find_map(|it| object(it.get()));
@@ -203,8 +204,12 @@ impl BodyFacts {
 /// The error in the body of a success, with a code or a type: if the body contains nothing else or, with `beside`, whatever
 /// stands beside it. For a body that is longer than `longest` see [`BodyFacts::read_within`].
 pub(super) fn error_of_success(body: &[u8], longest: usize, beside: bool) -> Option<BodyFacts> {
+    let text = without_mark(body).trim_ascii_start();
     // This does not read a body with another first field any further.
-    let is_alone = serde_json::from_slice::<OnlyError>(without_mark(body)).is_ok();
+    let is_alone = match text.starts_with(b"[") {
+        true => serde_json::from_slice::<[OnlyError; 1]>(text).is_ok(),
+        false => serde_json::from_slice::<OnlyError>(text).is_ok(),
+    };
     let mut facts = (is_alone || beside).then(|| BodyFacts::read_within(body, longest, false))?;
     if !is_alone && facts.cut_at.is_some() {
         // The excerpt would show the value.
@@ -393,7 +398,7 @@ mod tests {
     }
 
     /// Bodies without the error of Google, neither in a failure nor in a success.
-    const OTHERS: [&str; 9] = [
+    const OTHERS: [&str; 13] = [
         "[]",
         "{}",
         "[[]]",
@@ -403,6 +408,10 @@ mod tests {
         r#"{"error": [503, "ABORTED"]}"#,
         r#"[[{"error": {"code": 503, "status": "ABORTED"}}]]"#,
         r#"[{"code": 503}]"#,
+        r#"[{"type":"error","code":"E0308"}]"#,
+        r#"[{"type":"error","status":"open"}]"#,
+        r#"[{"object":"error","code":"x"}]"#,
+        r#"[[{"object":"error","code":"x"}]]"#,
     ];
 
     #[test]
@@ -529,8 +538,14 @@ mod tests {
             r#"{"error": {"code": 5}} {}"#,
             r#"{"error": {"code": 5}"#,
             r#"[{"error": {"code": 503}}, {"name": "the second"}]"#,
+            r#"[{"error": {"code": 503}, "name": "the first"}]"#,
+            r#"{"type": "error", "code": "E0308"}"#,
         ]) {
             assert_eq!(error_in(body.as_bytes()), None, "{body}");
+        }
+        for body in OTHERS {
+            let found = error_of_success(body.as_bytes(), usize::MAX, true);
+            assert!(found.is_none(), "{body}");
         }
     }
 
