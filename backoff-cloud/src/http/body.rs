@@ -22,7 +22,7 @@ const EXCERPT: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct BodyFacts {
     /// Whether the body has an error with a code or a type.
-    names_code: bool,
+    pub(super) names_code: bool,
     /// Whether the body, which is an event of a stream, has an error.
     pub(super) says_error: bool,
     number: Option<i64>,
@@ -134,7 +134,8 @@ impl BodyFacts {
         let said = part.unwrap_or(all);
         let message = parsed(said.message).or(parsed(said.aws_message));
         let message = message.or(part.map(|_| String::new())).filter(|_| !is_cut);
-        let said = part.map_or(all.error, |it| it.message);
+        // Beside a code that says nothing, such as 0, the message is no error.
+        let said = part.map_or(all.error, |it| it.message.filter(|_| it.code.is_none()));
         let mut facts = BodyFacts {
             names_code,
             says_error: is_error || names_code || said.is_some_and(is_filled),
@@ -173,20 +174,6 @@ impl BodyFacts {
             _ => None,
         };
         name.or_else(|| GrpcCode::from_number(number()?))
-    }
-
-    /// The kind of an error in a success, by its status and its codes. An error without any is transient.
-    pub(super) fn kind(&self) -> FaultKind {
-        let code = self.service_code.as_deref().unwrap_or_default();
-        let by_code = self
-            .status
-            .map_or(self.llm_kind, |status| service::kind(code, status));
-        let usual = if self.names_code { 400 } else { 500 };
-        by_code.unwrap_or(match self.status.unwrap_or(usual) {
-            429 => FaultKind::Throttled,
-            408 | 409 | 500.. => FaultKind::Transient,
-            _ => FaultKind::Permanent,
-        })
     }
 
     /// The details as values. A detail that is no value (it is nested too deeply) is left out.

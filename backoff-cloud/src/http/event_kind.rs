@@ -3,7 +3,9 @@
 
 use super::body::{BodyFacts, object, parsed};
 use super::{ApiError, StreamEvent};
-use backoff_core::FaultKind;
+use crate::openai::REQUEST;
+use backoff_core::{FaultKind, Verdict};
+use reqwest::header::HeaderMap;
 
 /// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
 /// [`openai`](crate::openai) and in [`anthropic`](crate::anthropic), because gateways mix their events. After the status
@@ -11,15 +13,17 @@ use backoff_core::FaultKind;
 /// [`ApiError`] of the event.
 ///
 /// An event is an error if it has the name or the type `error`, or the type `response.failed`, or if its JSON has an
-/// `error`, or a `response` with an `error`.
+/// `error`, or a `response` with an `error`. An `error` that is empty, or whose code is empty or 0, is none.
 ///
-/// The first `code` or `type` of the error that is known decides; a used-up quota counts more than a 429 beside it.
+/// The first `code` or `type` of the error that is known decides; a used-up quota counts more than a 429 beside it. The
+/// kind is the one that [`openai::REQUEST`](crate::openai::REQUEST) finds if the same error is in the JSON of a 200, so
+/// the names and numbers of gRPC are known, too: `UNAVAILABLE` is 14.
 ///
 /// | `code` or `type` of the error | kind |
 /// |---|---|
-/// | `rate_limit_exceeded`, `rate_limit_error`, `slow_down`, 429 | [`Throttled`](FaultKind::Throttled) |
-/// | `server_error`, `server_is_overloaded`, `api_error`, `overloaded_error`, `timeout_error`, `vector_store_timeout`, 408, 409, 500 to 599; no code | [`Transient`](FaultKind::Transient) |
-/// | a used-up quota ([`openai::kind`](crate::openai::kind)), `invalid_request_error`, `authentication_error`, `billing_error`, and every unknown code | [`Permanent`](FaultKind::Permanent) |
+/// | of a limit, such as `rate_limit_error`; 429 | [`Throttled`](FaultKind::Throttled) |
+/// | of a failure of the server, such as `overloaded_error`; 408, 409, 500 to 599; no code | [`Transient`](FaultKind::Transient) |
+/// | of a used-up quota ([`openai::kind`](crate::openai::kind)), and every other code | [`Permanent`](FaultKind::Permanent) |
 ///
 /// Gateways spell these codes in other ways, such as `RateLimitError`, and forward those of
 /// [`aws::kind`](crate::aws::kind) and [`azure::kind`](crate::azure::kind). They are known, too.
@@ -44,12 +48,27 @@ use backoff_core::FaultKind;
 pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
     // The codes are enough.
     let facts = event.facts(0);
-    facts.says_error.then(|| facts.kind())
+    // As the same error in a 200. Without any code it is transient.
+    let is_named = facts.names_code || facts.llm_kind.is_some();
+    let status = if is_named { 200 } else { 500 };
+    facts.says_error.then(|| {
+        let error = ApiError::in_success(status, &HeaderMap::new(), facts);
+        match REQUEST.judge(&error) {
+            Verdict::Retry {
+                kind: FaultKind::Throttled,
+                ..
+            } => FaultKind::Throttled,
+            // A conflict too: the next answer may be whole.
+            Verdict::Retry { .. } => FaultKind::Transient,
+            _ => FaultKind::Permanent,
+        }
+    })
 }
 
-/// Whether the event is the last one of a stream that is complete: `[DONE]`, also if it is cut, of OpenAI's chat completions and of most
+/// Whether the event is the last one of a stream that is complete: `[DONE]` of OpenAI's chat completions and of most
 /// gateways; `response.completed`, `response.failed` and `response.incomplete` of OpenAI's responses; `message_stop` of
-/// Anthropic. The same function is in [`openai`](crate::openai) and in [`anthropic`](crate::anthropic).
+/// Anthropic. A `[DONE]` that is cut counts, too. The same function is in [`openai`](crate::openai) and in
+/// [`anthropic`](crate::anthropic).
 ///
 /// A server may leave the connection open after it. A stream that ends without it is not complete:
 /// [`ApiError::ended_early`]. An [error](event_kind) ends a stream, too.
@@ -102,7 +121,7 @@ mod tests {
     use backoff_core::{Delivery, Fault as _};
 
     /// Rows: the kind, the text of the error, and the data of the event.
-    const ERRORS: [(FaultKind, &str, &str); 23] = [
+    const ERRORS: [(FaultKind, &str, &str); 31] = [
         // OpenAI's responses.
         (
             FaultKind::Transient,
@@ -222,6 +241,47 @@ mod tests {
             r#"HTTP 500: {"error":"the model has gone"}"#,
             r#"{"error":"the model has gone"}"#,
         ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 insufficient_quota: m",
+            r#"{"code": "insufficient_quota", "error": {"message": "m"}}"#,
+        ),
+        // Google.
+        (
+            FaultKind::Transient,
+            "HTTP 500 UNAVAILABLE: busy",
+            r#"{"error": {"status": "UNAVAILABLE", "message": "busy"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 503 UNAVAILABLE: busy",
+            r#"[{"error": {"code": 503, "status": "UNAVAILABLE", "message": "busy"}}]"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500: busy",
+            r#"{"error": {"code": 14, "message": "busy"}}"#,
+        ),
+        (
+            FaultKind::Throttled,
+            "HTTP 429 RESOURCE_EXHAUSTED",
+            r#"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#,
+        ),
+        (
+            FaultKind::Permanent,
+            "HTTP 400 NOT_FOUND",
+            r#"{"error": {"status": "NOT_FOUND"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 500 ABORTED",
+            r#"{"error": {"status": "ABORTED"}}"#,
+        ),
+        (
+            FaultKind::Transient,
+            "HTTP 409: m",
+            r#"{"error": {"code": 409, "message": "m"}}"#,
+        ),
     ];
 
     #[test]
@@ -300,6 +360,16 @@ mod tests {
                 false,
                 "message",
                 r#"{"choices": [], "error": {"code": 0, "type": "", "message": ""}}"#,
+            ),
+            (
+                false,
+                "message",
+                r#"{"choices": [{}], "error": {"code": 0, "message": "success"}}"#,
+            ),
+            (
+                false,
+                "message",
+                r#"{"choices": [{}], "error": {"code": "", "message": "success"}}"#,
             ),
             (false, "message", r#"{"choices": [], "error": {}}"#),
             (false, "message", r#"{"choices": [], "error": []}"#),
