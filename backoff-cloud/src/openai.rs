@@ -143,9 +143,9 @@ pub const BATCH: Policy = Policy::exponential()
 /// completion is a `POST`, which `REQUEST.send(post)` would not repeat after a 503 or a lost reply. [The
 /// module](self#what-is-retried) says what this costs.
 ///
-/// An `error` with a code or a type in the JSON of a 200 is an error, whatever stands beside it, also if the body can be
-/// read as the value: gateways send it, and so does a response whose `status` is `failed`. (A fine-tuning job that failed is
-/// a value with an `error`: read it by `REQUEST.send(get)`.) See [`http::json`](crate::http::json).
+/// An `error` with a code or a type in the JSON of a 200 is an error. After a `POST` this holds whatever stands beside it,
+/// also if the body can be read as the value: gateways send it, and so does a response whose `status` is `failed`. What a
+/// `GET` reads, such as a fine-tuning job that failed, stays a value. See [`http::json`](crate::http::json).
 ///
 /// ```no_run
 /// use backoff_cloud::{http::ApiError, openai};

@@ -185,6 +185,7 @@ impl Limits {
             headers: headers::marked(std::mem::take(response.headers_mut())),
             body: self.whole(&mut response).await?,
             error_body: self.error_body,
+            finds_errors: false,
         })
     }
 

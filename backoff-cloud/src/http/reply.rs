@@ -36,6 +36,8 @@ pub struct Reply {
     pub(super) says_end: bool,
     /// How many bytes of the body of an error are read.
     pub(super) error_body: usize,
+    /// Whether an error beside other fields counts, although the body can be read as a value.
+    pub(super) finds_errors: bool,
 }
 
 impl Reply {
@@ -72,14 +74,14 @@ impl Reply {
         String::from_utf8_lossy(without_mark(&self.body)).into_owned()
     }
 
-    /// The JSON body as a value, as [`http::json`](super::json) reads it. This happens after the last
-    /// attempt, so a body that was cut is not requested again. [`Sending::json`](super::Sending::json)
-    /// reads the body within each attempt.
+    /// The JSON body as a value, as [`Sending::json`](super::Sending::json) of the same request reads it. This happens
+    /// after the last attempt, so a body that was cut, or has an error, is not requested again. `Sending::json` reads the
+    /// body within each attempt.
     ///
     /// # Errors
     /// [`ApiError`], if the body is an error or not the JSON that was asked for.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
-        self.without_error(false)?;
+        self.without_error(self.finds_errors)?;
         let text = without_mark(&self.body);
         serde_json::from_slice(text).or_else(|error| {
             self.without_error(true)?;
@@ -150,6 +152,7 @@ mod tests {
             body: body.to_vec(),
             says_end: true,
             error_body: 1_000,
+            finds_errors: false,
         }
     }
 
@@ -277,7 +280,7 @@ mod tests {
             reply(body.as_bytes()).without_error(true).expect(body);
             reply(body.as_bytes()).json::<Chat>().expect(body);
         }
-        // A value that can be read and has an error is a value, unless no value of the service has one.
+        // A value that can be read and has an error is a value, unless the function of a service has sent the request.
         let both = br#"{"choices":[],"error":{"code":503}}"#;
         reply(both).json::<Chat>().expect("a value");
         let error = reply(both).without_error(true).unwrap_err();

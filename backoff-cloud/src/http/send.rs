@@ -189,11 +189,15 @@ impl SendExt for Policy {}
 /// Every status that is not 2xx is an error. A `GET` with `If-None-Match` that finds nothing new ends with
 /// an [`ApiError`] with the [status](ApiError::status) 304.
 ///
-/// Two kinds of errors are found inside a 200. Only [`json`](Self::json) finds an `error` in JSON, as
-/// [`http::json`](super::json) does; if you need no value, write `.json::<()>()`. [`openai::send`](crate::openai::send)
-/// and [`anthropic::send`](crate::anthropic::send) find it in a body that can be read as the value too. Every form of the whole reply finds an XML document whose root is `Error` with a `Code`, in
-/// the reply to a `PUT` or a `POST`: S3 sends it for a copy that was [not made](crate::s3#what-is-retried). Such an
-/// error has the status 500, or 503 where its code says throttling.
+/// Two kinds of errors are found inside a 200:
+///
+/// - An `error` in JSON is found by [`json`](Self::json), as by [`http::json`](super::json); if you need no value, write
+///   `.json::<()>()`. After a `POST` by [`openai::send`](crate::openai::send) or
+///   [`anthropic::send`](crate::anthropic::send) it is found in a body that can be read as the value, too.
+///   [`Reply::json`] finds the same errors, but after the last attempt.
+/// - An XML document whose root is `Error` with a `Code` is found by every form of the whole reply, after a `PUT` or a
+///   `POST`: S3 sends it for a copy that was [not made](crate::s3#what-is-retried). Such an error has the status 500, or
+///   503 where its code says throttling.
 ///
 /// The client's settings decide whether a redirect is followed. A redirect that is not followed is an
 /// [`ApiError`] with its headers; so is a 308 without `Location`.
@@ -252,6 +256,8 @@ pub struct Requests<T> {
     /// Whether the call may repeat a request whose signature is refused: once, because a clock that stays wrong
     /// makes each signature wrong.
     may_sign_anew: bool,
+    /// Whether an error beside a value counts.
+    finds_errors: bool,
     /// Whether the policy depends on what the server has done with a request.
     is_careful: bool,
     read: ReadAs<T>,
@@ -323,6 +329,7 @@ impl<T: 'static> Operation for Requests<T> {
         let asked = self.is_careful.then(|| request.url().clone());
         let (limits, read) = (self.limits, self.read);
         let may_be_error = matches!(self.method, "PUT" | "POST");
+        let finds_errors = self.finds_errors;
         request.sent(limits, move |response| async move {
             let is_redirected = asked.is_some_and(|asked| !is_same(asked, response.url()));
             let outcome = match read {
@@ -331,6 +338,9 @@ impl<T: 'static> Operation for Requests<T> {
                     let mut reply = limits.reply(response).await;
                     if may_be_error {
                         reply = reply.and_then(Reply::without_xml_error);
+                    }
+                    if let Ok(reply) = &mut reply {
+                        reply.finds_errors = finds_errors;
                     }
                     reply.and_then(read)
                 }
@@ -373,7 +383,8 @@ impl Sending {
         }
     }
 
-    /// An `error` in the JSON of a success counts, whatever stands beside it: no value of the service has one.
+    /// An `error` in the JSON of a success counts, whatever stands beside it, if the request is a `POST`. What another method
+    /// reads may be a thing that failed, such as a job, and would be the same after each attempt.
     pub(crate) fn finding_errors(mut self) -> Self {
         self.finds_errors = true;
         self
@@ -493,11 +504,7 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// # Ok(()) }
     /// ```
     pub fn json<T: DeserializeOwned + 'static>(self) -> Sent<T, J> {
-        let read: fn(Reply) -> _ = match self.finds_errors {
-            true => |reply| reply.without_error(true).and_then(|()| reply.json()),
-            false => |reply| reply.json(),
-        };
-        self.read(Read::Whole(read))
+        self.read(Read::Whole(|reply| reply.json()))
     }
 
     /// The bytes of the reply's body.
@@ -540,9 +547,10 @@ impl<J: Judge<ApiError>> Sending<J> {
     /// that does not come in time. Nothing after it is: the caller may have used a part of the body.
     ///
     /// `attempt_timeout` and `timeout` end with the head too; put `tokio::time::timeout` around the reading to limit the
-    /// whole. [`Limits::read_timeout`] limits each pause of the body, 30 s by default, and [`Limits::body`] does
-    /// not count. An error inside a 200 is not found, neither [in JSON or XML](Self#what-counts-as-an-error), of
-    /// which one needs the whole body, nor in an event of a stream.
+    /// whole. [`Limits::read_timeout`] limits each pause of the body, 30 s by default. [`Limits::body`] limits each event of
+    /// [`events`](OpenReply::events), and not the body. An error inside a 200 is not found, neither
+    /// [in JSON or XML](Self#what-counts-as-an-error), of which one needs the whole body, nor in an event of a stream: ask
+    /// [`openai::event_kind`](crate::openai::event_kind).
     ///
     /// ```no_run
     /// # use backoff_cloud::{http::{ApiError, Limits}, openai};
@@ -586,6 +594,7 @@ impl<J: Judge<ApiError>> Sending<J> {
             adds_key: self.adds_key,
             info: None,
             may_sign_anew,
+            finds_errors: self.finds_errors && method == "POST",
             is_careful: !is_idempotent_policy(&policy),
             read,
         };
