@@ -1,6 +1,7 @@
 //! The events of a stream: server-sent events.
 
 use super::{OpenReply, body::without_mark, error::ApiError, own::Own};
+use backoff_core::__private::Loggable;
 use serde::de::DeserializeOwned;
 use std::{fmt, mem, vec};
 
@@ -8,11 +9,11 @@ use std::{fmt, mem, vec};
 /// [`OpenReply::events`].
 ///
 /// - Lines end with a line feed, a carriage return, or both. A byte order mark at the beginning is skipped, and
-///   bytes that are not UTF-8 are replaced by `U+FFFD`. Comments, `id`, `retry` and unknown fields are skipped. An event
-///   without `data` is none.
-/// - The last event counts also without the empty line after it. (A browser drops it.)
-/// - An event may have as many bytes as a whole body, 64 MiB by default: [`Limits::body`](super::Limits::body). While it
-///   is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
+///   bytes that are not UTF-8 are replaced by `U+FFFD`. Comments, `id` and unknown fields are skipped, and `retry`,
+///   too: the policy says how long to wait. An event without `data` is none.
+/// - The last event counts also without the empty line after it, unless its data is empty. (A browser drops it.)
+/// - An event, with its name, may have as many bytes as a whole body, 64 MiB by default:
+///   [`Limits::body`](super::Limits::body). While it is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
 ///   grows with the number of bytes alone.
 ///
 /// The other rules are those of the
@@ -38,7 +39,8 @@ pub struct Events {
 
 /// An event of a stream: its name and its data.
 ///
-/// `Debug` shows only the name and the length of the data.
+/// `Debug` shows only the beginning of the name, [without secrets](backoff_core::telemetry#secrets), and the length of the
+/// data.
 #[derive(Clone)]
 pub struct StreamEvent {
     name: String,
@@ -125,10 +127,10 @@ impl StreamEvent {
     ///
     /// # Errors
     /// [`ApiError`], if the data is not the JSON that was asked for. The error is permanent, unless the JSON text ends
-    /// too early: then the stream was cut inside of the event.
+    /// too early, or is empty: then the stream was cut inside of the event.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let value = serde_json::from_str(&self.data);
-        value.map_err(|error| Own::not_json::<T>(&error, self.data.as_bytes(), true).into())
+        value.map_err(|error| Own::not_json::<T>(&error, self.data.as_bytes(), false).into())
     }
 }
 
@@ -141,7 +143,7 @@ impl fmt::Debug for Events {
 impl fmt::Debug for StreamEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.data.len();
-        write!(f, "StreamEvent({:?}, {bytes} bytes)", self.name)
+        write!(f, "StreamEvent({:?}, {bytes} bytes)", Loggable(&self.name))
     }
 }
 
@@ -172,7 +174,7 @@ impl Parser {
                         return Ok(Some(event));
                     }
                 }
-                _ if self.data.len() + self.line.len() >= limit => {
+                _ if self.name.len() + self.data.len() + self.line.len() >= limit => {
                     return Err(Own::too_long("an event of the stream", limit).into());
                 }
                 _ => self.line.push(byte),
@@ -206,9 +208,10 @@ impl Parser {
         Some(StreamEvent::new(name, data.strip_prefix('\n')?))
     }
 
-    /// The last event, if no empty line has come after it.
+    /// The last event, if no empty line has come after it. Without data it may have been cut.
     fn end(&mut self) -> Option<StreamEvent> {
-        self.end_of_line().or_else(|| self.end_of_event())
+        let event = self.end_of_line().or_else(|| self.end_of_event());
+        event.filter(|event| !event.data.is_empty())
     }
 }
 
@@ -285,6 +288,8 @@ mod tests {
             ("event: e\rdata: b\r", "e:b"),
             ("data: a\n: b", "message:a"),
             ("data: a\n\nevent: e", "message:a"),
+            ("data: a\n\ndata:", "message:a"),
+            ("data: a\n\nevent: e\ndata: \n", "message:a"),
         ] {
             assert_eq!(shown(text), events, "{text:?}");
         }
@@ -294,7 +299,7 @@ mod tests {
         );
     }
 
-    /// The limit counts the data of an event and the line that comes, and not the stream.
+    /// The limit counts the name and the data of an event and the line that comes, and not the stream.
     #[test]
     fn an_event_has_a_limit() {
         let many = "data: 45\n\n: 345678\n".repeat(100);
@@ -304,6 +309,7 @@ mod tests {
             ("data: 45\n\ndata:56\ndata:\n\n", 7),
             (": comment\n", 8),
             ("data: 45", 7),
+            ("event: 34\ndata: 67\n\n", 9),
         ] {
             for size in 1..text.len() {
                 let error = read(text.as_bytes().chunks(size), limit).expect_err("too long");
@@ -338,8 +344,8 @@ mod tests {
                 "data: {\"a\": 1\n\n",
                 Some(backoff_core::Delivery::MaybeSent),
             ),
+            ("data:\n\n", Some(backoff_core::Delivery::MaybeSent)),
             ("data: [DONE]\n\n", None),
-            ("data:\n\n", None),
         ] {
             let mut parser = of(text.as_bytes());
             let event = parser.event(100).unwrap().or_else(|| parser.end());
@@ -364,6 +370,12 @@ mod tests {
     fn an_event_shows_nothing_of_its_data() {
         let event = StreamEvent::new("delta", "SECRET");
         assert_eq!(format!("{event:?}"), "StreamEvent(\"delta\", 6 bytes)");
+        let long = format!("a?key=SECRET {}", "x".repeat(1_000));
+        let shown = format!("{:?}", StreamEvent::new(long, ""));
+        assert!(
+            !shown.contains("SECRET") && shown.chars().count() < 550,
+            "{shown}"
+        );
     }
 
     proptest! {

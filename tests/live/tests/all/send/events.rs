@@ -104,13 +104,17 @@ data: {\"id\":\"gen-1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"zwöl
 ";
 
 /// Rows: how a stream begins, its last event, and how the call ends.
-const STREAMS: [(&str, &str, Ends); 20] = [
+const STREAMS: [(&str, &str, Ends); 24] = [
     (CHAT, "data: [DONE]\n\n", Ends::Whole),
     (CHAT, "data: [DONE]\n", Ends::Whole),
     (CHAT, "data: [DONE]", Ends::Whole),
     (CHAT, "", Ends::Retried),
     (CHAT, "data: [DO", Ends::Whole),
     (CHAT, "data: {\"choices\": [{\"ind", Ends::Retried),
+    (CHAT, "data:", Ends::Retried),
+    (CHAT, "data: ", Ends::Retried),
+    (CHAT, "data: \n", Ends::Retried),
+    (CHAT, "data:\n\n", Ends::Retried),
     (
         CHAT,
         "data: {\"error\": {\"message\": \"sorry\", \"type\": \"server_error\"}}\n\n",
