@@ -13,7 +13,7 @@ use serde::{
     de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor},
 };
 use serde_json::{Value, value::RawValue};
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
 /// How many characters are kept of a body that is not a `google.rpc.Status`.
 const EXCERPT: usize = 200;
@@ -149,7 +149,7 @@ impl BodyFacts {
             cut_at: is_cut.then_some(longest),
             // Cleaned before it is cut: the end of a secret may be what shows that it is one.
             message: message.unwrap_or_else(|| {
-                let line = line(&beginning(&body[..body.len().min(longest)]));
+                let line = line(&body[..body.len().min(longest)]);
                 format!("{:.EXCERPT$}", Loggable(line))
             }),
             ..BodyFacts::default()
@@ -221,30 +221,25 @@ pub(super) fn xml_error_of_success(body: &[u8], longest: usize) -> Option<BodyFa
 
 /// The beginning of a body as one line of text for people.
 pub(super) fn excerpt(body: &[u8]) -> String {
-    excerpt_of(&beginning(body))
-}
-
-/// The beginning of a text, as [`excerpt`].
-pub(super) fn excerpt_of(text: &str) -> String {
-    let line = line(text);
+    let line = line(body);
     match line.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
 }
 
-/// The beginning of a body, which is longer than an excerpt: a character has at most four bytes.
-fn beginning(body: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(without_mark(&body[..body.len().min(8 * EXCERPT)]))
-}
-
-/// The beginning of a text on one line.
-fn line(text: &str) -> String {
-    let beginning = match text.char_indices().nth(4 * EXCERPT) {
-        Some((end, _)) => &text[..end],
-        None => text,
+/// The beginning of a body on one line, longer than an excerpt: a character has at most four bytes. It ends with `…` if
+/// more follows, so that the cleaner takes the last word for a part of one.
+fn line(body: &[u8]) -> String {
+    let beginning = &body[..body.len().min(8 * EXCERPT)];
+    let text = String::from_utf8_lossy(without_mark(beginning));
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = if beginning.len() < body.len() {
+        "…"
+    } else {
+        ""
     };
-    beginning.split_whitespace().collect::<Vec<_>>().join(" ")
+    line + more
 }
 
 /// A body without the byte order mark that some servers put before UTF-8.

@@ -13,8 +13,8 @@ use std::{fmt, mem, vec};
 ///   too: the policy says how long to wait. An event without `data` is none.
 /// - The last event counts also without the empty line after it, unless its data is empty. (A browser drops it.)
 /// - An event, with its name, may have as many bytes as a whole body, 64 MiB by default:
-///   [`Limits::body`](super::Limits::body). While it is read it takes up to three times its bytes in memory. A stream may have any number of events. The time for reading
-///   grows with the number of bytes alone.
+///   [`Limits::body`](super::Limits::body). While it is read it takes up to three times its bytes in memory. A stream may
+///   have any number of events. The time for reading grows with the number of bytes alone.
 ///
 /// The other rules are those of the
 /// [WHATWG](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).

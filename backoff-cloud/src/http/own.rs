@@ -1,6 +1,6 @@
 //! The errors that this library finds: no reply in time, a reply that cannot be read, a request that was refused.
 
-use super::body::{excerpt, excerpt_of};
+use super::body::excerpt;
 use backoff_core::{__private::Rounded, Delivery, FaultKind};
 use serde_json::error::Category;
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Own {
             body.len()
         );
         let is_cut = error.is_eof() && !(says_end && body.trim_ascii().is_empty());
-        let parser = excerpt_of(&error.to_string());
+        let parser = excerpt(error.to_string().as_bytes());
         Own {
             excerpt: Some(format!("{parser}: {}", excerpt(body))),
             ..Own::new(text, is_cut.then_some(Delivery::MaybeSent))

@@ -198,6 +198,13 @@ fn a_reply_shows_no_secret() {
         let shown = format!("{error} {error:?}");
         assert!(!shown.contains(&secret[..5]), "{shown}");
     }
+    // The name of a user shows that it is one only behind the end of what is read.
+    let user = "https://SECRET:pw@h/";
+    for (times, space) in [(1_586, " "), (787, " "), (529, "\u{2003}")] {
+        let spaces = space.repeat(times);
+        let shown = error(400, &format!("{spaces}{user}{user:>999}")).to_string();
+        assert!(!shown.contains("SECRE"), "{shown}");
+    }
     let odd = with_headers(400, &[("x-amzn-errortype", "EC2ThrottledException")], "no");
     assert_eq!(odd.to_string(), "HTTP 400 EC2ThrottledException: no");
 }
@@ -216,8 +223,13 @@ fn half_a_409_may_be_a_conflict() {
     assert_eq!(Fault::grpc_code(&unnamed), aborted);
     assert!(is_retried(iam::READ_MODIFY_WRITE, &unnamed));
     assert!(!is_retried(iam::REQUEST, &unnamed));
-    let text = r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co"#;
+    let text = r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co…"#;
     assert_eq!(unnamed.to_string(), text);
+    assert!(
+        !half(503, "at https://SECRET")
+            .to_string()
+            .contains("SECRET")
+    );
     // The part that was read may be the whole body.
     let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS"}}"#);
     assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));

@@ -50,7 +50,9 @@ impl fmt::Display for Reply {
             write!(f, ", but its body was cut: {cut}")?;
         }
         if !self.facts.message.is_empty() {
-            write!(f, ": {}", self.facts.message)?;
+            let message = &self.facts.message;
+            let is_cut = self.cut.is_some() && !message.ends_with('…');
+            write!(f, ": {message}{}", if is_cut { "…" } else { "" })?;
         }
         Ok(())
     }

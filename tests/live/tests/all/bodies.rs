@@ -210,7 +210,7 @@ async fn what_the_error_of_a_strange_body_says() {
     let stale = r#"{"error": {"status": "ALREADY_EXISTS", "details": ["#;
     let stalls = told("409 No", 1000, stale).then(End::Stall);
     let slow = told("429 Slow\r\nretry-after: 3600", 100, r#"{"error": {"#);
-    let late = r#"HTTP 429, but its body was cut: it did not end within 200ms: {"error": {"#;
+    let late = r#"HTTP 429, but its body was cut: it did not end within 200ms: {"error": {…"#;
     let long = |beginning, end| format!("{beginning}\"{}\"{end}", "x".repeat(100_000));
     let too_long = reply(409, "", long(stale, "]}}"));
     let inside = |body: &str| reply(200, "retry-after: 3\r\n", body);
@@ -238,6 +238,16 @@ async fn what_the_error_of_a_strange_body_says() {
         ),
         (long, AMPLE, busy, &*cut("65536")),
         (short, little, busy, &cut("8")),
+        (
+            reply(
+                500,
+                "",
+                r#"{"message": "cannot reach https://SECRET:pw@h/"}"#,
+            ),
+            AMPLE.error_body(40),
+            status(500),
+            r#"HTTP 500, but its body was cut: it is longer than 40 bytes: {"message": "cannot reach https://…"#,
+        ),
         // A date counts from the reply's own `Date`, also if that clock is years late.
         (
             reply(503, dates, ""),
