@@ -88,7 +88,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// `now` is the wall clock. A date is compared with it if the reply has no `Date`.
+    /// `now` is the wall clock. A date is compared with it if the reply has no `Date` or has an `Age`.
     pub(super) fn of(status: u16, headers: &HeaderMap, now: SystemTime) -> Self {
         let asks = |name| headers::text(headers, name)?.parse().ok();
         Head {
@@ -122,8 +122,8 @@ impl ApiError {
     }
 
     /// Makes the error of a reply from its parts. `now` is the wall clock; an HTTP date in `Retry-After` is
-    /// compared with it if the reply has no `Date`. A body that is not a `google.rpc.Status` is kept as an
-    /// excerpt. The first 64 KiB of the body are read; a longer body counts as cut.
+    /// compared with it if the reply has no `Date` or has an `Age`. A body that is not a `google.rpc.Status` is
+    /// kept as an excerpt. The first 64 KiB of the body are read; a longer body counts as cut.
     pub fn new(status: u16, headers: &HeaderMap, body: &[u8], now: SystemTime) -> Self {
         let read = body.len().min(ERROR_BODY);
         let cut = (read < body.len()).then_some(Cut::TooLong(read));
@@ -268,10 +268,14 @@ impl ApiError {
         code.or(is_half_a_conflict.then_some(GrpcCode::Aborted))
     }
 
-    /// The code of another service than Google, without namespace and URL: from the headers
-    /// `x-amzn-errortype` and `x-ms-error-code`; from `__type`, `code` and `error.code` of a JSON body (AWS and Alibaba
-    /// write `Code` and `Error.Code`) if they are texts and no HTTP status; from `<Code>` of an XML body. If there is none, Google's reason: from a `google.rpc.ErrorInfo`
-    /// in the details, or `error.errors[].reason`. If there is none either, `error.type`, as OpenAI sends it.
+    /// The code of another service than Google, without namespace and URL. The first of these that is there:
+    ///
+    /// - the headers `x-amzn-errortype` and `x-ms-error-code`;
+    /// - `__type`, `code` and `error.code` of a JSON body, if they are texts and no HTTP status (AWS and Alibaba write
+    ///   `Code` and `Error.Code`);
+    /// - `<Code>` of an XML body;
+    /// - Google's reason: in a `google.rpc.ErrorInfo` of the details, or `error.errors[].reason`;
+    /// - `error.type`, as OpenAI sends it.
     ///
     /// [`dynamodb::kind`](crate::dynamodb::kind), which is [`aws::kind`](crate::aws::kind), and
     /// [`azure::kind`](crate::azure::kind) give the kind of the code. So an AWS `ThrottlingException` with

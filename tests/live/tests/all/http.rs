@@ -128,7 +128,7 @@ async fn what_a_reply_becomes() {
         let (row, error) = (format!("{act:?}"), said(act).await);
         let shown = error.to_string();
         assert!(shown.starts_with(beginning), "{row}: {shown}");
-        let is_shown = !beginning.contains("decoding") || shown.ends_with(&format!(": {half}"));
+        let is_shown = !beginning.contains("decoding") || shown.ends_with(&format!(": {half}…"));
         assert!(is_shown, "{row}: {shown}");
         assert_row(&row, error, facts, repeated);
     }
