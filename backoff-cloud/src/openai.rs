@@ -77,8 +77,9 @@
 pub use crate::http::event_kind::{ends_stream, event_kind};
 #[cfg(feature = "http")]
 use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::services::LLM_RETRIED;
 pub use crate::services::openai as kind;
-use backoff_core::{Codes, Jitter, Policy, codes};
+use backoff_core::{Jitter, Policy};
 use std::time::Duration;
 
 /// One request. 408, 409, 429, every 5xx and failures of the connection are retried: three attempts, as in OpenAI's
@@ -98,10 +99,8 @@ pub const REQUEST: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(8))
     .jitter(Jitter::Proportional(1.0 / 7.0))
     .max_attempts(3)
-    .on(RETRIED)
+    .on(LLM_RETRIED)
     .name("openai::REQUEST");
-
-const RETRIED: Codes = codes![408, 409, 429, 500..=599];
 
 /// Polls a batch until it has ended: after 5 s, then more and more seldom, up to once a minute, for 25 hours. (A batch
 /// ends within 24 hours: "Batch API", <https://platform.openai.com/docs/guides/batch>.) A poll that fails is repeated
@@ -136,7 +135,7 @@ pub const BATCH: Policy = Policy::exponential()
     .max_backoff(Duration::from_secs(60))
     .jitter(Jitter::Additive(Duration::from_secs(1)))
     .deadline(Duration::from_secs(25 * 3_600))
-    .on(RETRIED)
+    .on(LLM_RETRIED)
     .name("openai::BATCH");
 
 /// Sends a request by [`REQUEST`], and repeats it after every transient failure, whatever its method is. A

@@ -1,7 +1,10 @@
 //! The codes of services other than Google, with their sources. `http` asks for them; a module of a service shows its own
 //! table as its function `kind`.
 
-use backoff_core::{__private::kind_in, FaultKind};
+use backoff_core::{__private::kind_in, Codes, FaultKind, codes};
+
+/// The statuses after which OpenAI's and Anthropic's clients repeat a request.
+pub(crate) const LLM_RETRIED: Codes = codes![408, 409, 429, 500..=599];
 
 /// The kind of an Azure error by its code: throttled, transient, or `None` for any other code, so that the
 /// status decides. The code is in the header `x-ms-error-code` and in `error.code` of the body. For

@@ -193,3 +193,21 @@ impl fmt::Debug for Hedge {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of answers repeats after 2³².
+    #[test]
+    fn answers_are_counted_for_ever() {
+        let hedge = Hedge::p95();
+        hedge.count.store(u32::MAX - 50, Relaxed);
+        for took in [5, 7] {
+            for _ in 0..200 {
+                hedge.answered(&|| Duration::from_millis(took));
+            }
+            assert_eq!(hedge.delay(), Some(Duration::from_millis(took)));
+        }
+    }
+}

@@ -64,6 +64,8 @@ const HEADERS: &[Limit] = &[
     limit("headers", "Retry-After", TEN_TIMES, 0.0),
     limit("headers", "Retry-After and Date, one item", TEN_TIMES, 0.0),
     limit("headers", "many lines", TEN_TIMES, 0.0),
+    limit("headers", "many lines of RateLimit", TEN_TIMES, 0.0),
+    limit("headers", "long names", TEN_TIMES, 0.0),
 ];
 
 const TEN_TIMES: &str = "400 KB less 10 × 4 KB";

@@ -3,8 +3,8 @@
 
 use super::body::{BodyFacts, object, parsed};
 use super::{ApiError, StreamEvent};
-use crate::openai::REQUEST;
-use backoff_core::{FaultKind, Verdict};
+use crate::services::LLM_RETRIED;
+use backoff_core::{FaultKind, Policy, Verdict};
 use reqwest::header::HeaderMap;
 
 /// The kind of an error inside a stream, or `None` if the event is no error. The same function is in
@@ -53,7 +53,7 @@ pub fn event_kind(event: &StreamEvent) -> Option<FaultKind> {
     let status = if is_named { 200 } else { 500 };
     facts.says_error.then(|| {
         let error = ApiError::in_success(status, &HeaderMap::new(), facts);
-        match REQUEST.judge(&error) {
+        match Policy::exponential().on(LLM_RETRIED).judge(&error) {
             Verdict::Retry {
                 kind: FaultKind::Throttled,
                 ..

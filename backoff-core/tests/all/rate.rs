@@ -360,3 +360,26 @@ async fn instant_retries_leave_out_the_queue() {
     }
     assert!(start.elapsed() < Duration::from_secs(60));
 }
+
+/// The values of a thread are dropped in any order when the thread ends.
+#[test]
+fn a_call_in_a_thread_local_ends_with_its_thread() {
+    type Call = Pin<Box<dyn Future<Output = Result<(), TestError>>>>;
+    thread_local!(static KEPT: RefCell<Option<Call>> = const { RefCell::new(None) });
+    static RATE: Rate = Rate::new();
+
+    let thread = std::thread::spawn(|| {
+        KEPT.set(None);
+        let call = || std::future::pending::<Result<(), TestError>>();
+        let policy = Policy::exponential().rate(&RATE);
+        let call = policy.retry(call).owned();
+        let mut call: Call = Box::pin(call.runtime(backoff_core::testing::VirtualTime::new()));
+        assert!(
+            call.as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
+        KEPT.set(Some(call));
+    });
+    thread.join().expect("the process goes on");
+}

@@ -19,12 +19,15 @@ fn filled(bytes: usize, lines: &[(&str, &str)]) -> HeaderMap {
     headers
 }
 
-/// The same two lines, as often as they fit.
-fn many_lines(bytes: usize) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    for _ in 0..bytes / 50 {
-        headers.append("x-ratelimit-remaining", HeaderValue::from_static("0"));
-        headers.append("x-ratelimit-reset", HeaderValue::from_static("1"));
+/// The same two lines, as often as they fit, beside one long line.
+fn many_lines(bytes: usize, lines: [(&str, &str); 2], policies: usize) -> HeaderMap {
+    let mut headers = filled(policies, &[("ratelimit-policy", r#""b";q=1,"#)]);
+    let length: usize = lines.iter().map(|it| it.0.len() + it.1.len()).sum();
+    for _ in 0..(bytes - policies) / length {
+        for (name, value) in lines {
+            let value = HeaderValue::from_str(value).expect("text without controls");
+            headers.append(HeaderName::try_from(name).expect("a name"), value);
+        }
     }
     headers
 }
@@ -78,6 +81,20 @@ pub(super) fn cases() -> Cases {
         bytes,
         &[("retry-after", "1s"), ("date", "1 ")]
     ));
-    case!(cases, "many lines", many_lines);
+    case!(cases, "many lines", |bytes| many_lines(
+        bytes,
+        [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1")],
+        8
+    ));
+    case!(cases, "many lines of RateLimit", |bytes| many_lines(
+        bytes,
+        [("ratelimit", r#""a";r=0;t=1"#), ("ratelimit", r#""a";r=0"#)],
+        bytes / 2
+    ));
+    case!(cases, "long names", |bytes| {
+        let name = format!("x-ratelimit-remaining-{}", "a".repeat(bytes / 20));
+        let reset = name.replace("remaining", "reset");
+        many_lines(bytes, [(&name, "0"), (&reset, "1")], 8)
+    });
     cases
 }
