@@ -60,7 +60,7 @@ fn secret(before: &str, rest: &str, is_cut: bool) -> usize {
     let length = match host {
         Some("") => user(rest, is_cut),
         Some(host) if host.ends_with(':') => password(upto(rest, HOST)),
-        _ if before.ends_with(['/', '\\']) => segment(trimmed(upto(rest, HOST))),
+        _ if before.ends_with('/') => segment(trimmed(upto(rest, HOST))),
         _ => value(before, rest),
     };
     length.max(token(before, rest))
