@@ -322,6 +322,7 @@ mod tests {
         for (ends, name, data) in [
             (true, "message", "[DONE]"),
             (true, "message", " [DONE]"),
+            (true, "message", "[D"),
             (true, "message_stop", r#"{"type": "message_stop"}"#),
             (true, "message", r#"{"type": "message_stop"}"#),
             (

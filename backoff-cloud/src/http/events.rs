@@ -253,7 +253,9 @@ mod tests {
 
     /// The events of a text, as `name:data` with `|` between them, and `/` for a line feed in the data.
     fn shown(text: impl AsRef<[u8]>) -> String {
-        let events = read([text.as_ref()], usize::MAX).expect("no limit");
+        let text = text.as_ref();
+        let events = read([text], usize::MAX).expect("no limit");
+        assert_eq!(read(text.chunks(1), usize::MAX).ok(), Some(events.clone()));
         let events = events.iter();
         let events = events.map(|(name, data)| format!("{name}:{}", data.replace('\n', "/")));
         events.collect::<Vec<_>>().join("|")
@@ -266,6 +268,7 @@ mod tests {
             ("\n\n\r\n\r", ""),
             ("data: a\n\n", "message:a"),
             ("data: a\r\n\r\n", "message:a"),
+            ("data: a\r\ndata: b\r\n\r\n", "message:a/b"),
             ("data: a\r\r", "message:a"),
             ("data: a\r\n\rdata: b\n\r\n", "message:a|message:b"),
             ("data:a\ndata:  b\n\n", "message:a/ b"),
@@ -306,7 +309,7 @@ mod tests {
         assert_eq!(read([many.as_bytes()], 8).unwrap().len(), 100);
         for (text, limit) in [
             ("data: 45\n\n", 7),
-            ("data: 45\n\ndata:56\ndata:\n\n", 7),
+            ("data:45\n\ndata:56\ndata:\n\n", 7),
             (": comment\n", 8),
             ("data: 45", 7),
             ("event: 34\ndata: 67\n\n", 9),

@@ -283,8 +283,16 @@ mod tests {
         // A value that can be read and has an error is a value, unless the function of a service has sent the request.
         let both = br#"{"choices":[],"error":{"code":503}}"#;
         reply(both).json::<Chat>().expect("a value");
-        let error = reply(both).without_error(true).unwrap_err();
-        assert_eq!(error.status(), Some(503));
+        let sent_by_a_service = Reply {
+            finds_errors: true,
+            ..reply(both)
+        };
+        for error in [
+            reply(both).without_error(true).unwrap_err(),
+            sent_by_a_service.json::<Chat>().unwrap_err(),
+        ] {
+            assert_eq!(error.status(), Some(503));
+        }
         // What stands beside a long error is not shown.
         let long = format!(
             r#"{{"key":"SECRET","error":{{"code":503,"message":"{}"}}}}"#,

@@ -508,7 +508,7 @@ mod tests {
         assert_eq!(wait, Some(Duration::from_secs(61)));
     }
 
-    /// What follows 32 items, 8 KiB or 256 lines counts as if it were not there.
+    /// What follows 32 items, 8 KiB or 256 lines counts as if it were not there, and so does a name of more than 128 bytes.
     #[test]
     fn only_the_beginning_of_headers_counts() {
         let hint = |lines: &str| in_headers(429, &map(lines), at(SENT)).map(|it| it.as_secs());
@@ -537,6 +537,10 @@ mod tests {
                 expected,
                 "{lines}"
             );
+        }
+        for (bytes, expected) in [(128, Some(9)), (129, None)] {
+            let name = format!("{:x<bytes$}", "ratelimit-reset-");
+            assert_eq!(hint(&format!("{name}: 9")), expected, "{bytes}");
         }
     }
 
