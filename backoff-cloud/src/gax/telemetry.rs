@@ -120,8 +120,8 @@ fn is_success(line: &str) -> bool {
     line.contains("succeeded after retries") || line.contains("=successful_")
 }
 
-/// The reports of our loop without those that gax's loop cannot make: successes, and metrics that need the time
-/// of a wait. `first` is a call with only the first attempt.
+/// The reports of our loop without those that gax's loop cannot make: successes, metrics that need the time of a wait, and
+/// what an earlier attempt may have done. `first` is a call with only the first attempt.
 fn as_far_as_gax_tells(ours: Recorded, first: &Recorded) -> Recorded {
     let is_of_calls = |line: &String| {
         let (name, _) = line.split_once('{').unwrap();
@@ -135,6 +135,9 @@ fn as_far_as_gax_tells(ours: Recorded, first: &Recorded) -> Recorded {
     metrics.sort();
     let mut events = ours.events;
     events.retain(|(_, line)| !is_success(line));
+    for (_, line) in &mut events {
+        *line = line.replace("; an earlier attempt may have been applied", "");
+    }
     Recorded {
         events,
         metrics,
