@@ -46,7 +46,7 @@
 //! | the same, and the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
 //! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
 //! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
-//! | a later attempt got the operation's own answer, such as a 404 or a 412; the text says if an earlier attempt may have been applied, whose effect the answer may be | `WARN` | `attempts`, `reason` (`permanent`), `code`, `error` |
+//! | a later attempt got the operation's own answer, such as a 404 or a 412; the text says if an earlier attempt may have been applied, whose effect the answer may be (Google's clients and jobs tell one failure at a time, so their ends cannot say it) | `WARN` | `attempts`, `reason` (`permanent`), `code`, `error` |
 //! | the first attempt succeeded | no event | |
 //! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
