@@ -327,8 +327,9 @@ pub struct RetryError<E, R = Report> {
     /// The operation's last own error, if `error` only says that an attempt was cut or did not begin
     /// because its time was over. `None` if the operation returned no error before.
     pub last: Option<E>,
-    retry_after: Option<Duration>,
-    maybe_applied: bool,
+    pub(crate) retry_after: Option<Duration>,
+    /// Whether an attempt before the last one may have been applied.
+    pub(crate) maybe_applied: bool,
 }
 
 /// Return types of a call that include a report.
@@ -344,27 +345,6 @@ impl<E, R> RetryError<E, R> {
             retry_after: None,
             maybe_applied: false,
         }
-    }
-
-    /// With the server's hint that came with the last failure.
-    pub(crate) fn with_hint(self, retry_after: Option<Duration>) -> Self {
-        RetryError {
-            retry_after,
-            ..self
-        }
-    }
-
-    /// With an earlier attempt that may have been applied.
-    pub(crate) fn with_maybe_applied(self, maybe_applied: bool) -> Self {
-        RetryError {
-            maybe_applied,
-            ..self
-        }
-    }
-
-    /// Adds the operation's last own error if `error` says that an attempt was cut.
-    pub(crate) fn with_last(self, last: Option<E>) -> Self {
-        RetryError { last, ..self }
     }
 
     /// The server's hint in the last failure, from the error or from the [`Verdict`](crate::Verdict) of a function: a
@@ -494,7 +474,8 @@ mod tests {
         let error = RetryError::new(text, reason, report);
         let shown = error.to_string();
         assert!(shown.ends_with(": no https://…@a.b/?…"), "{shown}");
-        let shown = format!("{:?}", error.with_last(Some(text)));
+        let last = Some(text);
+        let shown = format!("{:?}", RetryError { last, ..error });
         assert_eq!(
             shown.matches(r#""no\nhttps://…@a.b/?…""#).count(),
             2,

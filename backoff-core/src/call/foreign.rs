@@ -83,18 +83,6 @@ impl ForeignCall {
         failures: u32,
         random: &impl Random,
     ) -> Self {
-        let plan: &dyn CallPlan = &policy;
-        plan.warn_unasked("a client with a loop of its own");
-        Self::resumed(policy, operation, started, failures, random)
-    }
-
-    fn resumed(
-        policy: Policy,
-        operation: &'static str,
-        started: Duration,
-        failures: u32,
-        random: &impl Random,
-    ) -> Self {
         let mut state = CallState::resumed(started, failures);
         state.retry.draw_waits(&policy, || random.random());
         ForeignCall {
@@ -116,7 +104,7 @@ impl ForeignCall {
         // The difference of two readings of a clock counts, also where the job is older than the clock.
         let started = nanos(runtime.now()).wrapping_sub(nanos(elapsed.min(LONGEST)));
         let started = Duration::from_nanos(started);
-        let mut call = Self::resumed(policy, operation, started, failures, runtime);
+        let mut call = Self::request(policy, operation, started, failures, runtime);
         call.repeats = Repeats::Job;
         call
     }
@@ -146,6 +134,9 @@ impl ForeignCall {
 
     /// An attempt failed: decides whether to wait or to stop, and reports to logs and metrics.
     pub fn failed<E: Fault, R: Clock + Random>(&mut self, runtime: &R, error: &E) -> Decision {
+        if self.repeats == Repeats::Request {
+            (&self.policy as &dyn CallPlan).warn_unasked("a client with a loop of its own");
+        }
         self.with_parts(runtime, |parts| parts.failed(error, Stage::Whole, false))
     }
 

@@ -63,11 +63,12 @@ impl<E> Measured<E> {
             Ok(value) => Ok((value, report)),
             Err(error) => {
                 let reason = self.reason.unwrap_or(StopReason::Permanent);
-                let hint = (self.hint > 0).then(|| Duration::from_nanos(self.hint));
-                Err(RetryError::new(error, reason, report)
-                    .with_maybe_applied(self.maybe_applied)
-                    .with_last(self.last.take())
-                    .with_hint(hint))
+                Err(RetryError {
+                    last: self.last.take(),
+                    retry_after: (self.hint > 0).then(|| Duration::from_nanos(self.hint)),
+                    maybe_applied: self.maybe_applied,
+                    ..RetryError::new(error, reason, report)
+                })
             }
         }
     }
