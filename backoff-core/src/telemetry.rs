@@ -106,21 +106,26 @@
 //!   `https://…@example.com/a?…`. A URL is any text with `//`, and ends at a space, `"`, `<` or `>`. What follows the
 //!   colon of a host and is no port counts as a password, because the `@` may have been cut off: `https://ann:pw` becomes
 //!   `https://ann:…`. What follows a `?` in any word counts as a query: `GET /a?key=1`.
-//! - **In a path** what follows `hooks.slack.com/`, `/webhooks/` or `api.telegram.org/bot`.
-//! - **The value of a name** that ends with `key`, `token`, `secret`, `signature`, `sig`, `password`, `passwd`, `pwd`,
-//!   `authorization`, `username`, `query` or `fragment`, in upper or lower case: `name=value`, `name: value`,
-//!   `"name":"value"`; and the value of `code` in a form (`a=b&code=..`). A value without quotes ends at a space, `"`, `<`
-//!   or `>`. A word of letters without quotes stays after a colon (`invalid token: expected a name`).
-//! - **What follows `Bearer` or `Basic`**, unless it is a word of letters (`Basic auth`).
-//! - **What is random:** at least 20 letters and digits in a row with a letter and a digit, and if there are capitals and
-//!   small letters, also with `-` and `_` among them. Names made of words stay, such as `EC2ThrottledException`. So a
-//!   UUID stays, but a hash does not. The code of a service is left out if a part of it is random.
+//! - **In a path**, which is what follows a slash, a segment with at least 20 letters and digits in a row, of which one is
+//!   a letter and one a digit; a segment with a colon, unless the name of a method follows the colon (`:setIamPolicy`), or
+//!   digits, dots and colons (`main.rs:12:5`); and all that follows `hooks.slack.com/` or `/webhooks/`.
+//! - **The value of a name** that ends with `key`, `token`, `secret`, `signature`, `sig`, `password`, `passwd`, `pwd` or
+//!   `authorization`, in upper or lower case: `name=value`, `name: value`, `"name":"value"`. A value without quotes ends at
+//!   a space, `"`, `<` or `>`. After a colon, a word of less than 20 letters stays (`invalid token: expected a name`). The
+//!   value of `code` counts behind a `=`, if it has more than five characters (`code=14` stays), and the value of
+//!   `username`, `query` and `fragment` if it is in quotes, as in the `Debug` of a URL.
+//! - **What follows `Bearer` or `Basic`**, unless it is a word of less than 20 letters (`Basic auth`).
+//! - **A token by itself:** at least 20 characters that begin as the tokens of a well-known service do (`sk-`, `ghp_`,
+//!   `xox`, `AKIA`, `eyJ` and others); and what is random: at least 20 letters and digits in a row with a letter and a
+//!   digit, and if there are capitals and small letters, also with `-` and `_` among them. Names made of words stay, such
+//!   as `EC2ThrottledException`. So a UUID stays, but a hash does not. The code of a service is left out if a part of it
+//!   is random.
 //!
 //! Escapes hide none of this, also if they are escaped again: `\/`, `\u003f`, `%3F`, `&#x3F;`. An escape of a character in
 //! printable ASCII is shown as that character, but a space as `+` and a quote as `'`. A password in a sentence
-//! (`the password is swordfish`) is not recognised. The error itself still has everything: the `Debug` and the text of
-//! your own error, and its [sources](core::error::Error::source), are your own. So is the `Debug` of a wrapper such as
-//! [`NotApplied`](crate::NotApplied).
+//! (`the password is swordfish`) is not recognised. The error itself still has everything. The `Debug` and the text of your
+//! own error, its [sources](core::error::Error::source), and the `Debug` of a wrapper such as
+//! [`NotApplied`](crate::NotApplied) are your own: the library does not change them.
 //!
 //! # Spans of attempts: feature `tracing`
 //!
