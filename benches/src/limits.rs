@@ -92,7 +92,7 @@ const PLAIN: &[Limit] = &[
     limit("other loops", FUNCTION, "not inlined, in place", 123.0), // goal: 85
     limit("other loops", FUNCTION, "not inlined, moved", 166.0),    // goal: 130
     limit("other loops", "ours", ".version", 294.0),                // goal: 200
-    limit("other loops", "ours", "reported", 620.0),                // goal: 500
+    limit("other loops", "ours", "reported", 630.0),                // goal: 500
     // Tokio's timers count milliseconds: 1,637 on an idle machine, 1,675 on a busy one.
     limit("other loops", "ours", "timeout, one Pending", 1_700.0),
     limit("other loops", "ours", "layer, success", 896.0),
@@ -165,7 +165,7 @@ const WITH_RATE: &[Limit] = &[
     limit("blocking", FUNCTION, "const policy", 81.0),  // 47
     limit("other loops", "ours", "update", 147.0),      // 119
     limit("other loops", "ours", ".version", 320.0),    // 292
-    limit("other loops", "ours", "reported", 604.0),    // 611
+    limit("other loops", "ours", "reported", 619.0),    // 628
     limit("other loops", "ours", "layer, success", 1_058.0), // 892
     limit("other loops", "ours", "layer, a retry", 1_434.0), // 1,210
     // More than without a rate, because each sixteenth success reads the clock and takes a lock, and because the thread
