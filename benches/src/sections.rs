@@ -6,13 +6,13 @@ use crate::{
     questions::{self, Case},
     table::tables,
 };
-use std::{io, process::ExitCode};
+use std::{fs, io, process::ExitCode};
 
 const HELP: &str = "\
 What a retry costs, measured beside the peers.
 
     cargo run --release [-- SECTION..]    prints tables; without a name, all except `build`
-    cargo run --release -- check          fails if a limit of src/limits.rs is passed
+    cargo run --release -- check          fails if a limit of src/limits.rs is passed; `./check` also compares features
     cargo bench                           times, by criterion
 
 Sections:
@@ -22,6 +22,7 @@ Sections:
     bytes                       the sizes of futures
     allocations                 how often a call asks for memory
     heap [--million]            memory of each of 100,000 waiting tasks; with --million, also of a million
+    calls                       what a call of the function form compiles, with its limit; takes three minutes
     build                       CPU seconds of builds; takes some minutes
     build-check                 of `build` only `cargo check` of 300 annotated functions
     all                         everything, also the million tasks
@@ -33,7 +34,9 @@ pub fn main(arguments: &[String]) -> ExitCode {
             print!("{HELP}");
             Ok(true)
         }
-        ["check"] => check(),
+        ["calls"] => calls(),
+        ["check"] => check(None),
+        ["check", without] => check(Some(without)),
         ["all"] => print(&[
             "instructions",
             "bytes",
@@ -108,8 +111,9 @@ fn asked(case: &Case, name: &str) -> bool {
     case.question.replace(' ', "-") == name || case.question == name
 }
 
-/// Measures only the figures that have a limit.
-fn check() -> io::Result<bool> {
+/// Measures only the figures that have a limit. The file at `without` has the output of a build without features.
+fn check(without: Option<&str>) -> io::Result<bool> {
+    let without = without.map(fs::read_to_string).transpose()?;
     let limited =
         |case: &Case| limits().any(|limit| limit.is_for(case.question, case.who, case.column));
     let cases: Vec<Case> = questions::all().into_iter().filter(limited).collect();
@@ -117,5 +121,12 @@ fn check() -> io::Result<bool> {
     figures.extend(bytes::measure());
     figures.extend(allocations::measure());
     figures.extend(heap::measure(false));
-    Ok(limits::check(&figures))
+    Ok(limits::check(limits(), &figures, without.as_deref()))
+}
+
+/// Fails if a call compiles more than its limit.
+fn calls() -> io::Result<bool> {
+    let figures = build::calls()?;
+    println!("## Build\n\n{}", tables(&figures, 2));
+    Ok(limits::check(limits::COMPILED, &figures, None))
 }

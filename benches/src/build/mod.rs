@@ -8,7 +8,7 @@ mod source;
 
 use crate::table::Figure;
 use package::Package;
-use source::{CALLS, FUNCTIONS, Source};
+use source::{CALLS, FUNCTIONS, MANY, Source};
 use std::io;
 
 /// The name of a way to build a package, and the arguments of cargo.
@@ -23,6 +23,8 @@ const WAYS: [Way; 3] = [
 ];
 
 const FUNCTIONS_TABLE: &str = "300 functions, CPU s";
+/// The table of what a call compiles.
+const A_CALL: &str = "one call of a function form, compiled";
 const CALLS_TABLE: &str = "300 calls, each boxed, CPU s";
 
 /// How often everything is built, in turn. Each figure is the smallest one.
@@ -53,6 +55,33 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
         figures.extend(clean::measure()?);
         Ok(figures)
     })
+}
+
+/// What each call of the function form compiles: the lines of LLVM's text, and the CPU seconds of 300 calls.
+pub(crate) fn calls() -> io::Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let package = Package::with(source::DEPENDENCIES)?;
+    for source in CALLS {
+        let lines = |many| {
+            package.write(&source.text(many))?;
+            package.lines_of_llvm()
+        };
+        let a_call = (lines(MANY)? - lines(0)?) as f64 / f64::from(MANY);
+        figures.push(Figure::new(
+            A_CALL,
+            source.who,
+            "lines of LLVM's text",
+            a_call,
+        ));
+    }
+    let lines = |who| figures.iter().find(|it| it.who == who).map(|it| it.number);
+    let percents = lines("ours")
+        .zip(lines("backon"))
+        .map(|(ours, backon)| 100.0 * ours / backon);
+    figures
+        .extend(percents.map(|percents| Figure::new(A_CALL, "ours", "in % of backon's", percents)));
+    figures.extend(least_of(|| compiled(CALLS_TABLE, CALLS, &WAYS[..2]))?);
+    Ok(figures)
 }
 
 /// Only `cargo check` of the annotated functions.
@@ -97,7 +126,7 @@ fn compiled(question: &'static str, sources: &[Source], ways: &[Way]) -> io::Res
         package.write("fn main() {}")?;
         package.cargo(command)?;
         for source in sources {
-            package.write(&source.text())?;
+            package.write(&source.text(MANY))?;
             let seconds = package.cargo(command)?;
             figures.push(Figure::new(question, source.who, way, seconds));
         }

@@ -46,12 +46,31 @@ impl Package {
         fs::write(self.directory.join("src/main.rs"), source)
     }
 
+    /// The lines of LLVM's text of the program, as rustc writes them in a release build and before any optimization.
+    pub(super) fn lines_of_llvm(&self) -> io::Result<usize> {
+        let flags = [
+            "--emit=llvm-ir",
+            "-Cno-prepopulate-passes",
+            "-Ccodegen-units=1",
+        ];
+        self.cargo(&[&["rustc", "--release", "--"], &flags[..]].concat())?;
+        let mut lines = 0;
+        for file in fs::read_dir(self.directory.join("target/release/deps"))? {
+            let path = file?.path();
+            if path.extension().is_some_and(|it| it == "ll") {
+                lines += fs::read_to_string(path)?.lines().count();
+            }
+        }
+        Ok(lines)
+    }
+
     /// Runs cargo and returns the CPU seconds of cargo and of all processes that it started.
     pub(super) fn cargo(&self, arguments: &[&str]) -> io::Result<f64> {
         let before = cpu_seconds_of_children()?;
         let output = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
-            .args(arguments)
+            .args(&arguments[..1])
             .args(["--offline", "-j1"])
+            .args(&arguments[1..])
             .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", self.directory.join("target"))
             .output()?;

@@ -18,7 +18,8 @@ backon-macros = "1"
 tokio = { version = "1", features = ["time"] }
 "#;
 
-const MANY: u32 = 300;
+/// The functions of a program.
+pub(super) const MANY: u32 = 300;
 
 /// The text that all programs begin with: a client and its error.
 const COMMON: &str = r#"
@@ -145,10 +146,11 @@ pub(super) const CALLS: &[Source] = &[
 ];
 
 impl Source {
-    pub(super) fn text(&self) -> String {
+    /// The program with this number of functions.
+    pub(super) fn text(&self, many: u32) -> String {
         let mut text = format!("#![allow(unused_imports)]\n{COMMON}{}", self.head);
         let mut calls = String::new();
-        for i in 0..MANY {
+        for i in 0..many {
             let i = i.to_string();
             text.push_str(&self.function.replace("{i}", &i));
             // Each call is in its own function, as in a real program.
@@ -162,7 +164,7 @@ impl Source {
         let _ = writeln!(
             text,
             "type Call = for<'a> fn(&'a Client, &'a str) -> Boxed<'a>;\n\
-             static CALLS: [Call; {MANY}] = [\n{calls}];\n\n\
+             static CALLS: [Call; {many}] = [\n{calls}];\n\n\
              fn main() {{\n    \
              for call in &CALLS {{\n        drop(std::hint::black_box(call(&Client, \"a\")));\n    }}\n}}"
         );
