@@ -111,7 +111,10 @@ impl dyn CallPlan + '_ {
         now: impl Fn() -> Duration,
     ) -> Option<(RateChange, Option<&'static str>)> {
         let (epoch, period) = state.retry.take_attempt();
-        if let Some(breaker) = self.breaker().filter(|_| period > 0) {
+        // Without the feature, a call compiles nothing of a breaker.
+        if cfg!(feature = "breaker")
+            && let Some(breaker) = self.breaker().filter(|_| period > 0)
+        {
             let status = fault.and_then(http_status);
             breaker.ended_with(Admitted { period }, failure, status, &now);
         }
