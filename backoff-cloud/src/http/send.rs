@@ -13,7 +13,7 @@ use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
     Policy, Report, Retrying, Verdict,
     call::{
-        By, ByCodes, CallInfo, Failed, Failing, Judge, Memory, Operation, Run, RunsTwice, When,
+        By, ByCodes, CallInfo, Failing, Judge, Memory, Operation, Remembers, Run, RunsTwice, When,
     },
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
@@ -299,6 +299,7 @@ impl<T: 'static> Memory<ApiError> for Requests<T> {
 impl<T: 'static> Operation for Requests<T> {
     type Value = T;
     type Error = ApiError;
+    type Failure = ApiError;
     type Running = outgoing::Sent<T>;
     type Report = Report;
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
@@ -309,7 +310,12 @@ impl<T: 'static> Operation for Requests<T> {
         matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "TRACE") && self.copies.has_next()
     }
 
-    fn begin(&mut self, run: &Run<'_>) -> outgoing::Sent<T> {
+    fn memory(&mut self) -> Remembers<'_, ApiError> {
+        Remembers::This(self)
+    }
+
+    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> outgoing::Sent<T> {
+        let run = run();
         let mut request = match self.copies.next() {
             Ok(request) => request,
             Err(error) => return Box::pin(async { Err(error) }),
@@ -357,15 +363,15 @@ impl<T: 'static> Operation for Requests<T> {
         })
     }
 
-    fn poll(
+    fn poll<'r>(
         &mut self,
         running: Pin<&mut outgoing::Sent<T>>,
-        _run: &Run<'_>,
+        _run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<T, Failed<ApiError>>> {
+    ) -> Poll<Result<T, ApiError>> {
         running.poll(cx).map_err(|error| {
             let is_passing = error.has_stale_signature() && mem::take(&mut self.may_sign_anew);
-            Failed::whole(if is_passing { error.passing() } else { error })
+            if is_passing { error.passing() } else { error }
         })
     }
 }

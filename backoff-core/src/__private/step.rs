@@ -101,7 +101,7 @@ where
     C: Clock + Random,
 {
     let function = &mut Function;
-    let parts = Parts::new(context, function, state, settings, runtime);
+    let mut parts = Parts::new(context, function, state, settings, runtime);
     let end = match stage {
         Stage::Late => End::Expired,
         Stage::Queued => End::Queued,

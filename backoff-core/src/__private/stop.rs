@@ -148,7 +148,7 @@ where
         return false;
     };
     let function = &mut Function;
-    let parts = Parts::new(context, function, state, settings, runtime);
+    let mut parts = Parts::new(context, function, state, settings, runtime);
     if stage == Stage::Late {
         parts.ends(Some(error), None, End::Stopped);
     } else {

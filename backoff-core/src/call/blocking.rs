@@ -1,10 +1,10 @@
 //! The blocking loop.
 
 use super::{
-    call::{After, Call, Ended, Outcome},
+    call::{Ended, Outcome},
     operation::Operation,
-    parts::End,
-    plan::{Guard, Plan},
+    parts::{End, Parts, rules_of},
+    plan::Plan,
     retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     signal::{Stops, Unstopped},
@@ -63,53 +63,48 @@ where
 
     #[inline]
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
-        let (call, stops) = (&mut self.call, &self.driver.0);
-        call.starts();
-        if call.guard.plan.has_gate()
-            && let Some(error) = call.enters_first(stops)
-        {
+        let (call, operation, stops) = (&mut self.call, &mut self.operation, &self.driver.0);
+        call.starts(O::TIMED);
+        let mut after_wait = call.guard.plan.has_gate();
+        if after_wait && let Some(error) = call.parts(&mut operation.memory()).enters_first(stops) {
             return Err(error);
         }
-        let mut after_wait = call.guard.plan.has_gate();
         loop {
-            call.begins(after_wait);
-            let outcome = call.attempt_blocking();
-            match call.after(outcome) {
-                After::Done(outcome) => return outcome,
-                After::Wait(wait, last) => {
-                    if let Some(outcome) = call.waits(stops, wait, last) {
-                        return outcome;
-                    }
-                }
+            call.begins(operation.memory().get(), after_wait);
+            let polled = {
+                let attempt = pin!(call.attempt(operation));
+                let mut cx = Context::from_waker(Waker::noop());
+                call.polled(operation, attempt, &mut cx)
+            };
+            let Poll::Ready(outcome) = polled else {
+                unreachable!("a blocking attempt is ready when it is polled")
+            };
+            let last = match call.succeeds(operation.memory(), outcome) {
+                Ok(value) => return Ok(value),
+                Err(last) => last,
+            };
+            let mut memory = operation.memory();
+            if let Some(outcome) = call.parts(&mut memory).waits_blocking(stops, last) {
+                return outcome;
             }
             after_wait = true;
         }
     }
 }
 
-impl<P, O, S, R> Call<P, O, S, R>
+impl<T, E, S, R> Parts<'_, T, E, S, R>
 where
-    P: Plan,
-    O: Operation,
-    S: Setting<O::Value, O::Error>,
+    S: Setting<T, E>,
     R: Clock + BlockingSleep + Random,
 {
     /// Waits for the turn of the first attempt at the rate of the call. Returns the error of a call that waits too
     /// long, or whose breaker is open.
     #[cold]
     #[inline(never)]
-    fn enters_first(&mut self, stops: &impl Stops) -> Option<O::Error> {
+    fn enters_first(&mut self, stops: &impl Stops) -> Option<E> {
         let late = match self.stands(stops, false) {
             Ok(()) => None,
-            // After the signal, the first attempt is made at once.
-            Err(Left::Stopped) => {
-                let Guard { plan, state } = &mut self.guard;
-                let rules = Self::rules_of(plan, &self.settings);
-                let expires = rules.max_queue_time.is_some();
-                state
-                    .begins_unless_refused(plan, expires, None, &self.runtime)
-                    .err()
-            }
+            Err(Left::Stopped) => self.begins_after_signal(),
             Err(Left::Over(late)) => Some(late),
         };
         let late = late?;
@@ -117,29 +112,17 @@ where
         S::expired(late).map(|error| self.gives_up(error, end))
     }
 
-    /// Makes an attempt, which is ready at its first poll.
-    #[inline]
-    fn attempt_blocking(&mut self) -> Outcome<O> {
-        let _runs = self.guard.runs();
-        let mut attempt = pin!(self.attempt());
-        let mut cx = Context::from_waker(Waker::noop());
-        match self.polled(attempt.as_mut(), &mut cx) {
-            Poll::Ready(outcome) => outcome,
-            Poll::Pending => unreachable!("a blocking attempt is ready when it is polled"),
-        }
-    }
-
-    /// Waits on this thread, and for the turn of the next attempt. Returns the outcome of a call that ends then,
-    /// because the timer wakes too late, the turn does not come in time, or the call is stopped.
+    /// After an attempt that has not succeeded: waits on this thread, and for the turn of the next attempt. Returns the
+    /// outcome of a call that ends, because no attempt follows, the timer wakes too late, the turn does not come in time,
+    /// or the call is stopped.
     #[cold]
     #[inline(never)]
-    pub(super) fn waits(
-        &mut self,
-        stops: &impl Stops,
-        wait: Duration,
-        last: Outcome<O>,
-    ) -> Ended<O> {
-        let end = if stops.pause(&self.runtime, wait) {
+    fn waits_blocking(&mut self, stops: &impl Stops, last: Outcome<T, E>) -> Ended<T, E> {
+        let (wait, last) = match self.decides(last) {
+            Ok(waits) => waits,
+            Err(outcome) => return Some(outcome),
+        };
+        let end = if stops.pause(self.runtime, wait) {
             End::Stopped
         } else if self.is_late() {
             End::Late
@@ -152,24 +135,23 @@ where
                 Err(left) => left.end(),
             }
         };
-        Some(self.ends(last, end))
+        Some(self.ends_with(last, end))
     }
 
     /// Asks the breaker of the call, and waits for a turn at its rate, if it has one. Before a retry, the wait never passes the deadline,
     /// because the call has an error to return.
     fn stands(&mut self, stops: &impl Stops, is_retry: bool) -> Result<(), Left> {
-        let (guard, runtime) = (&mut self.guard, &self.runtime);
-        if !guard.plan.has_gate() {
-            guard.state.begins(runtime);
+        let (plan, runtime) = (self.plan, self.runtime);
+        if !plan.has_gate() {
+            self.state.begins(runtime);
             return Ok(());
         }
-        let Guard { plan, state } = guard;
-        let mut rules = Self::rules_of(plan, &self.settings);
+        let mut rules = rules_of(plan, &*self.settings);
         rules.tokens = plan.tokens();
         if is_retry {
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
-        state.enters_blocking(plan, &rules, &stopped, runtime)
+        self.state.enters_blocking(plan, &rules, &stopped, runtime)
     }
 }

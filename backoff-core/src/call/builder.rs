@@ -107,14 +107,16 @@ where
 {
     #[inline]
     pub(crate) fn new(plan: P, operation: O, settings: S, runtime: R, driver: W) -> Self {
+        // First, because nothing is dropped if it panics: less to compile in each call.
+        let phase = Default::default();
         Retrying {
             call: Call {
                 guard: Guard::new(plan),
-                operation,
                 settings,
                 runtime,
             },
-            phase: Default::default(),
+            operation,
+            phase,
             driver,
         }
     }
@@ -138,13 +140,12 @@ where
     ) -> Retrying<Q, N, B, M, V> {
         let Call {
             guard,
-            operation,
             settings,
             runtime,
         } = self.call;
         let plan = guard.plan.clone();
         let (plan, operation, settings, runtime, driver) =
-            change(plan, operation, settings, runtime, self.driver);
+            change(plan, self.operation, settings, runtime, self.driver);
         Retrying::new(plan, operation, settings, runtime, driver)
     }
 

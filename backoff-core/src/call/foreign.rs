@@ -137,13 +137,15 @@ impl ForeignCall {
         if self.repeats == Repeats::Request {
             (&self.policy as &dyn CallPlan).warn_unasked("a client with a loop of its own");
         }
-        self.with_parts(runtime, |parts| parts.failed(error, Stage::Whole, false))
+        self.with_parts(runtime, |mut parts| {
+            parts.failed(error, Stage::Whole, false)
+        })
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
     /// the wait has taken, and logs and metrics get the end.
     pub fn given_up<E: Fault, C: Clock>(&mut self, clock: &C, error: &E, reason: StopReason) {
-        self.with_parts(clock, |parts| {
+        self.with_parts(clock, |mut parts| {
             parts.ends(Some(error), None, End::GivenUp(reason));
         });
     }
@@ -151,7 +153,7 @@ impl ForeignCall {
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
     /// success.
     pub fn succeeded<E: Fault, C: Clock>(&mut self, clock: &C) {
-        self.with_parts::<E, _, _>(clock, |parts| parts.succeeded(None));
+        self.with_parts::<E, _, _>(clock, |mut parts| parts.succeeded(None));
     }
 
     fn with_parts<E, R, T>(
@@ -159,7 +161,7 @@ impl ForeignCall {
         runtime: &R,
         f: impl FnOnce(Parts<'_, (), E, Repeats, R>) -> T,
     ) -> T {
-        let operation = &mut Named(self.operation);
+        let operation = &mut Named(self.operation, None);
         let (state, repeats) = (&mut self.state, &mut self.repeats);
         f(Parts::new(&self.policy, operation, state, repeats, runtime))
     }

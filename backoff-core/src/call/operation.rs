@@ -11,6 +11,7 @@ use crate::{
     state::{Attempt, Rules},
 };
 use core::{
+    any::type_name,
     future::{Future, Ready, ready},
     pin::Pin,
     task::{Context, Poll},
@@ -64,10 +65,12 @@ impl<E> Failed<E> {
             is_stopped: false,
         }
     }
+}
 
-    /// The attempt failed as a whole.
+/// The attempt failed as a whole.
+impl<E> From<E> for Failed<E> {
     #[inline]
-    pub const fn whole(error: E) -> Self {
+    fn from(error: E) -> Self {
         Self::at(Stage::Whole, error)
     }
 }
@@ -124,14 +127,65 @@ pub trait Memory<E> {
     fn write_outcome(&mut self) -> WriteOutcome {
         WriteOutcome::Known
     }
+
+    /// A wait follows after this error, which the operation may keep.
+    #[inline]
+    fn keep(&mut self, error: E) -> Option<E> {
+        Some(error)
+    }
+
+    /// Returns the error that [`keep`](Self::keep) stored, because no attempt follows.
+    #[inline]
+    fn kept(&mut self) -> Option<E> {
+        None
+    }
+
+    /// No attempt follows this error. Returns the error of the call.
+    #[inline]
+    fn last_word(&mut self, error: E) -> E {
+        error
+    }
 }
 
-/// An operation of a loop outside, with this name.
-pub(crate) struct Named(pub(crate) &'static str);
+/// The memory of an operation. For most operations its type does not depend on their closures, so that the code of a
+/// call is compiled once for all of them.
+pub enum Remembers<'o, E> {
+    /// The name of the operation, and what the call remembers for its attempts.
+    Named(Named<'o>),
+    /// The operation itself.
+    This(&'o mut dyn Memory<E>),
+}
 
-impl<E> Memory<E> for Named {
+impl<E> Remembers<'_, E> {
+    /// The memory as an object.
+    #[inline]
+    pub(crate) fn get(&mut self) -> &mut dyn Memory<E> {
+        match self {
+            Remembers::Named(named) => named,
+            Remembers::This(memory) => *memory,
+        }
+    }
+}
+
+/// The memory of an operation with this name; and what the call remembers for the `Attempt`s that it is given.
+pub struct Named<'o>(
+    pub(crate) &'static str,
+    pub(crate) Option<&'o mut Option<CallInfo>>,
+);
+
+impl<E> Memory<E> for Named<'_> {
     fn name(&self) -> &'static str {
         self.0
+    }
+
+    fn hears(&self) -> bool {
+        self.1.is_some()
+    }
+
+    fn failed(&mut self, failing: &Failing<'_, E>) {
+        if let Some(info) = &mut self.1 {
+            failing.remembered_by(info);
+        }
     }
 }
 
@@ -141,11 +195,13 @@ impl<E> Memory<E> for Named {
 /// their blocking forms, and for the requests of a layer of tower. The operation polls its own attempts,
 /// because an update calls its closures in the middle of an attempt. A blocking attempt is ready at its
 /// first poll.
-pub trait Operation: Memory<Self::Error> {
+pub trait Operation {
     /// The value of a success.
     type Value;
     /// The error of a failure.
     type Error;
+    /// The failure of an attempt: the error, or with the part that failed.
+    type Failure: Into<Failed<Self::Error>>;
     /// A running attempt.
     type Running;
     /// The type of the report.
@@ -164,39 +220,24 @@ pub trait Operation: Memory<Self::Error> {
         true
     }
 
+    /// The part that gets the failures.
+    fn memory(&mut self) -> Remembers<'_, Self::Error>;
+
     /// Begins an attempt.
-    fn begin(&mut self, run: &Run<'_>) -> Self::Running;
+    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> Self::Running;
 
     /// Polls an attempt.
-    fn poll(
+    fn poll<'r>(
         &mut self,
         running: Pin<&mut Self::Running>,
-        run: &Run<'_>,
+        run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Self::Value, Failed<Self::Error>>>;
+    ) -> Poll<Result<Self::Value, Self::Failure>>;
 
     /// The part of the attempt that is running.
     #[inline]
     fn stage(_running: Pin<&Self::Running>) -> Stage {
         Stage::Whole
-    }
-
-    /// A wait follows after this error, which the operation may keep.
-    #[inline]
-    fn keep(&mut self, error: Self::Error) -> Option<Self::Error> {
-        Some(error)
-    }
-
-    /// Returns the error that [`keep`](Self::keep) stored, because no attempt follows.
-    #[inline]
-    fn kept(&mut self) -> Option<Self::Error> {
-        None
-    }
-
-    /// No attempt follows this error. Returns the error of the call.
-    #[inline]
-    fn last_word(&mut self, error: Self::Error) -> Self::Error {
-        error
     }
 }
 
@@ -209,9 +250,8 @@ pub trait Closure<Arguments> {
     type Error;
     /// A call of the closure.
     type Running: Future<Output = Result<Self::Value, Self::Error>>;
-
-    /// The name of the closure's type.
-    fn name() -> &'static str;
+    /// The type of the closure, whose name is the name of the operation.
+    type Function;
 
     /// Calls the closure.
     fn call(&mut self, arguments: Arguments) -> Self::Running;
@@ -236,11 +276,7 @@ macro_rules! closures {
             type Value = T;
             type Error = E;
             type Running = Fut;
-
-            #[inline]
-            fn name() -> &'static str {
-                core::any::type_name::<F>()
-            }
+            type Function = F;
 
             #[inline]
             fn call(&mut self, ($($argument,)?): ($($Argument,)?)) -> Fut {
@@ -255,11 +291,7 @@ macro_rules! closures {
             type Value = T;
             type Error = E;
             type Running = Ready<Result<T, E>>;
-
-            #[inline]
-            fn name() -> &'static str {
-                core::any::type_name::<F>()
-            }
+            type Function = F;
 
             #[inline]
             fn call(&mut self, ($($argument,)?): ($($Argument,)?)) -> Ready<Result<T, E>> {
@@ -276,31 +308,31 @@ closures!(argument: A);
 #[derive(Clone, Copy)]
 pub struct Plain<C>(pub(super) C);
 
-impl<E, C: Closure<(), Error = E>> Memory<E> for Plain<C> {
-    fn name(&self) -> &'static str {
-        C::name()
-    }
-}
-
 impl<C: Closure<()>> Operation for Plain<C> {
     type Value = C::Value;
     type Error = C::Error;
+    type Failure = C::Error;
     type Running = C::Running;
     type Report = Report;
 
     #[inline]
-    fn begin(&mut self, _run: &Run<'_>) -> C::Running {
+    fn memory(&mut self) -> Remembers<'_, C::Error> {
+        Remembers::Named(Named(type_name::<C::Function>(), None))
+    }
+
+    #[inline]
+    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> C::Running {
         self.0.call(())
     }
 
     #[inline]
-    fn poll(
+    fn poll<'r>(
         &mut self,
         running: Pin<&mut C::Running>,
-        _run: &Run<'_>,
+        _run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
-        running.poll(cx).map_err(Failed::whole)
+    ) -> Poll<Result<C::Value, C::Error>> {
+        running.poll(cx)
     }
 }
 
@@ -321,41 +353,35 @@ impl<C> WithAttempt<C> {
     }
 }
 
-impl<E, C: Closure<(Attempt,), Error = E>> Memory<E> for WithAttempt<C> {
-    fn name(&self) -> &'static str {
-        C::name()
-    }
-
-    fn hears(&self) -> bool {
-        true
-    }
-
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        failing.remembered_by(&mut self.info);
-    }
-}
-
 impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     type Value = C::Value;
     type Error = C::Error;
+    type Failure = C::Error;
     type Running = C::Running;
     type Report = Report;
     const TIMED: bool = true;
 
     #[inline]
-    fn begin(&mut self, run: &Run<'_>) -> C::Running {
+    fn memory(&mut self) -> Remembers<'_, C::Error> {
+        let info = Some(&mut self.info);
+        Remembers::Named(Named(type_name::<C::Function>(), info))
+    }
+
+    #[inline]
+    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> C::Running {
+        let run = run();
         let info = self.info.get_or_insert_with(|| run.info());
         self.closure.call((run.attempt(info),))
     }
 
     #[inline]
-    fn poll(
+    fn poll<'r>(
         &mut self,
         running: Pin<&mut C::Running>,
-        _run: &Run<'_>,
+        _run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
-        running.poll(cx).map_err(Failed::whole)
+    ) -> Poll<Result<C::Value, C::Error>> {
+        running.poll(cx)
     }
 }
 

@@ -28,11 +28,11 @@ use core::{marker::PhantomData, time::Duration};
 
 /// The parts of a call that take part in the work after an attempt. The outcome of the call is a `Result<T, E>`.
 pub(crate) struct Parts<'c, T, E, S, R> {
-    plan: &'c dyn CallPlan,
-    memory: &'c mut dyn Memory<E>,
-    state: &'c mut CallState,
-    settings: &'c mut S,
-    runtime: &'c R,
+    pub(super) plan: &'c dyn CallPlan,
+    pub(super) memory: &'c mut dyn Memory<E>,
+    pub(super) state: &'c mut CallState,
+    pub(super) settings: &'c mut S,
+    pub(super) runtime: &'c R,
     value: PhantomData<fn() -> T>,
 }
 
@@ -124,11 +124,25 @@ impl<'c, T, E, S, R> Parts<'c, T, E, S, R> {
     }
 }
 
+/// The rules of a call of this plan and these settings, while another part of the call changes.
+#[inline]
+pub(super) fn rules_of<'r, T, E, S>(
+    plan: &'r (impl CallPlan + ?Sized),
+    settings: &'r S,
+) -> Rules<'r>
+where
+    S: Setting<T, E>,
+{
+    let mut rules = Rules::of(plan.policy());
+    settings.rules(&mut rules);
+    rules
+}
+
 impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// An attempt failed: judges the error, decides on the next step, and tells hooks, logs and metrics. Inlined into
     /// one cold function for each kind of loop.
     #[inline(always)]
-    pub(crate) fn failed(mut self, error: &E, stage: Stage, is_stopped: bool) -> Decision
+    pub(crate) fn failed(&mut self, error: &E, stage: Stage, is_stopped: bool) -> Decision
     where
         R: Random,
     {
@@ -164,7 +178,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// As [`failed`](Self::failed), after this ruling.
     #[cfg(feature = "combine")]
     #[cold]
-    pub(crate) fn ruled(mut self, error: &E, stage: Stage, ruling: Ruling) -> Decision
+    pub(crate) fn ruled(&mut self, error: &E, stage: Stage, ruling: Ruling) -> Decision
     where
         R: Random,
     {
@@ -176,7 +190,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// before the next attempt, and nothing if the call returns the value.
     #[cold]
     #[inline(never)]
-    pub(crate) fn answered(mut self, fault: &dyn Fault) -> Option<Duration>
+    pub(crate) fn answered(&mut self, fault: &dyn Fault) -> Option<Duration>
     where
         R: Random,
     {
@@ -235,7 +249,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         if self.state.retry.is_in_flight() {
             let reply = Reply::of(ruling, failure.fault);
             let reply = reply.filter(|_| !failure.stage.is_cut());
-            let heard = match failure.stage.is_cut() && self.had_only_the_rest(policy) {
+            let heard = match failure.stage.is_cut() && self.had_only_the_rest() {
                 true => Some(FaultKind::Permanent),
                 false => heard(ruling, failure.fault, failure.stage),
             };
@@ -262,10 +276,15 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
         next
     }
 
+    /// The rules of the call as they are now.
+    #[inline]
+    pub(super) fn rules(&self) -> Rules<'_> {
+        rules_of(self.plan, &*self.settings)
+    }
+
     /// Whether the end of the call has cut a retry, which had only what the attempts before it left.
-    fn had_only_the_rest(&self, policy: &Policy) -> bool {
-        let mut rules = Rules::of(policy);
-        self.settings.rules(&mut rules);
+    fn had_only_the_rest(&self) -> bool {
+        let rules = self.rules();
         let elapsed = || self.state.retry.elapsed(|| self.runtime.now());
         self.state.retry.failures() > 0 && rules.is_over(nanos(elapsed()))
     }
@@ -311,7 +330,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
 
     /// Nobody waits for the outcome of the attempt that failed at this stage.
     #[cfg(feature = "combine")]
-    pub(crate) fn abandoned(mut self, error: &E, stage: Stage) {
+    pub(crate) fn abandoned(&mut self, error: &E, stage: Stage) {
         let failure = self.failure(error, stage, stage.ruling(self.plan.policy()));
         if !stage.is_cut() {
             let kind = Some(FaultKind::Permanent);
@@ -325,7 +344,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// dropped, because its future may be kept.
     #[cold]
     #[inline(never)]
-    pub(crate) fn ends(mut self, error: Option<&E>, value: Option<&dyn Fault>, end: End) {
+    pub(crate) fn ends(&mut self, error: Option<&E>, value: Option<&dyn Fault>, end: End) {
         self.plan.give_back(self.state);
         let (ended_by, reason) = match end {
             End::Late => (EndedBy::Attempt, StopReason::Deadline),
@@ -350,7 +369,7 @@ impl<'c, T, E, S: Setting<T, E>, R: Clock> Parts<'c, T, E, S, R> {
     /// An attempt succeeded, perhaps with a value that has this fault and is not retried. After retries, hooks and
     /// logs are told.
     #[inline(always)]
-    pub(crate) fn succeeded(mut self, value: Option<&dyn Fault>) {
+    pub(crate) fn succeeded(&mut self, value: Option<&dyn Fault>) {
         // Before any hook, which may panic.
         self.state.return_tokens(self.plan.budget());
         if self.plan.counts(&self.state.retry) {

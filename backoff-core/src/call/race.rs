@@ -3,7 +3,7 @@
 use super::{
     call::{Call, Outcome},
     operation::{Failed, Operation},
-    parts::in_tests,
+    parts::{Parts, in_tests},
     plan::Plan,
     setting::{Setting, Surrounds},
     signal::Signal,
@@ -17,6 +17,7 @@ use crate::{
     state::{Decision, WaitSource},
 };
 use core::{
+    convert::Infallible,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -32,12 +33,12 @@ pub trait Hedging {
     /// Whether an attempt may have a second request.
     const IS_ONE: bool = true;
     /// What an attempt stores of its second request.
-    type Second<A, S, T, E>: Default;
+    type Second<A, S, T, E>;
 
     /// The hedge, and the second request.
     fn of<'s, A, S, T, E>(
         &'s self,
-        second: Pin<&'s mut Self::Second<A, S, T, E>>,
+        second: Pin<&'s mut Option<Self::Second<A, S, T, E>>>,
     ) -> Option<Hedged<'s, A, S, T, E>>;
 }
 
@@ -50,10 +51,13 @@ pub struct Unhedged;
 
 impl Hedging for Unhedged {
     const IS_ONE: bool = false;
-    type Second<A, S, T, E> = ();
+    type Second<A, S, T, E> = Infallible;
 
     #[inline(always)]
-    fn of<'s, A, S, T, E>(&'s self, _: Pin<&'s mut ()>) -> Option<Hedged<'s, A, S, T, E>> {
+    fn of<'s, A, S, T, E>(
+        &'s self,
+        _: Pin<&'s mut Option<Infallible>>,
+    ) -> Option<Hedged<'s, A, S, T, E>> {
         None
     }
 }
@@ -63,9 +67,12 @@ impl Hedging for &Hedge {
 
     fn of<'s, A, S, T, E>(
         &'s self,
-        second: Pin<&'s mut Second<A, S, T, E>>,
+        mut second: Pin<&'s mut Option<Second<A, S, T, E>>>,
     ) -> Option<Hedged<'s, A, S, T, E>> {
-        Some((self, second))
+        if second.is_none() {
+            second.set(Some(Second::default()));
+        }
+        second.as_pin_mut().map(|second| (*self, second))
     }
 }
 
@@ -97,22 +104,19 @@ impl<A, S, T, E> Default for Second<A, S, T, E> {
     }
 }
 
-impl<P, O, S, R> Call<P, O, S, R>
-where
-    P: Plan,
-    O: Operation,
-    S: Setting<O::Value, O::Error>,
-    R: Clock + Random,
-{
+impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     /// Polls the two requests of an attempt.
-    pub(super) fn race<G>(
+    pub(super) fn race<O, G>(
         &mut self,
+        operation: &mut O,
         mut first: Pin<&mut Attempt<O, S>>,
         (hedge, second): Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>,
         mut signal: Pin<&mut G>,
         cx: &mut Context<'_>,
-    ) -> Poll<Outcome<O>>
+    ) -> Poll<Outcome<O::Value, O::Error>>
     where
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
         R: Sleep,
         G: Signal<O::Value, O::Error>,
     {
@@ -123,28 +127,31 @@ where
                     hedge.called();
                 }
                 *second.began = Some(hedge.measured(|| self.runtime.now()));
-                let is_read = self.guard.plan.policy().idempotent && self.operation.may_run_twice();
+                let is_read = self.guard.plan.policy().idempotent && operation.may_run_twice();
                 let delay = hedge.delay().filter(|_| is_read);
                 (second.sleep).set(delay.map(|delay| self.runtime.sleep(delay)));
             }
             let sleep = second.sleep.as_mut().as_pin_mut();
             if !is_first && sleep.is_some_and(|sleep| sleep.poll(cx).is_ready()) {
                 second.sleep.set(None);
-                if self.takes_hedge(hedge, signal.as_mut(), cx) {
-                    second.request.set(Some(self.attempt()));
+                let is_over = G::IS_ONE && signal.as_mut().has_come(cx);
+                let mut memory = operation.memory();
+                if !is_over && self.parts(&mut memory).takes_hedge(hedge) {
+                    second.request.set(Some(self.attempt(operation)));
                 }
             }
             let polled = match second.request.as_mut().as_pin_mut() {
-                Some(request) if !is_first => self.polled(request, cx),
+                Some(request) if !is_first => self.polled(operation, request, cx),
                 // The first one has failed.
                 Some(_) if second.failed.is_some() => continue,
-                _ if is_first => self.polled(first.as_mut(), cx),
+                _ if is_first => self.polled(operation, first.as_mut(), cx),
                 _ => continue,
             };
-            let Poll::Ready(outcome) = polled else {
+            let Poll::Ready(outcome) = polled.map_err(Into::into) else {
                 continue;
             };
-            let asked = self.asked(&outcome);
+            let mut memory = operation.memory();
+            let asked = self.parts(&mut memory).asked(&outcome);
             match (asked, second.failed.take()) {
                 (Some(asked), None) if second.request.is_some() => {
                     *second.failed = Some((outcome, asked));
@@ -160,7 +167,7 @@ where
                         let since = |began| self.runtime.now().saturating_sub(began);
                         hedge.answered(&|| second.began.map(since).unwrap_or_default());
                         if !is_first {
-                            self.tells(true);
+                            self.parts(&mut memory).tells(true);
                         }
                     }
                     return Poll::Ready(outcome);
@@ -169,17 +176,15 @@ where
         }
         Poll::Pending
     }
+}
 
-    /// Whether the second request begins now. All reasons against it that may change during an attempt are here.
-    fn takes_hedge<G>(&self, hedge: &Hedge, signal: Pin<&mut G>, cx: &mut Context<'_>) -> bool
-    where
-        G: Signal<O::Value, O::Error>,
-    {
-        let (plan, state) = (&self.guard.plan, &self.guard.state);
-        let now = || shared_now(&self.runtime);
-        let is_over = G::IS_ONE && signal.has_come(cx)
-            || state.remaining(&self.rules(), &self.runtime).is_zero();
-        let begins = !is_over
+impl<T, E, S: Setting<T, E>, R: Clock + Random> Parts<'_, T, E, S, R> {
+    /// Whether the second request begins now, if no signal has come. All reasons against it that may change during an
+    /// attempt are here.
+    fn takes_hedge(&self, hedge: &Hedge) -> bool {
+        let (plan, state) = (self.plan, &*self.state);
+        let now = || shared_now(self.runtime);
+        let begins = !state.remaining(&self.rules(), self.runtime).is_zero()
             // `testing::off` switches second requests off, too.
             && in_tests(Decision::after(0, WaitSource::Backoff), &mut { state.retry }).is_wait()
             && plan.breaker().is_none_or(|it| !it.is_open())
@@ -197,8 +202,8 @@ where
     }
 
     /// How long a failure asks the call to wait, in nanoseconds; nothing if the outcome is none that the call retries.
-    fn asked(&self, outcome: &Outcome<O>) -> Option<u64> {
-        let policy = self.guard.plan.policy();
+    fn asked(&self, outcome: &Outcome<T, E>) -> Option<u64> {
+        let policy = self.plan.policy();
         let ruling = match outcome {
             Ok(value) => policy.rule(Stage::Whole, S::answer(value)?),
             Err(failed) => self.settings.judge(policy, failed.stage, &failed.error)?,
@@ -208,8 +213,8 @@ where
 
     /// The second request begins, or wins.
     fn tells(&self, wins: bool) {
-        let plan = &self.guard.plan;
-        let name = plan.operation().unwrap_or_else(|| self.operation.name());
+        let plan = self.plan;
+        let name = plan.operation().unwrap_or_else(|| self.memory.name());
         event::hedged(name, plan.policy(), wins);
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{
     blocking::OnThread,
-    call::Call,
     operation::Operation,
     plan::Plan,
     race::Hedging,
@@ -42,13 +41,6 @@ pin_project! {
 type Outcome<O> =
     Reporting<<O as Operation>::Value, <O as Operation>::Error, <O as Operation>::Report>;
 
-impl<P: Plan, O: Operation, S, R> Call<P, O, (S, Measured<O::Error>), R> {
-    fn reporting(&mut self, outcome: Result<O::Value, O::Error>) -> Outcome<O> {
-        let writes = self.operation.writes();
-        self.settings.1.reporting(outcome, writes)
-    }
-}
-
 impl<P, O, S, R, G, H> Future for Reported<P, O, S, R, Awaited<G, H>>
 where
     P: Plan,
@@ -63,7 +55,9 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut retrying = self.project().retrying;
         let outcome = ready!(retrying.as_mut().poll(cx));
-        Poll::Ready(retrying.project().call.reporting(outcome))
+        let retrying = retrying.project();
+        let writes = retrying.operation.writes();
+        Poll::Ready(retrying.call.settings.1.reporting(outcome, writes))
     }
 }
 
@@ -91,6 +85,7 @@ where
     /// ```
     pub fn call(mut self) -> Outcome<O> {
         let outcome = self.retrying.run();
-        self.retrying.call.reporting(outcome)
+        let writes = self.retrying.operation.writes();
+        self.retrying.call.settings.1.reporting(outcome, writes)
     }
 }

@@ -4,7 +4,7 @@
 use super::{
     call_state::CallState,
     entry::Judged,
-    operation::{Failed, Memory, Operation, Run},
+    operation::{Named, Operation, Remembers, Run},
     parts::End,
     plan::{CallPlan, Plan},
     retrying::{Driver, Retrying},
@@ -53,27 +53,26 @@ impl<E> Default for Resumed<E> {
     }
 }
 
-impl<E> Memory<E> for Resumed<E> {
-    fn name(&self) -> &'static str {
-        "resuming"
-    }
-}
-
 impl<E> Operation for Resumed<E> {
     type Value = ();
     type Error = E;
+    type Failure = E;
     type Running = ();
     type Report = Report;
 
-    fn begin(&mut self, _run: &Run<'_>) {}
+    fn memory(&mut self) -> Remembers<'_, E> {
+        Remembers::Named(Named("resuming", None))
+    }
+
+    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) {}
 
     /// Never called: the caller makes the attempts.
-    fn poll(
+    fn poll<'r>(
         &mut self,
         _running: Pin<&mut ()>,
-        _run: &Run<'_>,
+        _run: &impl Fn() -> Run<'r>,
         _cx: &mut Context<'_>,
-    ) -> Poll<Result<(), Failed<E>>> {
+    ) -> Poll<Result<(), E>> {
         Poll::Pending
     }
 }
@@ -281,9 +280,10 @@ where
     pub fn progress(&mut self) {
         let call = &mut self.call;
         let has_failed = call.guard.state.retry.failures() > 0;
-        let is_given_up = core::mem::take(&mut call.operation.is_given_up);
+        let is_given_up = core::mem::take(&mut self.operation.is_given_up);
         if has_failed && !is_given_up {
-            call.parts().succeeded(None);
+            call.parts::<(), E>(&mut self.operation.memory())
+                .succeeded(None);
         } else {
             call.guard.state.return_tokens(call.guard.plan.budget());
         }
@@ -308,7 +308,7 @@ where
         let waiting = self.waits();
         let mut signal = Pin::new(&mut self.driver.0);
         // Only a signal keeps the error, so that the future need not keep it.
-        signal.as_mut().keep(Err(Failed::whole(error)));
+        signal.as_mut().keep(Err(error.into()));
         let sleep = pin!(self.call.runtime.sleep(wait));
         let has_come = |cx: &mut Context<'_>| N::IS_ONE && signal.as_mut().has_come(cx);
         let is_stopped = unless_stopped(sleep, has_come).await;
@@ -340,7 +340,7 @@ where
             return Err(self.ended(waiting, error, End::Stopped));
         }
         let call = &mut self.call;
-        if call.is_late() {
+        if call.parts::<(), E>(&mut self.operation.memory()).is_late() {
             return Err(self.ended(waiting, error, End::Late));
         }
         call.guard.state = waiting;
@@ -351,18 +351,19 @@ where
     /// The wait before the next attempt; nothing if no attempt follows.
     fn decide(&mut self, error: &E) -> Option<Duration> {
         let call = &mut self.call;
-        if call.operation.is_given_up {
+        if self.operation.is_given_up {
             return None;
         }
         if call.guard.state.retry.failures() == 0 {
             let plan: &dyn CallPlan = &call.guard.plan;
             plan.warn_unasked("`resuming`");
             // The beginning of this attempt is unknown: the time counts from now.
-            call.starts();
+            call.starts(false);
             call.guard.state.begins_wait();
         }
-        let next = call.parts().failed(error, Stage::Whole, false);
-        call.operation.is_given_up = !next.is_wait();
+        let mut memory = self.operation.memory();
+        let next = call.parts(&mut memory).failed(error, Stage::Whole, false);
+        self.operation.is_given_up = !next.is_wait();
         next.is_wait().then(|| next.wait())
     }
 
@@ -379,9 +380,10 @@ where
         let call = &mut self.call;
         // The tokens are given back before the hook is called, in the state that the guard drops.
         call.guard.state = waiting;
-        let error = call.gives_up(error, end);
+        let mut memory = self.operation.memory();
+        let error = call.parts(&mut memory).gives_up(error, end);
         call.guard.state.begins_wait();
-        call.operation.is_given_up = true;
+        self.operation.is_given_up = true;
         error
     }
 }

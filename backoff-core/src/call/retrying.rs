@@ -2,19 +2,19 @@
 //! its parts are, has a name, and allocates nothing.
 
 use super::{
-    call::{After, Call, Outcome},
+    call::{Call, Outcome},
     cut_flag,
     operation::{Failed, Operation},
-    plan::Plan,
-    race::{Attempt, Hedged, Hedging, Unhedged},
+    plan::{Plan, Running},
+    race::{Attempt, Hedging, Unhedged},
     setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes},
     signal::{Signal, Stopped, Unstopped},
     timer::Timer,
+    turn::Wait,
 };
 use crate::{
     judge::Stage,
-    rate::Queued,
     runtime::{AsyncRuntime, Clock, Random, Sleep, timer_of},
 };
 use core::{
@@ -42,18 +42,22 @@ pin_project! {
     }
 }
 
-/// What a call stores of the second request of an attempt.
-type Second<O, S, R, H> = <H as Hedging>::Second<
+/// What a call that is awaited stores of an attempt at the operation `O`.
+type PhaseOf<O, S, R, H> = Phase<
     Attempt<O, S>,
+    <S as Surrounds>::Timer<<R as Sleep>::Sleep>,
     <R as Sleep>::Sleep,
-    <O as Operation>::Value,
-    <O as Operation>::Error,
+    <H as Hedging>::Second<
+        Attempt<O, S>,
+        <R as Sleep>::Sleep,
+        <O as Operation>::Value,
+        <O as Operation>::Error,
+    >,
 >;
 
 #[diagnostic::do_not_recommend]
 impl<O: Operation, R: Sleep, G, H: Hedging> Driver<O, R> for Awaited<G, H> {
-    type Phase<S: Surrounds> =
-        Phase<Attempt<O, S>, S::Timer<R::Sleep>, R::Sleep, Second<O, S, R, H>>;
+    type Phase<S: Surrounds> = PhaseOf<O, S, R, H>;
 }
 
 pin_project! {
@@ -61,29 +65,17 @@ pin_project! {
     #[project = PhaseProjection]
     #[allow(missing_docs, reason = "only the loop below uses the variants")]
     pub enum Phase<A, T, S, D> {
-        New,
-        // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
-        Running { #[pin] attempt: A, #[pin] timer: T, #[pin] second: D },
         Waiting { #[pin] wait: Wait<S> },
+        // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
+        Running { #[pin] attempt: A, #[pin] timer: Option<T>, #[pin] second: Option<D> },
         Over,
-    }
-}
-
-pin_project! {
-    /// What an async call waits for. One type for both, so that the drop of a phase is one comparison and one call.
-    #[project = WaitProjection]
-    #[allow(missing_docs, reason = "only the loop below uses the variants")]
-    pub enum Wait<S> {
-        Until { #[pin] sleep: S },
-        // For its turn, in the queue of its rate.
-        Queued { queued: Queued<S> },
     }
 }
 
 impl<A, T, S, D> Default for Phase<A, T, S, D> {
     #[inline]
     fn default() -> Self {
-        Phase::New
+        Phase::Waiting { wait: Wait::New }
     }
 }
 
@@ -164,7 +156,8 @@ pin_project! {
         S: Surrounds,
         W: Driver<O, R>,
     {
-        pub(crate) call: Call<P, O, S, R>,
+        pub(crate) call: Call<P, S, R>,
+        pub(crate) operation: O,
         #[pin]
         pub(crate) phase: W::Phase<S>,
         #[pin]
@@ -186,218 +179,166 @@ where
     // Not inlined: the compiler would write the loop again in each codegen unit that uses the caller's future.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let (call, mut phase) = (this.call, this.phase);
+        let (call, operation, mut phase) = (this.call, this.operation, this.phase);
         let driver = this.driver.project();
         let (mut signal, hedge) = (driver.signal, &*driver.hedge);
         // One phase after the other, and no `match`: so the compiler knows the phase after each step.
-        let outcome = loop {
-            let runs = if let PhaseProjection::New = phase.as_mut().project() {
-                if let Some(ended) = call.arrives(signal.as_mut(), cx) {
+        let ended = loop {
+            if let PhaseProjection::Waiting { wait } = phase.as_mut().project() {
+                let (memory, signal) = (operation.memory(), signal.as_mut());
+                if let Some(ended) = ready!(call.arrives(memory, O::TIMED, wait, signal, cx)) {
                     break ended;
                 }
-                if call.guard.plan.has_gate() {
-                    match call.enters(signal.as_mut()) {
-                        Err(outcome) => break outcome,
-                        Ok(Some(queued)) => {
-                            waits_for_its_turn(phase.as_mut(), queued);
-                            continue;
-                        }
-                        Ok(None) => {}
-                    }
-                } else if call.guard.state.retry.failures() > 0 {
-                    call.guard.state.begins(&call.runtime);
-                }
-                let runs = call.guard.runs();
-                let after_wait = call.guard.state.retry.failures() > 0;
-                let attempt = call.begins_attempt(signal.as_mut(), after_wait);
-                let (timer, second) = Default::default();
                 phase.set(Phase::Running {
-                    attempt,
-                    timer,
-                    second,
+                    attempt: call.attempt(operation),
+                    timer: None,
+                    second: None,
                 });
-                runs
+            }
+            // A call without a limit, a signal and a hedge does not compile what may end its attempts.
+            let succeeds = if G::IS_ONE || H::IS_ONE || <S::Timer<()> as Timer<()>>::CUTS {
+                let (phase, signal) = (phase.as_mut(), signal.as_mut());
+                let polled = call.poll_guarded::<O, G, H>(operation, phase, hedge, signal, cx);
+                call.succeeds(operation.memory(), ready!(polled))
             } else {
-                call.guard.runs()
-            };
-            if let PhaseProjection::Running {
-                attempt,
-                timer,
-                second,
-            } = phase.as_mut().project()
-            {
-                let second = hedge.of(second);
-                let polled = call.poll_attempt::<G, H>(attempt, second, timer, signal.as_mut(), cx);
-                let Poll::Ready(outcome) = polled else {
-                    return Poll::Pending;
+                let PhaseProjection::Running { attempt, .. } = phase.as_mut().project() else {
+                    finished_before()
                 };
-                if let Err(failed) = &outcome
-                    && (G::IS_ONE || <S::Timer<R::Sleep> as Timer<R::Sleep>>::CUTS)
-                    && failed.stage.is_cut()
-                {
-                    cut(phase.as_mut(), failed.is_stopped);
-                } else if H::IS_ONE {
-                    // The other request is dropped before anything is told.
-                    phase.set(Phase::Over);
-                }
-                drop(runs);
-                match call.after(outcome) {
-                    After::Done(outcome) => break outcome,
-                    After::Wait(wait, last) => {
-                        let sleep = call.runtime.sleep(wait);
-                        let wait = Wait::Until { sleep };
-                        phase.set(Phase::Waiting { wait });
-                        call.keep(signal.as_mut(), last);
-                    }
-                }
-            }
-            let PhaseProjection::Waiting { wait } = phase.as_mut().project() else {
-                finished_before()
+                let polled = call.polled(operation, attempt, cx);
+                call.succeeds(operation.memory(), ready!(polled))
             };
-            let has_come = G::IS_ONE && signal.as_mut().has_come(cx);
-            if has_come && let Some(ended) = call.stopped(signal.as_mut()) {
-                break ended;
-            }
-            match wait.project() {
-                WaitProjection::Until { sleep } => {
-                    ready!(sleep.poll(cx));
-                    phase.set(Phase::New);
+            let last = match succeeds {
+                Ok(value) => {
+                    phase.set(Phase::Over);
+                    return Poll::Ready(Ok(value));
                 }
-                WaitProjection::Queued { queued } => {
-                    let ended = ready!(call.poll_queue(queued, has_come, signal.as_mut(), cx));
-                    if let Some(ended) = ended {
-                        break ended;
-                    }
-                    let _runs = call.guard.runs();
-                    let attempt = call.begins_attempt(signal.as_mut(), true);
-                    let (timer, second) = Default::default();
-                    phase.set(Phase::Running {
-                        attempt,
-                        timer,
-                        second,
-                    });
-                }
+                Err(last) => last,
+            };
+            match call.sleeps(operation.memory(), last, signal.as_mut()) {
+                Ok(wait) => phase.set(Phase::Waiting { wait }),
+                Err(ended) => break ended,
             }
         };
         phase.set(Phase::Over);
-        Poll::Ready(outcome)
+        Poll::Ready(ended)
     }
 }
 
-impl<P, O, S, R> Call<P, O, S, R>
-where
-    P: Plan,
-    O: Operation,
-    S: Setting<O::Value, O::Error>,
-    R: Clock + Random,
-{
-    /// Begins an attempt, perhaps after a wait. A failure that the call has kept for its signal goes to a report.
+impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
+    /// While the value is alive, this thread runs the attempt, in its span.
     #[inline]
-    fn begins_attempt<G>(&mut self, signal: Pin<&mut G>, after_wait: bool) -> Attempt<O, S>
-    where
-        G: Signal<O::Value, O::Error>,
-    {
-        self.recalls(signal);
-        self.begins(after_wait);
-        self.attempt()
+    fn enters(&self) -> (Running, S::Entered<'_>) {
+        (self.guard.runs(), self.settings.enter())
     }
 
     /// Begins an attempt.
     #[inline]
-    pub(super) fn attempt(&mut self) -> Attempt<O, S> {
-        let entered = self.settings.enter();
-        let run = Self::run(&self.guard, &self.settings, &self.runtime);
-        let attempt = self.operation.begin(&run);
-        drop(entered);
-        self.settings.around(attempt)
+    pub(super) fn attempt<O>(&self, operation: &mut O) -> Attempt<O, S>
+    where
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
+    {
+        let _entered = self.enters();
+        self.settings.around(operation.begin(&|| self.run()))
     }
 
     /// Polls an attempt until it is ready, its time is over, or a signal cuts it.
-    #[inline]
-    fn poll_attempt<G, H: Hedging>(
+    fn poll_guarded<O, G, H: Hedging>(
         &mut self,
-        mut attempt: Pin<&mut Attempt<O, S>>,
-        second: Option<Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>>,
-        mut timer: Pin<&mut S::Timer<R::Sleep>>,
+        operation: &mut O,
+        mut phase: Pin<&mut PhaseOf<O, S, R, H>>,
+        hedge: &H,
         mut signal: Pin<&mut G>,
         cx: &mut Context<'_>,
-    ) -> Poll<Outcome<O>>
+    ) -> Poll<Outcome<O::Value, O::Error>>
     where
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
         R: Sleep,
         G: Signal<O::Value, O::Error>,
     {
+        let PhaseProjection::Running {
+            mut attempt,
+            mut timer,
+            second,
+        } = phase.as_mut().project()
+        else {
+            finished_before()
+        };
+        let stage = |call: &Self, attempt: Pin<&mut Attempt<O, S>>| {
+            O::stage(call.settings.inner::<O::Running>(attempt).as_ref())
+        };
         let cuts = match signal.cuts() {
             Some(cuts) if G::IS_ONE && signal.as_mut().has_come(cx) => Some(cuts),
             _ => None,
         };
-        let is_over = timer.as_mut().is_over(cx);
+        let made = timer.as_mut().as_pin_mut();
+        let is_over = made.is_some_and(|timer| timer.is_over(cx));
         // A read whose time is over, or that is ready together with the signal, must begin no write.
         let is_refused =
-            (is_over || cuts.is_some()) && Self::stage(attempt.as_mut()) == Stage::Read;
+            (is_over || cuts.is_some()) && stage(self, attempt.as_mut()) == Stage::Read;
         if !is_refused {
             // Without a hedge, the race is not compiled.
             let polled = if H::IS_ONE
-                && let Some(second) = second
+                && let Some(second) = hedge.of(second)
             {
-                self.race(attempt.as_mut(), second, signal.as_mut(), cx)
+                self.race(operation, attempt.as_mut(), second, signal, cx)
             } else {
-                self.polled(attempt.as_mut(), cx)
+                let polled = self.polled(operation, attempt.as_mut(), cx);
+                polled.map_err(Into::into)
             };
             if polled.is_ready() {
+                if H::IS_ONE {
+                    // The other request is dropped before anything is told.
+                    phase.set(Phase::Over);
+                }
                 return polled;
             }
         }
-        let stage = || Self::stage(attempt).cut();
-        if let Some(cuts) = cuts {
-            return Poll::Ready(Err(Failed {
-                is_stopped: true,
-                ..Failed::at(stage(), cuts(Stopped))
-            }));
+        if timer.is_none() {
+            timer.set(Timer::new());
         }
-        let Some(late) = timer.expired(is_over, |_| self.limit(), cx) else {
+        // The limit, or the rest of the deadline if that is shorter.
+        let limited = |_| {
+            let run = self.run();
+            let limit = Duration::from_nanos(run.rules.attempt_timeout);
+            let remaining = run.state.remaining(&run.rules, run.clock);
+            timer_of(&self.runtime, limit.min(remaining))
+        };
+        let error = if let Some(cuts) = cuts {
+            cuts(Stopped)
+        } else if let Some(timer) = timer.as_pin_mut()
+            && let Some(late) = timer.expired(is_over, limited, cx)
+        {
+            S::expired(late).expect("a setting that cuts attempts makes an error")
+        } else {
             return Poll::Pending;
         };
-        let Some(error) = S::expired(late) else {
-            unreachable!("a setting that cuts attempts makes an error")
-        };
-        Poll::Ready(Err(Failed::at(stage(), error)))
+        let stage = stage(self, attempt).cut();
+        let is_stopped = cuts.is_some();
+        cut(phase, is_stopped);
+        Poll::Ready(Err(Failed {
+            is_stopped,
+            ..Failed::at(stage, error)
+        }))
     }
 
     /// Polls the attempt, in its span.
     #[inline]
-    pub(super) fn polled(
-        &mut self,
+    pub(super) fn polled<O>(
+        &self,
+        operation: &mut O,
         attempt: Pin<&mut Attempt<O, S>>,
         cx: &mut Context<'_>,
-    ) -> Poll<Outcome<O>> {
-        let _entered = self.settings.enter();
-        let run = Self::run(&self.guard, &self.settings, &self.runtime);
-        S::inside(attempt, |attempt| self.operation.poll(attempt, &run, cx))
-    }
-
-    /// The part of the attempt that is running.
-    fn stage(attempt: Pin<&mut Attempt<O, S>>) -> Stage {
-        S::inside(attempt, |attempt| O::stage(attempt.as_ref()))
-    }
-
-    /// The time of an attempt (its limit, or the rest of the deadline if that is shorter), and its timer.
-    fn limit(&self) -> (Duration, Option<R::Sleep>)
+    ) -> Poll<Result<O::Value, O::Failure>>
     where
-        R: Sleep,
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
     {
-        let rules = self.rules();
-        let limit = Duration::from_nanos(rules.attempt_timeout);
-        let remaining = self.guard.state.remaining(&rules, &self.runtime);
-        timer_of(&self.runtime, limit.min(remaining))
+        let attempt = self.settings.inner(attempt);
+        let _entered = self.enters();
+        operation.poll(attempt, &|| self.run(), cx)
     }
-}
-
-/// The call stands in the queue.
-#[cold]
-#[inline(never)]
-fn waits_for_its_turn<A, T, S, D>(mut phase: Pin<&mut Phase<A, T, S, D>>, queued: Queued<S>) {
-    let wait = Wait::Queued { queued };
-    phase.set(Phase::Waiting { wait });
 }
 
 /// Drops an attempt that was cut, before anything is decided. The destructors of the attempt may ask whether its time

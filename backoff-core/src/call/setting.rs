@@ -13,7 +13,7 @@ use core::pin::Pin;
 /// What a setting puts around each attempt. This is a trait of its own, so that the type of a call does not depend on
 /// the types of its outcome.
 pub trait Surrounds {
-    /// The timer that cuts an attempt; `()` is none.
+    /// The timer that cuts an attempt; [`Infallible`](core::convert::Infallible) is none.
     type Timer<S>: Timer<S>;
     /// An attempt, with its span if it has one.
     type Attempt<A>;
@@ -28,8 +28,8 @@ pub trait Surrounds {
     /// The attempt, with its span if it has one. A call that is dropped drops its attempt inside of the span.
     fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
 
-    /// Gives `work` the attempt inside.
-    fn inside<A, D>(attempt: Pin<&mut Self::Attempt<A>>, work: impl FnOnce(Pin<&mut A>) -> D) -> D;
+    /// The attempt inside.
+    fn inner<'s, A>(&'s self, attempt: Pin<&'s mut Self::Attempt<A>>) -> Pin<&'s mut A>;
 }
 
 /// A setting of a call whose outcome is a `Result<T, E>`, or a list of settings.
@@ -136,7 +136,7 @@ pub trait Setting<T, E>: Surrounds {
 /// timer.
 macro_rules! surrounds_nothing {
     ($setting:ty $(: $generic:ident)?) => {
-        $crate::call::setting::surrounds_nothing!($setting $(: $generic)?, ());
+        $crate::call::setting::surrounds_nothing!($setting $(: $generic)?, core::convert::Infallible);
     };
     ($setting:ty $(: $generic:ident)?, $timer:ty) => {
         impl$(<$generic>)? $crate::call::setting::Surrounds for $setting {
@@ -156,11 +156,11 @@ macro_rules! surrounds_nothing {
             }
 
             #[inline]
-            fn inside<Inner, Done>(
-                attempt: core::pin::Pin<&mut Inner>,
-                work: impl FnOnce(core::pin::Pin<&mut Inner>) -> Done,
-            ) -> Done {
-                work(attempt)
+            fn inner<'s, Inner>(
+                &'s self,
+                attempt: core::pin::Pin<&'s mut Inner>,
+            ) -> core::pin::Pin<&'s mut Inner> {
+                attempt
             }
         }
     };
@@ -187,8 +187,8 @@ impl<A: Surrounds, B: Surrounds> Surrounds for (A, B) {
     }
 
     #[inline]
-    fn inside<F, D>(attempt: Pin<&mut Self::Attempt<F>>, work: impl FnOnce(Pin<&mut F>) -> D) -> D {
-        A::inside(attempt, |attempt| B::inside(attempt, work))
+    fn inner<'s, F>(&'s self, attempt: Pin<&'s mut Self::Attempt<F>>) -> Pin<&'s mut F> {
+        self.1.inner(self.0.inner(attempt))
     }
 }
 

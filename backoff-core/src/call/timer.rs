@@ -1,15 +1,21 @@
 //! The timer that cuts an attempt. An attempt has no timer or one, however many limits were set.
+//!
+//! An attempt that can have no timer stores an `Option<Infallible>`, which has no size. Its `None` is no call of a
+//! `Default`, which would be compiled for each call.
 
 use crate::{facts::fault::TimedOut, runtime::nanos};
-use core::{future::Future, pin::Pin, task::Context, time::Duration};
+use core::{convert::Infallible, future::Future, pin::Pin, task::Context, time::Duration};
 use pin_project_lite::pin_project;
 
-/// What can cut an attempt: nothing (`()`), or a [`Limit`].
-pub trait Timer<S>: Default {
+/// What can cut an attempt: nothing ([`Infallible`]), or a [`Limit`].
+pub trait Timer<S>: Sized {
     /// Whether attempts are cut.
     const CUTS: bool;
     /// This timer, or the other one: two settings with a limit share one timer.
     type Or<B: Timer<S>>: Timer<S>;
+
+    /// The timer of an attempt that begins.
+    fn new() -> Option<Self>;
 
     /// Whether the timer was made and its time is over.
     fn is_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool
@@ -28,23 +34,25 @@ pub trait Timer<S>: Default {
         S: Future<Output = ()>;
 }
 
-impl<S> Timer<S> for () {
+impl<S> Timer<S> for Infallible {
     const CUTS: bool = false;
     type Or<B: Timer<S>> = B;
 
-    #[inline]
-    fn is_over(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> bool {
-        false
+    fn new() -> Option<Self> {
+        None
     }
 
-    #[inline]
+    fn is_over(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> bool {
+        match *self {}
+    }
+
     fn expired(
         self: Pin<&mut Self>,
         _is_over: bool,
         _make: impl FnOnce(Duration) -> (Duration, Option<S>),
         _cx: &mut Context<'_>,
     ) -> Option<TimedOut> {
-        None
+        match *self {}
     }
 }
 
@@ -71,17 +79,15 @@ impl<S> Limit<S> {
     }
 }
 
-/// The rules give the limit when the timer is made.
-impl<S> Default for Limit<S> {
-    #[inline]
-    fn default() -> Self {
-        Limit::new(Duration::MAX)
-    }
-}
-
 impl<S> Timer<S> for Limit<S> {
     const CUTS: bool = true;
     type Or<B: Timer<S>> = Limit<S>;
+
+    // The rules give the limit when the timer is first polled.
+    #[inline]
+    fn new() -> Option<Self> {
+        Some(Limit::new(Duration::MAX))
+    }
 
     // An attempt that is always busy uses up tokio's budget for one poll of a task, and then no timer is ever
     // ready. So the timer is polled before the attempt.

@@ -3,9 +3,9 @@
 use super::{
     call::{Call, Ended, Outcome},
     call_state::CallState,
-    operation::{Failed, Operation},
-    parts::End,
-    plan::{CallPlan, Guard, Plan},
+    operation::{Failed, Remembers},
+    parts::{End, Parts, rules_of},
+    plan::{CallPlan, Plan},
     setting::Setting,
     signal::{Signal, Stopped},
     timer::Timer,
@@ -18,10 +18,12 @@ use crate::{
     state::Rules,
 };
 use core::{
+    future::Future as _,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
 };
+use pin_project_lite::pin_project;
 
 impl Reply {
     /// The reply for the rate after a judged failure; `None` if the server did not reply.
@@ -161,124 +163,185 @@ impl CallState {
     }
 }
 
-/// The attempt of a call begins, or the call waits in the queue of its rate; or the call ends with an error.
-type Entered<O, R> = Result<
-    Option<Queued<<R as Sleep>::Sleep>>,
-    Result<<O as Operation>::Value, <O as Operation>::Error>,
->;
+pin_project! {
+    /// What an async call waits for before an attempt.
+    #[project = WaitProjection]
+    #[allow(missing_docs, reason = "only the loop uses the variants")]
+    pub enum Wait<Z> {
+        // The call has not begun.
+        New,
+        Until { #[pin] sleep: Z },
+        // For its turn, in the queue of its rate.
+        Queued { queued: Queued<Z> },
+    }
+}
 
-impl<P, O, S, R> Call<P, O, S, R>
-where
-    P: Plan,
-    O: Operation,
-    S: Setting<O::Value, O::Error>,
-    R: Clock + Random,
-{
-    /// The call asks for an attempt: its outcome if its time is over, or if a signal has come before the first attempt.
+impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
+    /// The call asks for an attempt. The attempt begins, or the call has its outcome. The first attempt of a call that asks
+    /// nothing before begins at once.
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
-    pub(super) fn arrives<G>(&mut self, mut signal: Pin<&mut G>, cx: &mut Context<'_>) -> Ended<O>
-    where
-        G: Signal<O::Value, O::Error>,
-    {
-        if self.guard.state.retry.failures() == 0 {
-            self.starts();
-            if G::IS_ONE
-                && let Some(cuts) = signal.cuts()
-                && signal.as_mut().has_come(cx)
-            {
-                return Some(Err(self.gives_up(cuts(Stopped), End::Stopped)));
-            }
-            return None;
-        }
-        if !<S::Timer<()> as Timer<()>>::CUTS || !self.is_late() {
-            return None;
-        }
-        let error = S::expired(TimedOut::new(Duration::ZERO))?;
-        self.recalls(signal);
-        Some(Err(self.gives_up(error, End::Expired)))
-    }
-
-    /// The attempt begins, or the call gets a place in the queue of its rate; or the breaker ends the call.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn enters<G>(&mut self, signal: Pin<&mut G>) -> Entered<O, R>
-    where
-        R: Sleep,
-        G: Signal<O::Value, O::Error>,
-    {
-        let Guard { plan, state } = &mut self.guard;
-        let mut rules = Self::rules_of(plan, &self.settings);
-        rules.tokens = plan.tokens();
-        let entered = state.enters(plan, &rules, &self.runtime);
-        entered.or_else(|late| self.ends_before(late, signal).map_or(Ok(None), Err))
-    }
-
-    /// Waits in the queue, until the signal comes.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn poll_queue<G>(
+    pub(super) fn arrives<T, E, G>(
         &mut self,
-        queued: &mut Queued<R::Sleep>,
-        has_come: bool,
+        mut memory: Remembers<'_, E>,
+        is_timed: bool,
+        wait: Pin<&mut Wait<R::Sleep>>,
         signal: Pin<&mut G>,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<O>>
+    ) -> Poll<Ended<T, E>>
+    where
+        S: Setting<T, E>,
+        R: Sleep,
+        G: Signal<T, E>,
+    {
+        if matches!(*wait, Wait::New) {
+            self.starts(is_timed);
+            if !G::IS_ONE && !self.guard.plan.has_gate() {
+                self.begins(memory.get(), false);
+                return Poll::Ready(None);
+            }
+        }
+        self.waits(memory, wait, signal, cx)
+    }
+
+    /// Polls what the call waits for, and its signal. Then the next attempt begins, or the call has its outcome.
+    #[cold]
+    #[inline(never)]
+    fn waits<T, E, G>(
+        &mut self,
+        mut memory: Remembers<'_, E>,
+        mut wait: Pin<&mut Wait<R::Sleep>>,
+        mut signal: Pin<&mut G>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Ended<T, E>>
+    where
+        S: Setting<T, E>,
+        R: Sleep,
+        G: Signal<T, E>,
+    {
+        let mut parts = self.parts(&mut memory);
+        let has_come = G::IS_ONE && signal.as_mut().has_come(cx);
+        if has_come && let Some(ended) = parts.stopped(signal.as_mut()) {
+            return Poll::Ready(Some(ended));
+        }
+        if let WaitProjection::Until { sleep } = wait.as_mut().project() {
+            ready!(sleep.poll(cx));
+            let late = TimedOut::new(Duration::ZERO);
+            if <S::Timer<()> as Timer<()>>::CUTS
+                && parts.is_late()
+                && let Some(ended) = parts.ends_before(late, End::Expired, signal.as_mut())
+            {
+                return Poll::Ready(Some(ended));
+            }
+        }
+        let mut after_wait = parts.state.retry.failures() > 0;
+        let mut late = None;
+        if !matches!(*wait, Wait::Queued { .. }) {
+            match parts.enters() {
+                Ok(None) => {}
+                Ok(Some(queued)) => wait.set(Wait::Queued { queued }),
+                Err(refused) => late = Some(refused),
+            }
+        }
+        if let WaitProjection::Queued { queued } = wait.project() {
+            after_wait = true;
+            late = match has_come {
+                true => parts.begins_after_signal(),
+                false => {
+                    let plan = (parts.plan, parts.rules().max_queue_time.is_some());
+                    ready!(parts.state.turn(plan, queued, parts.runtime, cx))
+                }
+            };
+        }
+        if let Some(late) = late
+            && let Some(ended) = parts.ends_before(late, End::before(&late), signal.as_mut())
+        {
+            return Poll::Ready(Some(ended));
+        }
+        parts.recalls(signal);
+        self.begins(memory.get(), after_wait);
+        Poll::Ready(None)
+    }
+
+    /// After an attempt that has not succeeded: the wait that follows, or the outcome of the call.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sleeps<T, E, G>(
+        &mut self,
+        mut memory: Remembers<'_, E>,
+        last: Outcome<T, E>,
+        signal: Pin<&mut G>,
+    ) -> Result<Wait<R::Sleep>, Result<T, E>>
+    where
+        S: Setting<T, E>,
+        R: Sleep,
+        G: Signal<T, E>,
+    {
+        let mut parts = self.parts(&mut memory);
+        let (wait, last) = parts.decides(last)?;
+        parts.keep(signal, last);
+        let sleep = self.runtime.sleep(wait);
+        Ok(Wait::Until { sleep })
+    }
+}
+
+impl<T, E, S: Setting<T, E>, R: Clock + Random> Parts<'_, T, E, S, R> {
+    /// The attempt begins, or the call gets a place in the queue of its rate; or the breaker refuses the attempt.
+    fn enters(&mut self) -> Result<Option<Queued<R::Sleep>>, TimedOut>
     where
         R: Sleep,
-        G: Signal<O::Value, O::Error>,
     {
-        let Guard { plan, state } = &mut self.guard;
-        let rules = Self::rules_of(plan, &self.settings);
-        let (plan, expires) = (plan as &dyn CallPlan, rules.max_queue_time.is_some());
-        let late = match has_come {
-            // After the signal, the first attempt is made at once.
-            true => state
-                .begins_unless_refused(plan, expires, None, &self.runtime)
-                .err(),
-            false => ready!(state.turn((plan, expires), queued, &self.runtime, cx)),
-        };
-        Poll::Ready(late.and_then(|late| self.ends_before(late, signal)))
+        if self.plan.has_gate() {
+            let mut rules = rules_of(self.plan, &*self.settings);
+            rules.tokens = self.plan.tokens();
+            return self.state.enters(self.plan, &rules, self.runtime);
+        }
+        if self.state.retry.failures() > 0 {
+            self.state.begins(self.runtime);
+        }
+        Ok(None)
+    }
+
+    /// After the signal, the first attempt is made at once, unless the breaker refuses it.
+    pub(super) fn begins_after_signal(&mut self) -> Option<TimedOut> {
+        let expires = self.rules().max_queue_time.is_some();
+        self.state
+            .begins_unless_refused(self.plan, expires, None, self.runtime)
+            .err()
     }
 
     /// The call ends before an attempt, if an error can be made: if the breaker refuses a retry, with what ended the last
     /// attempt.
-    fn ends_before<G>(&mut self, late: TimedOut, mut signal: Pin<&mut G>) -> Ended<O>
-    where
-        G: Signal<O::Value, O::Error>,
-    {
+    fn ends_before<G: Signal<T, E>>(
+        &mut self,
+        late: TimedOut,
+        end: End,
+        mut signal: Pin<&mut G>,
+    ) -> Ended<T, E> {
         let error = S::expired(late)?;
-        let end = End::before(&late);
         if matches!(end, End::Refused)
             && let Some(last) = self.last(signal.as_mut())
         {
-            return Some(self.ends(last, end));
+            return Some(self.ends_with(last, end));
         }
         self.recalls(signal);
         Some(Err(self.gives_up(error, end)))
     }
 
     /// What ended the last attempt, if the call has kept it.
-    fn last<G>(&mut self, signal: Pin<&mut G>) -> Option<Outcome<O>>
-    where
-        G: Signal<O::Value, O::Error>,
-    {
-        let kept = self.operation.kept();
-        let kept = kept.map(|error| Err(Failed::whole(error)));
+    fn last<G: Signal<T, E>>(&mut self, signal: Pin<&mut G>) -> Option<Outcome<T, E>> {
+        let kept = self.memory.kept();
+        let kept = kept.map(|error| Err(error.into()));
         kept.or_else(|| signal.take())
             .or_else(|| self.settings.kept().map(Err))
     }
 
     /// A wait follows. The operation, the signal or a report may keep what ended the attempt. If none does, this is
     /// dropped.
-    #[inline]
-    pub(super) fn keep<G>(&mut self, signal: Pin<&mut G>, last: Outcome<O>)
-    where
-        G: Signal<O::Value, O::Error>,
-    {
+    pub(super) fn keep<G: Signal<T, E>>(&mut self, signal: Pin<&mut G>, last: Outcome<T, E>) {
         let last = match last {
             Ok(value) => Ok(value),
-            Err(failed) => match self.operation.keep(failed.error) {
+            Err(failed) => match self.memory.keep(failed.error) {
                 Some(error) => Err(Failed { error, ..failed }),
                 None => return,
             },
@@ -294,11 +357,7 @@ where
     }
 
     /// A report may show a failure that the call has kept for its signal.
-    #[inline]
-    pub(super) fn recalls<G>(&mut self, signal: Pin<&mut G>)
-    where
-        G: Signal<O::Value, O::Error>,
-    {
+    fn recalls<G: Signal<T, E>>(&mut self, signal: Pin<&mut G>) {
         if G::IS_ONE
             && let Some(Err(failed)) = signal.take()
         {
@@ -309,13 +368,10 @@ where
     /// The signal has come during a wait. Returns the last response or the last error; nothing if there was no attempt
     /// and the signal makes no error.
     #[cold]
-    pub(super) fn stopped<G>(&mut self, signal: Pin<&mut G>) -> Ended<O>
-    where
-        G: Signal<O::Value, O::Error>,
-    {
+    fn stopped<G: Signal<T, E>>(&mut self, signal: Pin<&mut G>) -> Ended<T, E> {
         let cuts = signal.cuts();
-        let first = || cuts.map(|cuts| Err(Failed::whole(cuts(Stopped))));
+        let first = || cuts.map(|cuts| Err(cuts(Stopped).into()));
         let last = self.last(signal).or_else(first)?;
-        Some(self.ends(last, End::Stopped))
+        Some(self.ends_with(last, End::Stopped))
     }
 }

@@ -1,7 +1,7 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
 use super::{
-    operation::{Closure, Failed, Failing, Memory, Operation, Run},
+    operation::{Closure, Failed, Failing, Memory, Operation, Remembers, Run},
     write_outcome::WriteOutcome,
 };
 use crate::{
@@ -211,7 +211,7 @@ where
     Write: Closure<(V,), Value = W, Error = E>,
 {
     fn name(&self) -> &'static str {
-        Write::name()
+        core::any::type_name::<Write::Function>()
     }
 
     fn hears(&self) -> bool {
@@ -233,6 +233,24 @@ where
             Some(Some(_)) => WriteOutcome::Unknown,
         }
     }
+
+    fn keep(&mut self, error: E) -> Option<E> {
+        match self.memory.doubt() {
+            Some(kept @ None) => {
+                *kept = Some(error);
+                None
+            }
+            _ => Some(error),
+        }
+    }
+
+    fn kept(&mut self) -> Option<E> {
+        self.memory.doubt()?.take()
+    }
+
+    fn last_word(&mut self, error: E) -> E {
+        self.kept().unwrap_or(error)
+    }
 }
 
 impl<Read, Change, Write, M, Changes, V, W, E> Operation for Update<Read, Change, Write, M>
@@ -245,6 +263,7 @@ where
 {
     type Value = Updated<V, W>;
     type Error = E;
+    type Failure = Failed<E>;
     type Running = Running<Read::Running, Write::Running>;
     type Report = UpdateReport;
 
@@ -253,16 +272,21 @@ where
     }
 
     #[inline]
-    fn begin(&mut self, _run: &Run<'_>) -> Self::Running {
+    fn memory(&mut self) -> Remembers<'_, E> {
+        Remembers::This(self)
+    }
+
+    #[inline]
+    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> Self::Running {
         let read = self.read.call(());
         Running::Reading { read }
     }
 
     #[inline]
-    fn poll(
+    fn poll<'r>(
         &mut self,
         mut running: Pin<&mut Self::Running>,
-        run: &Run<'_>,
+        run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
     ) -> Poll<Ended<V, W, E>> {
         if let RunningProjection::Reading { read } = running.as_mut().project() {
@@ -270,8 +294,8 @@ where
                 Ok(value) => value,
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
-            match self.changed(value, || run.clock.now()) {
-                Ok(_) if run.is_over() => running.set(Running::Over),
+            match self.changed(value, || run().clock.now()) {
+                Ok(_) if run().is_over() => running.set(Running::Over),
                 Ok(value) => {
                     self.writes = self.writes.saturating_add(1);
                     let write = self.write.call((value,));
@@ -295,26 +319,5 @@ where
             Running::Reading { .. } | Running::Over => Stage::Read,
             Running::Writing { .. } => writing::<V, E, Changes, M>(),
         }
-    }
-
-    #[inline]
-    fn keep(&mut self, error: E) -> Option<E> {
-        match self.memory.doubt() {
-            Some(kept @ None) => {
-                *kept = Some(error);
-                None
-            }
-            _ => Some(error),
-        }
-    }
-
-    #[inline]
-    fn kept(&mut self) -> Option<E> {
-        self.memory.doubt()?.take()
-    }
-
-    #[inline]
-    fn last_word(&mut self, error: E) -> E {
-        self.kept().unwrap_or(error)
     }
 }

@@ -133,7 +133,7 @@ struct Task<'t, K, V, W, E, R> {
     /// The waits after conflicts with other writers.
     pace: Pace,
     settings: By<ByCodes>,
-    operation: Named,
+    operation: Named<'static>,
 }
 
 impl<'t, K, V, W, E, R> Task<'t, K, V, W, E, R>
@@ -155,7 +155,7 @@ where
             last: None,
             pace: Pace::new(),
             settings: By(ByCodes),
-            operation: Named(shared.settings.operation),
+            operation: Named(shared.settings.operation, None),
         }
     }
 

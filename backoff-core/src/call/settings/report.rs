@@ -126,7 +126,7 @@ impl<T, E> Setting<T, E> for Measured<E> {
     }
 
     fn kept(&mut self) -> Option<Failed<E>> {
-        self.last.take().map(Failed::whole)
+        self.last.take().map(Failed::from)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{
     call::setting::{Setting, Surrounds, surrounds_nothing},
     event::attempt_event::{AttemptEvent, ErrorType, Started, Step, display_name},
 };
-use core::{mem, pin::Pin};
+use core::{convert::Infallible, mem, pin::Pin};
 use tracing::{
     Instrument as _, Span,
     field::{self, Empty},
@@ -61,7 +61,7 @@ impl Spans {
 }
 
 impl Surrounds for Spans {
-    type Timer<S> = ();
+    type Timer<S> = Infallible;
     type Attempt<A> = Instrumented<A>;
     type Entered<'s> = Entered<'s>;
 
@@ -74,8 +74,8 @@ impl Surrounds for Spans {
     }
 
     #[inline]
-    fn inside<A, D>(attempt: Pin<&mut Instrumented<A>>, work: impl FnOnce(Pin<&mut A>) -> D) -> D {
-        work(attempt.inner_pin_mut())
+    fn inner<'s, A>(&'s self, attempt: Pin<&'s mut Instrumented<A>>) -> Pin<&'s mut A> {
+        attempt.inner_pin_mut()
     }
 }
 

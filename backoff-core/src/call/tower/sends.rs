@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use crate::{
-    call::operation::{Failed, Memory, Operation, Run, RunsTwice},
+    call::operation::{Memory, Operation, Remembers, Run, RunsTwice},
     report::Report,
     state::Rules,
 };
@@ -112,6 +112,7 @@ where
 {
     type Value = S::Response;
     type Error = S::Error;
+    type Failure = S::Error;
     type Running = Sending<S, Request>;
     type Report = Report;
 
@@ -119,7 +120,11 @@ where
         self.is_read && self.next.is_some()
     }
 
-    fn begin(&mut self, _run: &Run<'_>) -> Sending<S, Request> {
+    fn memory(&mut self) -> Remembers<'_, S::Error> {
+        Remembers::This(self)
+    }
+
+    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> Sending<S, Request> {
         let request = self.next.take();
         let request = request.expect("no attempt follows on a request that cannot be copied");
         let (request, next) = self.copies.copy(request);
@@ -136,20 +141,20 @@ where
         Sending { phase }
     }
 
-    fn poll(
+    fn poll<'r>(
         &mut self,
         running: Pin<&mut Sending<S, Request>>,
-        _run: &Run<'_>,
+        _run: &impl Fn() -> Run<'r>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<S::Response, Failed<S::Error>>> {
+    ) -> Poll<Result<S::Response, S::Error>> {
         let mut phase = running.project().phase;
         loop {
             let reply = match phase.as_mut().project() {
                 Projection::Called { reply } => {
-                    return reply.poll(cx).map_err(Failed::whole);
+                    return reply.poll(cx);
                 }
                 Projection::Readying { service, request } => {
-                    ready!(service.poll_ready(cx)).map_err(Failed::whole)?;
+                    ready!(service.poll_ready(cx))?;
                     let request = request.take();
                     service.call(request.expect("the service is called once"))
                 }
