@@ -13,7 +13,8 @@ use backoff_core::{
     __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
     Policy, Report, Retrying, Verdict,
     call::{
-        By, ByCodes, CallInfo, Failing, Judge, Memory, Operation, Remembers, Run, RunsTwice, When,
+        By, ByCodes, CallInfo, CallOf, Failing, Judge, Memory, Operation, Remembers, RunsTwice,
+        When,
     },
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
@@ -314,8 +315,8 @@ impl<T: 'static> Operation for Requests<T> {
         Remembers::This(self)
     }
 
-    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> outgoing::Sent<T> {
-        let run = run();
+    fn begin(&mut self, call: &impl CallOf<T, ApiError>) -> outgoing::Sent<T> {
+        let run = call.run();
         let mut request = match self.copies.next() {
             Ok(request) => request,
             Err(error) => return Box::pin(async { Err(error) }),
@@ -363,10 +364,10 @@ impl<T: 'static> Operation for Requests<T> {
         })
     }
 
-    fn poll<'r>(
+    fn poll(
         &mut self,
         running: Pin<&mut outgoing::Sent<T>>,
-        _run: &impl Fn() -> Run<'r>,
+        _call: &impl CallOf<T, ApiError>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<T, ApiError>> {
         running.poll(cx).map_err(|error| {

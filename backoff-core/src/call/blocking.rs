@@ -79,11 +79,11 @@ where
             let Poll::Ready(outcome) = polled else {
                 unreachable!("a blocking attempt is ready when it is polled")
             };
-            let last = match call.succeeds(operation.memory(), outcome) {
+            let mut memory = operation.memory();
+            let last = match call.succeeds(&mut memory, outcome) {
                 Ok(value) => return Ok(value),
                 Err(last) => last,
             };
-            let mut memory = operation.memory();
             if let Some(outcome) = call.parts(&mut memory).waits_blocking(stops, last) {
                 return outcome;
             }

@@ -2,7 +2,7 @@
 //! step after each attempt. The operation is not in it, so that a call is compiled once for all closures.
 
 use super::{
-    operation::{Failed, Memory, Remembers, Run},
+    operation::{CallOf, Failed, Memory, Remembers, Run},
     parts::{End, Parts, rules_of},
     plan::{Guard, Plan},
     setting::Setting,
@@ -34,6 +34,18 @@ pub(super) type Ended<T, E> = Option<Result<T, E>>;
 #[inline]
 pub(crate) fn rarely() {}
 
+impl<T, E, P: Plan, S: Setting<T, E>, R: Clock + Random> CallOf<T, E> for Call<P, S, R> {
+    #[inline]
+    fn run(&self) -> Run<'_> {
+        Run {
+            rules: rules_of(&self.guard.plan, &self.settings),
+            state: &self.guard.state,
+            clock: &self.runtime,
+            random: &self.runtime,
+        }
+    }
+}
+
 impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     /// The parts that decide and are told.
     #[inline(always)]
@@ -43,20 +55,6 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     ) -> Parts<'c, T, E, S, R> {
         let Guard { plan, state } = &mut self.guard;
         Parts::new(plan, memory.get(), state, &mut self.settings, &self.runtime)
-    }
-
-    /// What the attempt can ask.
-    #[inline]
-    pub(super) fn run<T, E>(&self) -> Run<'_>
-    where
-        S: Setting<T, E>,
-    {
-        Run {
-            rules: rules_of(&self.guard.plan, &self.settings),
-            state: &self.guard.state,
-            clock: &self.runtime,
-            random: &self.runtime,
-        }
     }
 
     /// Before the first attempt. Reads the clock only if something asks for the time.
@@ -101,10 +99,10 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     }
 
     /// After an attempt: the value of the call, or what [`Parts::decides`] decides about.
-    #[inline]
+    #[inline(always)]
     pub(super) fn succeeds<T, E>(
         &mut self,
-        mut memory: Remembers<'_, E>,
+        memory: &mut Remembers<'_, E>,
         outcome: Result<T, impl Into<Failed<E>>>,
     ) -> Result<T, Outcome<T, E>>
     where
@@ -124,7 +122,7 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
             let _runs = self.guard.runs();
             S::observe(&value);
         }
-        self.parts(&mut memory).succeeded(None);
+        self.parts(memory).succeeded(None);
         Ok(value)
     }
 }

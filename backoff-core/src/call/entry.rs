@@ -81,7 +81,7 @@ impl Policy {
         Fut: Future<Output = Result<T, E>>,
         E: Fault,
     {
-        self.by_codes().retry(operation)
+        Retrying::new(self, Plain(Awaits(operation)), By(ByCodes), ASYNC, AWAITED)
     }
 
     /// Retries an async operation. Each attempt gets an [`Attempt`]: its number, the time that remains for

@@ -57,8 +57,8 @@ pub use self::{
     call::Call,
     call_info::CallInfo,
     operation::{
-        Awaits, Blocks, Closure, Failed, Failing, Memory, Named, Operation, Plain, Remembers, Run,
-        RunsTwice, WithAttempt,
+        Awaits, Blocks, CallOf, Closure, Failed, Failing, Memory, Named, Operation, Plain,
+        Remembers, Run, RunsTwice, WithAttempt,
     },
     plan::Plan,
     race::{Hedging, Second, Unhedged},

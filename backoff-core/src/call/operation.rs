@@ -25,6 +25,12 @@ pub struct Run<'r> {
     pub(crate) random: &'r dyn Random,
 }
 
+/// A call with outcomes of these types, as its attempts see it.
+pub trait CallOf<T, E> {
+    /// What the attempt can ask.
+    fn run(&self) -> Run<'_>;
+}
+
 impl Run<'_> {
     /// What the call remembers for its attempts, before the first one. Draws the id of the call.
     pub fn info(&self) -> CallInfo {
@@ -224,13 +230,13 @@ pub trait Operation {
     fn memory(&mut self) -> Remembers<'_, Self::Error>;
 
     /// Begins an attempt.
-    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> Self::Running;
+    fn begin(&mut self, call: &impl CallOf<Self::Value, Self::Error>) -> Self::Running;
 
     /// Polls an attempt.
-    fn poll<'r>(
+    fn poll(
         &mut self,
         running: Pin<&mut Self::Running>,
-        run: &impl Fn() -> Run<'r>,
+        call: &impl CallOf<Self::Value, Self::Error>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Self::Value, Self::Failure>>;
 
@@ -321,15 +327,15 @@ impl<C: Closure<()>> Operation for Plain<C> {
     }
 
     #[inline]
-    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> C::Running {
+    fn begin(&mut self, _call: &impl CallOf<C::Value, C::Error>) -> C::Running {
         self.0.call(())
     }
 
     #[inline]
-    fn poll<'r>(
+    fn poll(
         &mut self,
         running: Pin<&mut C::Running>,
-        _run: &impl Fn() -> Run<'r>,
+        _call: &impl CallOf<C::Value, C::Error>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<C::Value, C::Error>> {
         running.poll(cx)
@@ -368,17 +374,17 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     }
 
     #[inline]
-    fn begin<'r>(&mut self, run: &impl Fn() -> Run<'r>) -> C::Running {
-        let run = run();
+    fn begin(&mut self, call: &impl CallOf<C::Value, C::Error>) -> C::Running {
+        let run = call.run();
         let info = self.info.get_or_insert_with(|| run.info());
         self.closure.call((run.attempt(info),))
     }
 
     #[inline]
-    fn poll<'r>(
+    fn poll(
         &mut self,
         running: Pin<&mut C::Running>,
-        _run: &impl Fn() -> Run<'r>,
+        _call: &impl CallOf<C::Value, C::Error>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<C::Value, C::Error>> {
         running.poll(cx)

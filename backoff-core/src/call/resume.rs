@@ -4,7 +4,7 @@
 use super::{
     call_state::CallState,
     entry::Judged,
-    operation::{Named, Operation, Remembers, Run},
+    operation::{CallOf, Named, Operation, Remembers},
     parts::End,
     plan::{CallPlan, Plan},
     retrying::{Driver, Retrying},
@@ -64,13 +64,13 @@ impl<E> Operation for Resumed<E> {
         Remembers::Named(Named("resuming", None))
     }
 
-    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) {}
+    fn begin(&mut self, _call: &impl CallOf<(), E>) {}
 
     /// Never called: the caller makes the attempts.
-    fn poll<'r>(
+    fn poll(
         &mut self,
         _running: Pin<&mut ()>,
-        _run: &impl Fn() -> Run<'r>,
+        _call: &impl CallOf<(), E>,
         _cx: &mut Context<'_>,
     ) -> Poll<Result<(), E>> {
         Poll::Pending

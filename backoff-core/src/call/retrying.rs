@@ -4,7 +4,7 @@
 use super::{
     call::{Call, Outcome},
     cut_flag,
-    operation::{Failed, Operation},
+    operation::{CallOf, Failed, Operation},
     plan::{Plan, Running},
     race::{Attempt, Hedging, Unhedged},
     setting::{Setting, Surrounds},
@@ -68,7 +68,6 @@ pin_project! {
         Waiting { #[pin] wait: Wait<S> },
         // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
         Running { #[pin] attempt: A, #[pin] timer: Option<T>, #[pin] second: Option<D> },
-        Over,
     }
 }
 
@@ -183,44 +182,47 @@ where
         let driver = this.driver.project();
         let (mut signal, hedge) = (driver.signal, &*driver.hedge);
         // One phase after the other, and no `match`: so the compiler knows the phase after each step.
-        let ended = loop {
+        loop {
             if let PhaseProjection::Waiting { wait } = phase.as_mut().project() {
                 let (memory, signal) = (operation.memory(), signal.as_mut());
-                if let Some(ended) = ready!(call.arrives(memory, O::TIMED, wait, signal, cx)) {
-                    break ended;
+                if let Some(polled) = call.arrives(memory, O::TIMED, wait, signal, cx) {
+                    return polled;
                 }
+                let attempt = {
+                    let _entered = call.enters();
+                    call.settings.around(operation.begin(call))
+                };
                 phase.set(Phase::Running {
-                    attempt: call.attempt(operation),
+                    attempt,
                     timer: None,
                     second: None,
                 });
             }
-            // A call without a limit, a signal and a hedge does not compile what may end its attempts.
-            let succeeds = if G::IS_ONE || H::IS_ONE || <S::Timer<()> as Timer<()>>::CUTS {
-                let (phase, signal) = (phase.as_mut(), signal.as_mut());
-                let polled = call.poll_guarded::<O, G, H>(operation, phase, hedge, signal, cx);
-                call.succeeds(operation.memory(), ready!(polled))
-            } else {
-                let PhaseProjection::Running { attempt, .. } = phase.as_mut().project() else {
-                    finished_before()
-                };
-                let polled = call.polled(operation, attempt, cx);
-                call.succeeds(operation.memory(), ready!(polled))
-            };
-            let last = match succeeds {
-                Ok(value) => {
-                    phase.set(Phase::Over);
-                    return Poll::Ready(Ok(value));
+            // Only one of the two is compiled. With an `if` here, rustc would also look through the other one.
+            let poll = const {
+                match G::IS_ONE || H::IS_ONE || <S::Timer<()> as Timer<()>>::CUTS {
+                    true => Call::<P, S, R>::poll_guarded::<O, G, H>,
+                    false => Call::<P, S, R>::poll_plain::<O, G, H>,
                 }
-                Err(last) => last,
             };
-            match call.sleeps(operation.memory(), last, signal.as_mut()) {
-                Ok(wait) => phase.set(Phase::Waiting { wait }),
-                Err(ended) => break ended,
+            let outcome = ready!(poll(
+                call,
+                operation,
+                phase.as_mut(),
+                hedge,
+                signal.as_mut(),
+                cx
+            ));
+            let ended = call.after(
+                operation.memory(),
+                outcome,
+                over(&mut phase),
+                signal.as_mut(),
+            );
+            if ended.is_ready() {
+                return ended;
             }
-        };
-        phase.set(Phase::Over);
-        Poll::Ready(ended)
+        }
     }
 }
 
@@ -239,7 +241,47 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
         S: Setting<O::Value, O::Error>,
     {
         let _entered = self.enters();
-        self.settings.around(operation.begin(&|| self.run()))
+        self.settings.around(operation.begin(self))
+    }
+
+    /// Polls an attempt.
+    #[inline]
+    pub(super) fn polled<O>(
+        &self,
+        operation: &mut O,
+        attempt: Pin<&mut Attempt<O, S>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<O::Value, O::Failure>>
+    where
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
+    {
+        let _entered = self.enters();
+        operation.poll(self.settings.inner(attempt), self, cx)
+    }
+
+    /// Polls an attempt that only ends by itself.
+    #[inline]
+    fn poll_plain<O, G, H: Hedging>(
+        &mut self,
+        operation: &mut O,
+        phase: Pin<&mut PhaseOf<O, S, R, H>>,
+        _hedge: &H,
+        _signal: Pin<&mut G>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Outcome<O::Value, O::Error>>
+    where
+        O: Operation,
+        S: Setting<O::Value, O::Error>,
+        R: Sleep,
+        G: Signal<O::Value, O::Error>,
+    {
+        let PhaseProjection::Running { attempt, .. } = phase.project() else {
+            unreachable!("an attempt runs after a wait")
+        };
+        let _entered = self.enters();
+        let polled = operation.poll(self.settings.inner(attempt), self, cx);
+        polled.map_err(Into::into)
     }
 
     /// Polls an attempt until it is ready, its time is over, or a signal cuts it.
@@ -263,7 +305,7 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
             second,
         } = phase.as_mut().project()
         else {
-            finished_before()
+            unreachable!("an attempt runs after a wait")
         };
         let stage = |call: &Self, attempt: Pin<&mut Attempt<O, S>>| {
             O::stage(call.settings.inner::<O::Running>(attempt).as_ref())
@@ -284,14 +326,10 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
             {
                 self.race(operation, attempt.as_mut(), second, signal, cx)
             } else {
-                let polled = self.polled(operation, attempt.as_mut(), cx);
-                polled.map_err(Into::into)
+                self.polled(operation, attempt.as_mut(), cx)
+                    .map_err(Into::into)
             };
             if polled.is_ready() {
-                if H::IS_ONE {
-                    // The other request is dropped before anything is told.
-                    phase.set(Phase::Over);
-                }
                 return polled;
             }
         }
@@ -322,22 +360,15 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
             ..Failed::at(stage, error)
         }))
     }
+}
 
-    /// Polls the attempt, in its span.
-    #[inline]
-    pub(super) fn polled<O>(
-        &self,
-        operation: &mut O,
-        attempt: Pin<&mut Attempt<O, S>>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<O::Value, O::Failure>>
-    where
-        O: Operation,
-        S: Setting<O::Value, O::Error>,
-    {
-        let attempt = self.settings.inner(attempt);
-        let _entered = self.enters();
-        operation.poll(attempt, &|| self.run(), cx)
+/// Drops the attempt that has ended, and a second request. Returns what the call waits for next: nothing yet.
+#[inline]
+fn over<'p, A, T, S, D>(phase: &'p mut Pin<&mut Phase<A, T, S, D>>) -> Pin<&'p mut Wait<S>> {
+    phase.set(Phase::Waiting { wait: Wait::Over });
+    match phase.as_mut().project() {
+        PhaseProjection::Waiting { wait } => wait,
+        PhaseProjection::Running { .. } => unreachable!("the phase was set just now"),
     }
 }
 
@@ -347,14 +378,7 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
 #[inline(never)]
 fn cut<A, T, S, D>(mut phase: Pin<&mut Phase<A, T, S, D>>, is_stopped: bool) {
     match is_stopped {
-        true => phase.set(Phase::Over),
-        false => cut_flag::cutting(|| phase.set(Phase::Over)),
+        true => drop(over(&mut phase)),
+        false => cut_flag::cutting(|| drop(over(&mut phase))),
     }
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn finished_before() -> ! {
-    panic!("a `Retrying` was polled after it had finished")
 }

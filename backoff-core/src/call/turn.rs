@@ -170,6 +170,8 @@ pin_project! {
     pub enum Wait<Z> {
         // The call has not begun.
         New,
+        // For nothing: an attempt has ended, or the call has.
+        Over,
         Until { #[pin] sleep: Z },
         // For its turn, in the queue of its rate.
         Queued { queued: Queued<Z> },
@@ -185,10 +187,10 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         &mut self,
         mut memory: Remembers<'_, E>,
         is_timed: bool,
-        wait: Pin<&mut Wait<R::Sleep>>,
+        mut wait: Pin<&mut Wait<R::Sleep>>,
         signal: Pin<&mut G>,
         cx: &mut Context<'_>,
-    ) -> Poll<Ended<T, E>>
+    ) -> Option<Poll<Result<T, E>>>
     where
         S: Setting<T, E>,
         R: Sleep,
@@ -198,10 +200,35 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
             self.starts(is_timed);
             if !G::IS_ONE && !self.guard.plan.has_gate() {
                 self.begins(memory.get(), false);
-                return Poll::Ready(None);
+                return None;
             }
         }
-        self.waits(memory, wait, signal, cx)
+        let ended = match self.waits(memory, wait.as_mut(), signal, cx) {
+            Poll::Pending => return Some(Poll::Pending),
+            Poll::Ready(ended) => ended?,
+        };
+        wait.set(Wait::Over);
+        Some(Poll::Ready(ended))
+    }
+
+    /// After an attempt: the outcome of the call, or what the call waits for.
+    #[inline]
+    pub(super) fn after<T, E, G>(
+        &mut self,
+        mut memory: Remembers<'_, E>,
+        outcome: Result<T, impl Into<Failed<E>>>,
+        wait: Pin<&mut Wait<R::Sleep>>,
+        signal: Pin<&mut G>,
+    ) -> Poll<Result<T, E>>
+    where
+        S: Setting<T, E>,
+        R: Sleep,
+        G: Signal<T, E>,
+    {
+        match self.succeeds(&mut memory, outcome) {
+            Ok(value) => Poll::Ready(Ok(value)),
+            Err(last) => self.sleeps(memory, last, wait, signal),
+        }
     }
 
     /// Polls what the call waits for, and its signal. Then the next attempt begins, or the call has its outcome.
@@ -219,6 +246,10 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         R: Sleep,
         G: Signal<T, E>,
     {
+        assert!(
+            !matches!(*wait, Wait::Over),
+            "a `Retrying` was polled after it had finished"
+        );
         let mut parts = self.parts(&mut memory);
         let has_come = G::IS_ONE && signal.as_mut().has_come(cx);
         if has_come && let Some(ended) = parts.stopped(signal.as_mut()) {
@@ -270,18 +301,23 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         &mut self,
         mut memory: Remembers<'_, E>,
         last: Outcome<T, E>,
+        mut wait: Pin<&mut Wait<R::Sleep>>,
         signal: Pin<&mut G>,
-    ) -> Result<Wait<R::Sleep>, Result<T, E>>
+    ) -> Poll<Result<T, E>>
     where
         S: Setting<T, E>,
         R: Sleep,
         G: Signal<T, E>,
     {
         let mut parts = self.parts(&mut memory);
-        let (wait, last) = parts.decides(last)?;
+        let (time, last) = match parts.decides(last) {
+            Ok(next) => next,
+            Err(ended) => return Poll::Ready(ended),
+        };
         parts.keep(signal, last);
-        let sleep = self.runtime.sleep(wait);
-        Ok(Wait::Until { sleep })
+        let sleep = self.runtime.sleep(time);
+        wait.set(Wait::Until { sleep });
+        Poll::Pending
     }
 }
 

@@ -1,7 +1,7 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
 use super::{
-    operation::{Closure, Failed, Failing, Memory, Operation, Remembers, Run},
+    operation::{CallOf, Closure, Failed, Failing, Memory, Operation, Remembers},
     write_outcome::WriteOutcome,
 };
 use crate::{
@@ -277,16 +277,16 @@ where
     }
 
     #[inline]
-    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> Self::Running {
+    fn begin(&mut self, _call: &impl CallOf<Self::Value, E>) -> Self::Running {
         let read = self.read.call(());
         Running::Reading { read }
     }
 
     #[inline]
-    fn poll<'r>(
+    fn poll(
         &mut self,
         mut running: Pin<&mut Self::Running>,
-        run: &impl Fn() -> Run<'r>,
+        call: &impl CallOf<Self::Value, E>,
         cx: &mut Context<'_>,
     ) -> Poll<Ended<V, W, E>> {
         if let RunningProjection::Reading { read } = running.as_mut().project() {
@@ -294,8 +294,8 @@ where
                 Ok(value) => value,
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
-            match self.changed(value, || run().clock.now()) {
-                Ok(_) if run().is_over() => running.set(Running::Over),
+            match self.changed(value, || call.run().clock.now()) {
+                Ok(_) if call.run().is_over() => running.set(Running::Over),
                 Ok(value) => {
                     self.writes = self.writes.saturating_add(1);
                     let write = self.write.call((value,));

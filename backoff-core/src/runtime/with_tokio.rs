@@ -56,7 +56,6 @@ impl Sleep for Tokio {
     #[inline]
     #[track_caller]
     fn sleep(&self, wait: Duration) -> Self::Sleep {
-        needs_runtime();
         let wait = match wait.is_zero() {
             true => Wait::Yields,
             false => Wait::Until { timer: timer(wait) },

@@ -2,7 +2,7 @@
 
 use super::copies::Copies;
 use crate::{
-    call::operation::{Memory, Operation, Remembers, Run, RunsTwice},
+    call::operation::{CallOf, Memory, Operation, Remembers, RunsTwice},
     report::Report,
     state::Rules,
 };
@@ -124,7 +124,7 @@ where
         Remembers::This(self)
     }
 
-    fn begin<'r>(&mut self, _run: &impl Fn() -> Run<'r>) -> Sending<S, Request> {
+    fn begin(&mut self, _call: &impl CallOf<S::Response, S::Error>) -> Sending<S, Request> {
         let request = self.next.take();
         let request = request.expect("no attempt follows on a request that cannot be copied");
         let (request, next) = self.copies.copy(request);
@@ -141,10 +141,10 @@ where
         Sending { phase }
     }
 
-    fn poll<'r>(
+    fn poll(
         &mut self,
         running: Pin<&mut Sending<S, Request>>,
-        _run: &impl Fn() -> Run<'r>,
+        _call: &impl CallOf<S::Response, S::Error>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<S::Response, S::Error>> {
         let mut phase = running.project().phase;
