@@ -56,11 +56,12 @@ impl Sleep for Tokio {
     #[inline]
     #[track_caller]
     fn sleep(&self, wait: Duration) -> Self::Sleep {
-        let wait = match wait.is_zero() {
-            true => Wait::Yields,
-            false => Wait::Until { timer: timer(wait) },
-        };
-        TokioSleep { wait }
+        TokioSleep {
+            wait: match wait.is_zero() {
+                true => Wait::Yields,
+                false => Wait::Until { timer: timer(wait) },
+            },
+        }
     }
 }
 
@@ -100,7 +101,7 @@ pin_project! {
 impl Future for TokioSleep {
     type Output = ();
 
-    #[inline]
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut wait = self.project().wait;
         match wait.as_mut().project() {
