@@ -56,12 +56,10 @@ where
     /// # Errors
     /// The operation's last error. If a setting ends the call, the error that the setting makes, such as
     /// [`NotYet`](crate::NotYet).
-    #[inline]
     pub fn call(mut self) -> Result<O::Value, O::Error> {
         self.run()
     }
 
-    #[inline]
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
         let (call, operation, stops) = (&mut self.call, &mut self.operation, &self.driver.0);
         call.starts(O::TIMED);

@@ -122,8 +122,24 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
             let _runs = self.guard.runs();
             S::observe(&value);
         }
-        self.parts(memory).succeeded(None);
+        let Guard { plan, state } = &self.guard;
+        let is_heard = (S::LISTENS || cfg!(feature = "tracing")) && state.retry.failures() > 0;
+        if S::MEASURES || is_heard || plan.counts(&state.retry) || state.is_recorded() {
+            self.tells(memory);
+        } else {
+            state.return_tokens(plan.budget());
+        }
         Ok(value)
+    }
+
+    /// Tells of a success. A function of its own, so that the path of a success makes no [`Parts`].
+    #[cold]
+    #[inline(never)]
+    fn tells<T, E>(&mut self, memory: &mut Remembers<'_, E>)
+    where
+        S: Setting<T, E>,
+    {
+        self.parts(memory).succeeded(None);
     }
 }
 

@@ -315,7 +315,7 @@ impl<P: CallPlan> Guard<P> {
     #[inline(always)]
     pub fn runs(&self) -> Running {
         let (retry, plan) = (&self.state.retry, &self.plan);
-        if plan.has_gate() && retry.is_in_flight() {
+        if retry.is_in_flight() && plan.has_gate() {
             // Copies, because a state to which nothing refers stays in registers.
             Running::of(plan.rate(), plan.tokens(), plan.breaker(), *retry)
         } else {

@@ -71,6 +71,18 @@ pin_project! {
     }
 }
 
+impl<A, T, S, D> Phase<A, T, S, D> {
+    /// An attempt that has begun.
+    #[inline]
+    const fn running(attempt: A) -> Self {
+        Phase::Running {
+            attempt,
+            timer: None,
+            second: None,
+        }
+    }
+}
+
 impl<A, T, S, D> Default for Phase<A, T, S, D> {
     #[inline]
     fn default() -> Self {
@@ -188,15 +200,6 @@ where
                 if let Some(polled) = call.arrives(memory, O::TIMED, wait, signal, cx) {
                     return polled;
                 }
-                let attempt = {
-                    let _entered = call.enters();
-                    call.settings.around(operation.begin(call))
-                };
-                phase.set(Phase::Running {
-                    attempt,
-                    timer: None,
-                    second: None,
-                });
             }
             // Only one of the two is compiled. With an `if` here, rustc would also look through the other one.
             let poll = const {
@@ -213,12 +216,13 @@ where
                 signal.as_mut(),
                 cx
             ));
-            let ended = call.after(
-                operation.memory(),
-                outcome,
-                over(&mut phase),
-                signal.as_mut(),
-            );
+            let wait = over(&mut phase);
+            let mut memory = operation.memory();
+            let last = match call.succeeds(&mut memory, outcome) {
+                Ok(value) => return Poll::Ready(Ok(value)),
+                Err(last) => last,
+            };
+            let ended = call.sleeps(memory, last, wait, signal.as_mut());
             if ended.is_ready() {
                 return ended;
             }
@@ -260,12 +264,12 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
         operation.poll(self.settings.inner(attempt), self, cx)
     }
 
-    /// Polls an attempt that only ends by itself.
+    /// Polls an attempt that only ends by itself, and begins the attempt after a wait.
     #[inline]
     fn poll_plain<O, G, H: Hedging>(
         &mut self,
         operation: &mut O,
-        phase: Pin<&mut PhaseOf<O, S, R, H>>,
+        mut phase: Pin<&mut PhaseOf<O, S, R, H>>,
         _hedge: &H,
         _signal: Pin<&mut G>,
         cx: &mut Context<'_>,
@@ -276,15 +280,20 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
         R: Sleep,
         G: Signal<O::Value, O::Error>,
     {
-        let PhaseProjection::Running { attempt, .. } = phase.project() else {
-            unreachable!("an attempt runs after a wait")
-        };
+        // Written out, and not `attempt` and `polled`, because each function would be compiled for each call.
         let _entered = self.enters();
+        if let PhaseProjection::Waiting { .. } = phase.as_mut().project() {
+            let attempt = self.settings.around(operation.begin(self));
+            phase.set(Phase::running(attempt));
+        }
+        let PhaseProjection::Running { attempt, .. } = phase.project() else {
+            unreachable!("the attempt has begun")
+        };
         let polled = operation.poll(self.settings.inner(attempt), self, cx);
         polled.map_err(Into::into)
     }
 
-    /// Polls an attempt until it is ready, its time is over, or a signal cuts it.
+    /// As `poll_plain`, or until the time of the attempt is over, or a signal cuts it.
     fn poll_guarded<O, G, H: Hedging>(
         &mut self,
         operation: &mut O,
@@ -299,13 +308,16 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
         R: Sleep,
         G: Signal<O::Value, O::Error>,
     {
+        if let PhaseProjection::Waiting { .. } = phase.as_mut().project() {
+            phase.set(Phase::running(self.attempt(operation)));
+        }
         let PhaseProjection::Running {
             mut attempt,
             mut timer,
             second,
         } = phase.as_mut().project()
         else {
-            unreachable!("an attempt runs after a wait")
+            unreachable!("the attempt has begun")
         };
         let stage = |call: &Self, attempt: Pin<&mut Attempt<O, S>>| {
             O::stage(call.settings.inner::<O::Running>(attempt).as_ref())
@@ -378,7 +390,7 @@ fn over<'p, A, T, S, D>(phase: &'p mut Pin<&mut Phase<A, T, S, D>>) -> Pin<&'p m
 #[inline(never)]
 fn cut<A, T, S, D>(mut phase: Pin<&mut Phase<A, T, S, D>>, is_stopped: bool) {
     match is_stopped {
-        true => drop(over(&mut phase)),
-        false => cut_flag::cutting(|| drop(over(&mut phase))),
+        true => phase.set(Phase::Waiting { wait: Wait::Over }),
+        false => cut_flag::cutting(|| phase.set(Phase::Waiting { wait: Wait::Over })),
     }
 }

@@ -211,26 +211,6 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         Some(Poll::Ready(ended))
     }
 
-    /// After an attempt: the outcome of the call, or what the call waits for.
-    #[inline]
-    pub(super) fn after<T, E, G>(
-        &mut self,
-        mut memory: Remembers<'_, E>,
-        outcome: Result<T, impl Into<Failed<E>>>,
-        wait: Pin<&mut Wait<R::Sleep>>,
-        signal: Pin<&mut G>,
-    ) -> Poll<Result<T, E>>
-    where
-        S: Setting<T, E>,
-        R: Sleep,
-        G: Signal<T, E>,
-    {
-        match self.succeeds(&mut memory, outcome) {
-            Ok(value) => Poll::Ready(Ok(value)),
-            Err(last) => self.sleeps(memory, last, wait, signal),
-        }
-    }
-
     /// Polls what the call waits for, and its signal. Then the next attempt begins, or the call has its outcome.
     #[cold]
     #[inline(never)]

@@ -31,10 +31,10 @@ fn timer(wait: Duration) -> Timer {
 /// wait allocates.
 ///
 /// # Panics
-/// Panics if a wait, or a call that is cut at a time limit, begins outside a tokio runtime. The message
-/// says what to write instead. In a build with debug assertions, every call outside a tokio runtime
-/// panics, even if its first attempt would succeed. In a runtime whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with `enable_time`
-/// or `enable_all`.
+/// In a build with debug assertions, every call outside a tokio runtime panics before its first attempt, and the message says
+/// what to write instead. In another build, `tokio::time::sleep` panics when a wait, or a call that is cut at a time limit,
+/// begins outside a runtime. In a runtime whose time is not enabled, `tokio::time::sleep` panics: build such a runtime with
+/// `enable_time` or `enable_all`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tokio;
 
@@ -116,10 +116,7 @@ impl Future for TokioSleep {
     }
 }
 
-/// Panics in place of tokio, whose message does not help in a program that only retries. This is a
-/// separate function, so that a call without a wait has no cost.
-#[cold]
-#[inline(never)]
+/// Panics in place of tokio, whose message does not help in a program that only retries.
 #[track_caller]
 fn needs_runtime() {
     assert!(
