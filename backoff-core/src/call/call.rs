@@ -99,7 +99,7 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     }
 
     /// After an attempt: the value of the call, or what [`Parts::decides`] decides about.
-    #[inline(always)]
+    #[inline]
     pub(super) fn succeeds<T, E>(
         &mut self,
         memory: &mut Remembers<'_, E>,

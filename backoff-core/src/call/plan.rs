@@ -354,7 +354,7 @@ impl Running {
 }
 
 impl Drop for Running {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         if self.in_rate {
             rate::leaves();
@@ -366,7 +366,7 @@ impl Drop for Running {
 }
 
 impl<P: CallPlan> Drop for Guard<P> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         // A plan without a size is a constant, of which the compiler knows whether it shares anything.
         let may_share = size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.has_gate();
