@@ -101,7 +101,7 @@ pin_project! {
 impl Future for TokioSleep {
     type Output = ();
 
-    #[inline(always)]
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut wait = self.project().wait;
         match wait.as_mut().project() {
