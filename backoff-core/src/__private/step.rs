@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     call::{
-        call::rarely,
         call_info::CallInfo,
         call_state::CallState,
         parts::{End, Parts},
@@ -57,6 +56,11 @@ pub fn with_info<S>(info: &mut CallInfo, settings: S) -> (S, &mut CallInfo) {
 pub fn counted<S>(row: &ConsecutiveCount, settings: S) -> (S, &ConsecutiveCount) {
     (settings, row)
 }
+
+/// Tells the compiler that this path is rarely taken, so that the path of a success keeps the registers.
+#[cold]
+#[inline]
+fn rarely() {}
 
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
 #[inline]

@@ -28,12 +28,6 @@ pub(super) type Outcome<T, E> = Result<T, Failed<E>>;
 /// The outcome of a call that ends without a further attempt; nothing if the attempt begins.
 pub(super) type Ended<T, E> = Option<Result<T, E>>;
 
-/// Tells the compiler that this path is rarely taken, so that the path of a success keeps the
-/// registers.
-#[cold]
-#[inline]
-pub(crate) fn rarely() {}
-
 impl<T, E, P: Plan, S: Setting<T, E>, R: Clock + Random> CallOf<T, E> for Call<P, S, R> {
     #[inline]
     fn run(&self) -> Run<'_> {
