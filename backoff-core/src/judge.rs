@@ -8,6 +8,7 @@ use crate::{
     },
     policy::Policy,
     runtime::nanos,
+    stage::{EndedBy, Stage},
 };
 use core::time::Duration;
 
@@ -63,76 +64,60 @@ impl Verdict {
 impl From<bool> for Verdict {
     #[inline]
     fn from(retry: bool) -> Self {
-        if retry {
-            Verdict::Retry {
-                kind: FaultKind::Transient,
-                retry_after: None,
-            }
-        } else {
-            Verdict::Permanent
+        match retry {
+            true => Verdict::retry(FaultKind::Transient),
+            false => Verdict::Permanent,
         }
     }
 }
 
-/// A [`Verdict`] that fits into two registers. The hot path passes this form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ruling {
-    /// The server's hint in nanoseconds; zero means no hint. A hint of zero counts as a nanosecond.
-    pub(crate) hint: u64,
-    pub(crate) ruled: Ruled,
-}
+impl Verdict {
+    const fn retry(kind: FaultKind) -> Self {
+        Verdict::Retry {
+            kind,
+            retry_after: None,
+        }
+    }
 
-/// The kind of a [`Ruling`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ruled {
-    Retry(FaultKind),
-    Permanent,
-    NothingKnown,
-    MaybeApplied,
-    StoppedByServer,
-}
-
-impl Ruling {
-    /// Nothing is known about the error, so no rule applies.
-    pub(crate) const NOTHING_KNOWN: Ruling = Ruling::of(Ruled::NothingKnown);
-
-    /// Not retried: the policy does not name the code.
-    pub(crate) const PERMANENT: Ruling = Ruling::of(Ruled::Permanent);
-
-    /// Not repeated, because the attempt may have been applied.
-    pub(crate) const MAYBE_APPLIED: Ruling = Ruling::of(Ruled::MaybeApplied);
-
+    /// The kind of a failure that is retried.
     #[inline]
-    const fn of(ruled: Ruled) -> Self {
-        Ruling { hint: 0, ruled }
+    pub(crate) const fn retried(self) -> Option<FaultKind> {
+        match self {
+            Verdict::Retry { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// The server's hint in nanoseconds; zero without a hint.
+    #[inline]
+    pub(crate) const fn hint(self) -> u64 {
+        match self {
+            Verdict::Retry {
+                retry_after: Some(hint),
+                ..
+            } => nanos(hint),
+            _ => 0,
+        }
     }
 
     /// No attempt follows, because the failure is not retryable or nothing is known about it.
     #[inline]
     pub(crate) const fn is_permanent(self) -> bool {
-        matches!(self.ruled, Ruled::Permanent | Ruled::NothingKnown)
+        matches!(self, Verdict::Permanent | Verdict::NothingKnown)
     }
 
     /// Retried, because another writer was faster.
     #[inline]
     pub(crate) const fn is_conflict(self) -> bool {
-        matches!(self.ruled, Ruled::Retry(FaultKind::Conflict))
-    }
-
-    /// Retried, because the value is not the awaited one yet.
-    #[cfg(feature = "tracing")]
-    pub(crate) const fn is_pending(self) -> bool {
-        matches!(self.ruled, Ruled::Retry(FaultKind::Pending))
+        matches!(self.retried(), Some(FaultKind::Conflict))
     }
 
     /// The kind of a failure at this stage of an update: a conflict only if the write was refused, because
     /// another writer was faster.
     pub(crate) const fn kind_at(self, stage: Stage) -> FaultKind {
-        match (self.ruled, stage) {
-            (Ruled::Retry(FaultKind::Conflict), Stage::Write | Stage::Conflict) => {
-                FaultKind::Conflict
-            }
-            (Ruled::Retry(FaultKind::Throttled), _) => FaultKind::Throttled,
+        match (self.retried(), stage) {
+            (Some(FaultKind::Conflict), Stage::Write | Stage::Reply) => FaultKind::Conflict,
+            (Some(FaultKind::Throttled), _) => FaultKind::Throttled,
             _ => FaultKind::Transient,
         }
     }
@@ -140,38 +125,29 @@ impl Ruling {
     /// Whether an attempt that failed at this stage may have been applied. The facts of the failure decide;
     /// without facts, the kind that the judge has named decides. A policy with `idempotent(false)` does not
     /// repeat such an attempt.
-    pub(crate) fn may_be_applied(self, stage: Stage, fault: Option<&dyn Fault>) -> bool {
-        match stage {
-            Stage::Cut | Stage::CutOnce | Stage::InDoubt => true,
-            Stage::Whole | Stage::Write | Stage::WriteOnce => match (fault, self.ruled) {
-                (Some(fault), _) => is_perhaps_applied(fault),
-                (None, Ruled::Retry(kind)) => !did_nothing(kind),
-                (None, _) => true,
+    pub(crate) fn may_be_applied(
+        self,
+        stage: Stage,
+        ended_by: EndedBy,
+        fault: Option<&dyn Fault>,
+    ) -> bool {
+        match (stage, ended_by) {
+            (Stage::Read | Stage::Change | Stage::Reply | Stage::Value, _) => false,
+            (Stage::Version, _) | (_, EndedBy::Clock | EndedBy::Signal) => true,
+            (Stage::Whole | Stage::Write | Stage::WriteOnce, EndedBy::Operation) => match fault {
+                Some(fault) => is_perhaps_applied(fault),
+                None => self.retried().is_none_or(|kind| !did_nothing(kind)),
             },
-            Stage::Read
-            | Stage::CutRead
-            | Stage::Change
-            | Stage::Conflict
-            | Stage::Pending
-            | Stage::Late
-            | Stage::Queued
-            | Stage::Refused => false,
         }
     }
 
-    /// The ruling if the attempt may have been applied, and must not be applied twice.
+    /// The verdict if the attempt may have been applied, and must not be applied twice.
     #[cfg(feature = "combine")]
     pub(crate) const fn not_repeated(self) -> Self {
-        match self.ruled {
-            Ruled::Retry(_) => Self::MAYBE_APPLIED,
-            _ => self,
+        match self {
+            Verdict::Retry { .. } => Verdict::MaybeApplied,
+            stop => stop,
         }
-    }
-
-    /// Retried, without a server's hint.
-    #[inline]
-    pub(crate) const fn is_plain(self) -> bool {
-        self.hint == 0 && matches!(self.ruled, Ruled::Retry(_))
     }
 }
 
@@ -182,142 +158,6 @@ pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
         && fault.kind().is_none()
         && fault.delivery().is_none()
         && fault.grpc_code().is_none()
-}
-
-impl Ruling {
-    /// The server's hint in nanoseconds, and zero for a hint of zero.
-    #[inline]
-    pub(crate) const fn asked(self) -> u64 {
-        if self.hint > 1 { self.hint } else { 0 }
-    }
-}
-
-/// A hint for a [`Ruling`].
-#[inline]
-fn hint_of(hint: Option<Duration>) -> u64 {
-    hint.map_or(0, |hint| nanos(hint).max(1))
-}
-
-impl From<Verdict> for Ruling {
-    #[inline]
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Retry { kind, retry_after } => Ruling {
-                hint: hint_of(retry_after),
-                ruled: Ruled::Retry(kind),
-            },
-            Verdict::Permanent => Ruling::of(Ruled::Permanent),
-            Verdict::NothingKnown => Ruling::NOTHING_KNOWN,
-            Verdict::MaybeApplied => Ruling::MAYBE_APPLIED,
-            Verdict::StoppedByServer => Ruling::of(Ruled::StoppedByServer),
-        }
-    }
-}
-
-impl From<Ruling> for Verdict {
-    #[inline]
-    fn from(ruling: Ruling) -> Self {
-        match ruling.ruled {
-            Ruled::Retry(kind) => Verdict::Retry {
-                kind,
-                retry_after: (ruling.hint > 0).then(|| Duration::from_nanos(ruling.asked())),
-            },
-            Ruled::Permanent => Verdict::Permanent,
-            Ruled::NothingKnown => Verdict::NothingKnown,
-            Ruled::MaybeApplied => Verdict::MaybeApplied,
-            Ruled::StoppedByServer => Verdict::StoppedByServer,
-        }
-    }
-}
-
-/// The part of an attempt that failed. This part decides how the failure is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stage {
-    /// The whole attempt.
-    Whole,
-    /// The read of a read-modify-write. A read can always be repeated, and after a conflict the next
-    /// step is a read.
-    Read,
-    /// The write of a read-modify-write. After a conflict, the next step is a read.
-    Write,
-    /// The write of a read-modify-write whose change cannot recognise its own effect. A write that may
-    /// have been applied is not repeated.
-    WriteOnce,
-    /// The change of a read-modify-write refused the value that it was given: no attempt follows.
-    Change,
-    /// The write's reply says that another writer was faster.
-    Conflict,
-    /// The value is not yet the expected one.
-    Pending,
-    /// The attempt was cut, and may have been applied.
-    Cut,
-    /// The attempt was cut during the read of a read-modify-write, which can always be repeated.
-    CutRead,
-    /// The attempt was cut during a [`WriteOnce`](Stage::WriteOnce).
-    CutOnce,
-    /// A write may have been applied, and the next read shows another version.
-    InDoubt,
-    /// The attempt did not begin, because no time was left.
-    Late,
-    /// The attempt did not begin, because the call waited too long for its turn at its rate.
-    Queued,
-    /// The attempt did not begin, because the breaker is open.
-    Refused,
-}
-
-impl Stage {
-    const fn is_step(self) -> bool {
-        matches!(self, Stage::Read | Stage::Write | Stage::WriteOnce)
-    }
-
-    /// The stage of an attempt that was cut in this stage.
-    #[inline]
-    pub(crate) const fn cut(self) -> Self {
-        match self {
-            Stage::Read => Stage::CutRead,
-            Stage::WriteOnce => Stage::CutOnce,
-            _ => Stage::Cut,
-        }
-    }
-
-    /// Whether the error describes something other than a failure of the operation.
-    #[inline]
-    pub(crate) const fn is_cut(self) -> bool {
-        matches!(
-            self,
-            Stage::Cut
-                | Stage::CutRead
-                | Stage::CutOnce
-                | Stage::Late
-                | Stage::Queued
-                | Stage::Refused
-        )
-    }
-
-    /// Whether the judge decides about the error.
-    #[inline]
-    pub(crate) const fn is_judged(self) -> bool {
-        matches!(
-            self,
-            Stage::Whole | Stage::Read | Stage::Write | Stage::WriteOnce
-        )
-    }
-
-    /// The ruling for a failure that [no judge decides about](Self::is_judged). A cut attempt is a cut
-    /// attempt, whatever error type the caller converted it to.
-    #[cold]
-    #[inline(never)]
-    pub(crate) const fn ruling(self, policy: &Policy) -> Ruling {
-        Ruling::of(match self {
-            Stage::Cut if !policy.idempotent => Ruled::MaybeApplied,
-            Stage::CutOnce | Stage::InDoubt => Ruled::MaybeApplied,
-            Stage::Cut | Stage::CutRead => Ruled::Retry(FaultKind::Transient),
-            Stage::Conflict => Ruled::Retry(FaultKind::Conflict),
-            Stage::Pending => Ruled::Retry(FaultKind::Pending),
-            _ => Ruled::Permanent,
-        })
-    }
 }
 
 impl Policy {
@@ -337,19 +177,34 @@ impl Policy {
     /// retried if the attempt may have been applied.
     #[inline]
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
-        self.rule(Stage::Whole, fault).into()
+        self.rule(Stage::Whole, fault)
     }
 
     /// Like [`judge`](Self::judge), for a failure at this stage.
     #[inline]
-    pub(crate) fn rule<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Ruling {
+    pub(crate) fn rule<F: Fault + ?Sized>(&self, stage: Stage, fault: &F) -> Verdict {
         if fault.must_stop() {
-            return Ruling::of(Ruled::StoppedByServer);
+            return Verdict::StoppedByServer;
         }
         match self.kind_if_retried(stage, fault) {
             Some(kind) => self.retried(stage, kind, fault.retry_after(), fault),
-            None if says_something(fault) => Ruling::of(Ruled::Permanent),
-            None => Ruling::NOTHING_KNOWN,
+            None if says_something(fault) => Verdict::Permanent,
+            None => Verdict::NothingKnown,
+        }
+    }
+
+    /// The verdict for a failure that no judge decides about: of a stage that has one verdict, or of an attempt that was cut
+    /// at this stage, whatever error type the caller converted the cut to.
+    #[cold]
+    #[inline(never)]
+    pub(crate) const fn rule_unjudged(&self, stage: Stage) -> Verdict {
+        match stage {
+            Stage::Version => Verdict::MaybeApplied,
+            Stage::Change => Verdict::Permanent,
+            Stage::Reply => Verdict::retry(FaultKind::Conflict),
+            Stage::Value => Verdict::retry(FaultKind::Pending),
+            _ if self.may_repeat(stage) => Verdict::retry(FaultKind::Transient),
+            _ => Verdict::MaybeApplied,
         }
     }
 
@@ -371,15 +226,15 @@ impl Policy {
         kind: FaultKind,
         hint: Option<Duration>,
         fault: &F,
-    ) -> Ruling {
+    ) -> Verdict {
         // The most frequent case comes first.
         let is_harmless = self.idempotent && stage != Stage::WriteOnce;
         if !is_harmless && !self.may_repeat(stage) && is_perhaps_applied(fault) {
-            return Ruling::MAYBE_APPLIED;
+            return Verdict::MaybeApplied;
         }
-        Ruling {
-            hint: hint_of(hint),
-            ruled: Ruled::Retry(kind),
+        Verdict::Retry {
+            kind,
+            retry_after: hint,
         }
     }
 
@@ -410,19 +265,19 @@ impl Policy {
     /// Like [`rule`](Self::rule), but an error about which nothing is known is repeated too, unless the
     /// attempt must not be applied twice.
     #[inline(never)]
-    pub(crate) fn rule_any(&self, stage: Stage, fault: Option<&dyn Fault>) -> Ruling {
+    pub(crate) fn rule_any(&self, stage: Stage, fault: Option<&dyn Fault>) -> Verdict {
         let Some(fault) = fault else {
             return if self.may_repeat(stage) {
-                Ruling::of(Ruled::Retry(FaultKind::Transient))
+                Verdict::retry(FaultKind::Transient)
             } else {
-                Ruling::MAYBE_APPLIED
+                Verdict::MaybeApplied
             };
         };
         match self.rule(stage, fault) {
-            Ruling::NOTHING_KNOWN => {
+            Verdict::NothingKnown => {
                 self.retried(stage, FaultKind::Transient, fault.retry_after(), fault)
             }
-            ruling => ruling,
+            verdict => verdict,
         }
     }
 
@@ -434,11 +289,9 @@ impl Policy {
         stage: Stage,
         verdict: Verdict,
         fault: Option<&dyn Fault>,
-    ) -> Ruling {
+    ) -> Verdict {
         match (verdict, fault) {
-            (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => {
-                Ruling::of(Ruled::StoppedByServer)
-            }
+            (Verdict::Retry { .. }, Some(fault)) if fault.must_stop() => Verdict::StoppedByServer,
             (Verdict::Retry { kind, retry_after }, Some(fault)) => {
                 let kind = match (kind, kind_of(fault)) {
                     (FaultKind::Transient, FaultKind::Permanent) => FaultKind::Transient,
@@ -451,9 +304,9 @@ impl Policy {
             (Verdict::Retry { kind, .. }, None)
                 if stage == Stage::WriteOnce && !did_nothing(kind) =>
             {
-                Ruling::MAYBE_APPLIED
+                Verdict::MaybeApplied
             }
-            (verdict, _) => verdict.into(),
+            (verdict, _) => verdict,
         }
     }
 }
@@ -677,8 +530,8 @@ mod tests {
             (POLICY, with_own, hinted(429), throttled.after(own)),
             (POLICY, yes.after(zero), hinted(429), throttled.after(zero)),
         ] {
-            let ruling = policy.rule_by_verdict(Stage::Whole, verdict, Some(&fault));
-            assert_eq!(Verdict::from(ruling), expected, "{fault:?}");
+            let verdict = policy.rule_by_verdict(Stage::Whole, verdict, Some(&fault));
+            assert_eq!(verdict, expected, "{fault:?}");
         }
     }
 }

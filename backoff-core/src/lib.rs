@@ -105,7 +105,7 @@ pub mod features;
 mod hedge;
 pub mod how_it_works;
 mod judge;
-mod opaque;
+mod named_debug;
 #[cfg(feature = "rate")]
 mod rate;
 #[cfg(not(feature = "rate"))]
@@ -117,6 +117,7 @@ mod report;
 #[cfg(all(feature = "std", any(feature = "breaker", feature = "rate")))]
 mod running;
 mod runtime;
+mod stage;
 mod state;
 #[cfg(feature = "std")]
 mod stop;

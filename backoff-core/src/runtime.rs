@@ -270,6 +270,8 @@ pub const ASYNC: AsyncRuntime = AsyncRuntime;
 mod smol;
 
 #[cfg(feature = "std")]
+mod origin;
+#[cfg(feature = "std")]
 mod with_std;
 
 #[cfg(feature = "std")]
@@ -330,7 +332,7 @@ mod tests {
     #[cfg(feature = "std")]
     #[test]
     fn an_instant_before_the_origin_is_told_apart() {
-        use super::with_std::since_origin;
+        use super::origin::since_origin;
         let now = std::time::Instant::now();
         let at = since_origin(now);
         let day = Duration::from_secs(86_400);

@@ -2,15 +2,15 @@
 
 mod aliases;
 pub(crate) mod block;
-pub(crate) mod given;
-pub(crate) mod keys;
+pub(crate) mod key_names;
+pub(crate) mod key_value;
 mod names;
 pub(crate) mod numbers;
 pub(crate) mod on;
 mod read;
+pub(crate) mod renamed_self;
 pub(crate) mod split;
 pub(crate) mod table;
-pub(crate) mod this;
 mod value;
 
 use proc_macro2::TokenStream;
@@ -18,7 +18,7 @@ use syn::parse::Parser;
 use syn::{Expr, Ident};
 
 use crate::errors::Errors;
-use given::{Given, Time};
+use key_value::{Given, Time};
 use split::arguments;
 pub(crate) use table::Args;
 use value::key_and_value;

@@ -13,8 +13,8 @@ use syn::{Block, Expr, ExprAsync, Item, ItemFn, Local, ReturnType, Stmt, TraitIt
 
 use crate::args::Args;
 use crate::args::block::closure;
-use crate::args::given::{Given, Time};
-use crate::args::keys::usage;
+use crate::args::key_names::usage;
+use crate::args::key_value::{Given, Time};
 use crate::args::on::On;
 use crate::errors::{Errors, show};
 use crate::groups::{dense, is_comma, is_word};

@@ -17,7 +17,7 @@ use syn::spanned::Spanned;
 use syn::{Block, Expr, ExprAsync, ItemFn, ReturnType, Stmt, Type};
 
 use crate::args::Args;
-use crate::args::given::Given;
+use crate::args::key_value::Given;
 use crate::bindings::{self, named};
 use crate::check::Repeated;
 use crate::groups::{inside, is_comma, is_word, last_name, length_of_type, with};

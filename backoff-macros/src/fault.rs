@@ -1,7 +1,7 @@
 //! `#[derive(Fault)]`: reads from attributes which facts an error reports about itself.
 
 mod case;
-mod says;
+mod variant_attributes;
 mod write;
 
 use proc_macro2::TokenStream;
@@ -11,7 +11,7 @@ use syn::DeriveInput;
 use crate::errors::Errors;
 use crate::rewrite::path_of;
 use case::cases;
-use says::Says;
+use variant_attributes::Says;
 
 /// Parses, checks and expands. If something is wrong, an empty implementation is written, so that the
 /// uses of the error do not fail too.

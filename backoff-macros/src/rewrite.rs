@@ -1,7 +1,7 @@
 //! From tokens to tokens: the attribute and the block.
 
 use crate::{
-    args::{self, block::AroundBlock, this::with_self},
+    args::{self, block::AroundBlock, renamed_self::with_self},
     check::{self, signature::signature},
     errors, expand, groups, hints,
     shape::async_trait::renamed_self,

@@ -11,7 +11,7 @@ const WORDS: &str = "status forward transient retry_after async move self mut if
     = , , | < > . : - & + ! ? @ # -> :: => == ..= 7 64s 1.5s 0x1fs 1e3 500..=504 'a 'c' \"\" \"1m 3x\" \"64\"";
 
 fn token() -> impl Strategy<Value = TokenStream> {
-    let words = WORDS.split(' ').chain(crate::args::keys::names());
+    let words = WORDS.split(' ').chain(crate::args::key_names::names());
     let words = words.filter_map(|word| word.parse().ok());
     let leaf = select(words.collect::<Vec<TokenStream>>());
     leaf.prop_recursive(3, 24, 6, |inner| {

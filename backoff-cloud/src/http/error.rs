@@ -113,7 +113,7 @@ impl ApiError {
     /// Registers the type of the error, so that the core finds it inside an `anyhow::Error` or a box.
     fn of(kind: Kind) -> Self {
         static KNOWN: Once = Once::new();
-        KNOWN.call_once(backoff_core::__private::know::<ApiError>);
+        KNOWN.call_once(backoff_core::__private::register::<ApiError>);
         ApiError(Box::new(kind))
     }
 

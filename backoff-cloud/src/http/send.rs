@@ -10,11 +10,11 @@ use super::{
     reply::Reply,
 };
 use backoff_core::{
-    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, retrying},
-    Policy, Report, Retrying, Verdict,
+    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, makes_one_attempt, retrying},
+    Clock, Policy, Report, Retrying, Verdict,
     call::{
-        By, ByCodes, CallInfo, CallOf, Failing, Judge, Memory, Operation, Remembers, RunsTwice,
-        When,
+        AnyOperation, By, ByCodes, CallInfo, CallOf, Failed, Judge, JudgedFailure, Memory,
+        Operation, Remembered, RunsTwice, When,
     },
 };
 use reqwest::{Method, Request, Url, header::HeaderValue};
@@ -280,27 +280,23 @@ impl<T> fmt::Debug for Requests<T> {
 }
 
 impl<T: 'static> Memory<ApiError> for Requests<T> {
-    fn name(&self) -> &'static str {
-        self.method
-    }
-
     fn host(&self) -> Option<&str> {
         self.host.as_deref()
     }
 
-    fn hears(&self) -> bool {
-        true
-    }
-
-    fn failed(&mut self, failing: &Failing<'_, ApiError>) {
-        failing.remembered_by(&mut self.info);
+    fn failed(
+        &mut self,
+        failure: &JudgedFailure<'_, ApiError>,
+        policy: &Policy,
+        clock: &dyn Clock,
+    ) -> Remembered<'_> {
+        self.info.failed(failure, policy, clock)
     }
 }
 
 impl<T: 'static> Operation for Requests<T> {
     type Value = T;
     type Error = ApiError;
-    type Failure = ApiError;
     type Running = outgoing::Sent<T>;
     type Report = Report;
     // A request takes so long that a reading of the clock does not matter, and logs name the time.
@@ -311,8 +307,11 @@ impl<T: 'static> Operation for Requests<T> {
         matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "TRACE") && self.copies.has_next()
     }
 
-    fn memory(&mut self) -> Remembers<'_, ApiError> {
-        Remembers::This(self)
+    fn erased(&mut self) -> AnyOperation<'_, ApiError> {
+        AnyOperation {
+            name: self.method,
+            memory: Some(self),
+        }
     }
 
     fn begin(&mut self, call: &impl CallOf<T, ApiError>) -> outgoing::Sent<T> {
@@ -369,10 +368,10 @@ impl<T: 'static> Operation for Requests<T> {
         running: Pin<&mut outgoing::Sent<T>>,
         _call: &impl CallOf<T, ApiError>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<T, ApiError>> {
+    ) -> Poll<Result<T, Failed<ApiError>>> {
         running.poll(cx).map_err(|error| {
             let is_passing = error.has_stale_signature() && mem::take(&mut self.may_sign_anew);
-            if is_passing { error.passing() } else { error }
+            Failed::from(if is_passing { error.passing() } else { error })
         })
     }
 }
@@ -586,8 +585,7 @@ impl<J: Judge<ApiError>> Sending<J> {
             Ok((request, build)) => {
                 policy = rule.policy(policy, &request).without_conflicts();
                 method = name_of(request.method());
-                let is_once = policy.schedule().next().is_none();
-                Copies::of(request, build, is_once)
+                Copies::of(request, build, makes_one_attempt(&policy))
             }
             // The error's text contains no secrets of the URL.
             Err(error) => Copies::Refused(error.to_string()),

@@ -14,13 +14,13 @@ pub(super) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) fn make_known() {
     #[cfg(any(feature = "http", feature = "gax-1"))]
     {
-        use backoff_core::__private::know;
+        use backoff_core::__private::register;
         static KNOWN: std::sync::Once = std::sync::Once::new();
         KNOWN.call_once(|| {
             #[cfg(feature = "http")]
-            know::<Failure<crate::http::ApiError>>();
+            register::<Failure<crate::http::ApiError>>();
             #[cfg(feature = "gax-1")]
-            know::<Failure<google_cloud_gax_1::error::Error>>();
+            register::<Failure<google_cloud_gax_1::error::Error>>();
         });
     }
 }

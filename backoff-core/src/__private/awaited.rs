@@ -1,10 +1,9 @@
 //! Values that are not yet the awaited one.
 
-use super::{context::Context, made::FromNotYet};
+use super::{context::Context, ending::Ending, made_errors::FromNotYet};
 use crate::{
     call::settings::until::{self, ConsecutiveCount},
     facts::fault::Fault,
-    judge::Stage,
 };
 
 /// The outcome and its stage. A value that is not yet the awaited one is a failure. `is_retried` says that a value
@@ -13,18 +12,18 @@ use crate::{
 pub fn awaited<T, E: FromNotYet>(
     row: &mut ConsecutiveCount,
     outcome: Result<T, E>,
-    stage: Stage,
+    ending: Ending,
     is_retried: bool,
     is_done: impl FnOnce(&T) -> bool,
-) -> (Result<T, E>, Stage) {
+) -> (Result<T, E>, Ending) {
     match outcome {
         Ok(value) => match row.settle(value, is_done, |_| is_retried) {
-            Ok(value) => (Ok(value), stage),
-            Err(not_yet) => (Err(E::made_from(not_yet)), Stage::Pending),
+            Ok(value) => (Ok(value), ending),
+            Err(not_yet) => (Err(E::made_from(not_yet)), Ending::Value),
         },
         failed => {
-            row.failed(stage);
-            (failed, stage)
+            row.end();
+            (failed, ending)
         }
     }
 }

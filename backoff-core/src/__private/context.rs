@@ -1,10 +1,10 @@
 //! The policy of an annotated function, its limits and its name.
 
 use crate::{
-    call::{call_state::CallState, operation::Memory, plan::CallPlan},
+    call::{call_state::CallState, operation::AnyOperation, plan::CallPlan},
     policy::{NEVER, Policy},
     runtime::Clock,
-    state::{RetryState, Rules},
+    state::Rules,
 };
 use core::{ops::Deref, time::Duration};
 
@@ -27,10 +27,10 @@ impl<'a> Context<'a> {
     /// The rules of the call.
     #[inline]
     pub(super) fn rules(&self) -> Rules<'a> {
-        let mut rules = Rules::of(self.policy);
+        let mut rules = CallPlan::rules(self.policy);
         match self.limits {
             None => {}
-            Some(Limits(None)) => rules.cut(),
+            Some(Limits(None)) => rules.cuts = true,
             Some(Limits(Some(timeout))) => rules.limit(timeout),
         }
         rules
@@ -49,32 +49,21 @@ impl CallPlan for Context<'_> {
         self.policy
     }
 
-    #[inline]
-    fn is_plain(&self) -> bool {
-        self.limits.is_none()
-    }
-
     fn operation(&self) -> Option<&'static str> {
         Some(self.operation)
     }
 
-    // The compiler knows of a constant policy whether it has a rate or a breaker.
     #[inline]
-    fn counts(&self, retry: &RetryState) -> bool {
-        self.policy.has_gate() && retry.is_in_flight()
-    }
-
     fn rules(&self) -> Rules<'_> {
         Context::rules(self)
     }
 }
 
-/// An annotated function, whose name is in its context.
-pub(super) struct Function;
-
-impl<E> Memory<E> for Function {
-    fn name(&self) -> &'static str {
-        "function"
+/// The function as an operation, which remembers nothing. Its name is in the context.
+pub(super) const fn function<'o, E>() -> AnyOperation<'o, E> {
+    AnyOperation {
+        name: "function",
+        memory: None,
     }
 }
 
@@ -82,7 +71,7 @@ impl<E> Memory<E> for Function {
 #[inline]
 #[cfg_attr(debug_assertions, track_caller)]
 pub fn start<C: Clock>(context: &Context<'_>, runtime: &C, state: &mut CallState, timed: bool) {
-    let timed = timed || context.rules().deadline() != NEVER;
+    let timed = timed || context.rules().deadline != NEVER;
     state.start(runtime, timed);
 }
 

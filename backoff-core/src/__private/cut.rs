@@ -1,6 +1,6 @@
 //! Attempts that are cut, and attempts that are not begun because no time remains.
 
-use super::{context::Context, made::Late, outcome::Outcome};
+use super::{context::Context, ending::Ending, made_errors::Late, outcome::Outcome};
 use crate::{
     call::{
         call_state::CallState,
@@ -8,7 +8,6 @@ use crate::{
         timer::{Limit, Timer as _},
     },
     facts::fault::TimedOut,
-    judge::Stage,
     runtime::{Clock, Sleep, timer_of},
 };
 use core::{future::Future, pin::Pin, task, task::Poll, time::Duration};
@@ -97,23 +96,23 @@ pub fn expired<R>() -> Result<R, TimedOut> {
 pub fn settle<R: Outcome>(
     make: Late<R::Error>,
     done: Result<R, TimedOut>,
-    unless_done: Stage,
-) -> (R, Stage) {
+    unless_done: Ending,
+) -> (R, Ending) {
     match done {
-        Ok(outcome) => (outcome, Stage::Whole),
+        Ok(outcome) => (outcome, Ending::Returned),
         Err(late) => refused(make, late, unless_done),
     }
 }
 
 /// The outcome of an attempt that has been cut or is not begun, and its stage.
 #[cold]
-pub fn refused<R: Outcome>(make: Late<R::Error>, late: TimedOut, stage: Stage) -> (R, Stage) {
-    let stage = match late.is_by_breaker() {
-        true => Stage::Refused,
-        false => stage,
+pub fn refused<R: Outcome>(make: Late<R::Error>, late: TimedOut, ending: Ending) -> (R, Ending) {
+    let ending = match late.is_by_breaker() {
+        true => Ending::Refused,
+        false => ending,
     };
     let Some(make) = make else {
         unreachable!("where no error can be made, the attempt begins")
     };
-    (R::failed(make(late)), stage)
+    (R::failed(make(late)), ending)
 }

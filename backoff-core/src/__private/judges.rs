@@ -3,12 +3,13 @@
 use crate::{
     call::settings::{
         judges::{By, ByCodes, Judge},
-        others::Notify,
+        notify::Notify,
     },
     event::hook::Event,
     facts::fault::Fault,
-    judge::{Ruling, Stage, Verdict},
+    judge::Verdict,
     policy::Policy,
+    stage::Stage,
 };
 
 use core::marker::PhantomData;
@@ -129,7 +130,7 @@ impl<E, K> Judge<E> for Every<K>
 where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         policy.rule_any(stage, (self.0)(error))
     }
 
@@ -144,7 +145,7 @@ where
     V: Into<Verdict>,
     K: Fn(&E) -> Option<&dyn Fault>,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         let verdict = (self.judge)(error).into();
         policy.rule_by_verdict(stage, verdict, (self.find)(error))
     }
@@ -159,7 +160,7 @@ where
     E: Fault,
     F: Fn(&E) -> bool,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         match (self.0)(error) {
             true => policy.rule_by_verdict(stage, true.into(), Some(error)),
             false => policy.rule(stage, error),
@@ -175,9 +176,9 @@ impl<E, K> Judge<E> for Found<K>
 where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         let ruled = |fault| policy.rule(stage, fault);
-        (self.0)(error).map_or(Ruling::NOTHING_KNOWN, ruled)
+        (self.0)(error).map_or(Verdict::NothingKnown, ruled)
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
@@ -205,7 +206,7 @@ mod tests {
             ),
         ] {
             let or = Or(|_: &TestError| true);
-            let judged = Verdict::from(or.judge(&careful, Stage::Whole, &failure));
+            let judged = or.judge(&careful, Stage::Whole, &failure);
             assert_eq!(judged, verdict, "{failure:?}");
         }
         assert_eq!(careful.judge(&stops), Verdict::StoppedByServer);

@@ -12,7 +12,6 @@ pub use crate::{
         codes::{Codes, IsCodes, NoCodes},
         idempotence::*,
     },
-    judge::Stage,
     policy::{Policy, log_level::LogLevel},
     runtime::{ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, NoRuntime, nanos},
     state::Attempt,
@@ -28,40 +27,42 @@ pub use crate::clients::aws_smithy::GivenUp;
 #[cfg(all(feature = "http-1", feature = "rate"))]
 pub use crate::rate::observe_reply;
 #[cfg(feature = "std")]
-pub use crate::{clients::boxed::know, facts::google::Reasons};
+pub use crate::{clients::boxed::register, facts::google::Reasons};
+pub use admission::*;
 pub use awaited::*;
+pub use constant_context::{ConstantContext, begin, begin_known, known};
 pub use context::*;
 pub use cut::*;
-pub use entering::*;
+pub use editor_keys::Keys;
+pub use ending::Ending;
 pub use facts::*;
 pub use judges::{BY_CODES, error_of, every, found, notified, or, when};
-pub use keys::Keys;
-pub use known::{Known, begin, begin_known, known};
-pub use made::{FromNotYet, FromStopped, FromTimedOut, LateBy, by_key};
+pub use made_errors::{FromNotYet, FromStopped, FromTimedOut, LateBy, by_key};
+#[cfg(feature = "http-1")]
+pub use one_request::may_send_twice;
+pub use one_request::{is_idempotent_policy, makes_one_attempt, retrying};
 pub use outcome::{Outcome, placeholder};
 pub use outcomes::Outcomes;
 pub use shared::{Consumed, HandedOver, Kept, Shared, SharedPin, SharedSelf};
-#[cfg(feature = "http-1")]
-pub use single::may_send_twice;
-pub use single::{is_idempotent_policy, retrying};
 pub use spans::*;
 pub use step::*;
 pub use stop::*;
 pub use timer::*;
 
+mod admission;
 mod awaited;
+mod constant_context;
 mod context;
 mod cut;
-mod entering;
+mod editor_keys;
+mod ending;
 mod facts;
 mod judges;
-mod keys;
-mod known;
-mod made;
+mod made_errors;
+mod one_request;
 mod outcome;
 mod outcomes;
 mod shared;
-mod single;
 mod spans;
 mod step;
 mod stop;

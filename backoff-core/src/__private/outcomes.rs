@@ -5,7 +5,7 @@
 //! method of a user's trait can be called by mistake.
 
 use super::{
-    made::{Itself, Nobody},
+    made_errors::{Itself, Nobody},
     outcome::{Outcome, placeholder},
 };
 use crate::facts::fault::Fault;

@@ -24,8 +24,8 @@ impl<'a, T> HandedOver<'a, T> {
 
 impl<T: Copy> HandedOver<'_, T> {
     /// Nothing is taken.
-    pub const fn __backoff_taken(&self) -> Left {
-        Left
+    pub const fn __backoff_taken(&self) -> Copied {
+        Copied
     }
 }
 
@@ -39,8 +39,8 @@ impl<'a, T> Deref for HandedOver<'a, T> {
 
 impl<T: ?Sized> Reborrowed<'_, &mut T> {
     /// Nothing is taken.
-    pub const fn __backoff_taken(&self) -> Left {
-        Left
+    pub const fn __backoff_taken(&self) -> Copied {
+        Copied
     }
 }
 
@@ -60,7 +60,7 @@ impl<T> Taken<'_, T> {
 }
 
 /// A value that is still there after an attempt.
-pub struct Left;
+pub struct Copied;
 
 /// A value that only the first attempt has. The type is not named: for a type with a parameter the
 /// compiler would advise to require a hidden trait.
@@ -77,7 +77,7 @@ macro_rules! shared {
         }
 
         #[diagnostic::do_not_recommend]
-        impl $name for Left {}
+        impl $name for Copied {}
 
         #[diagnostic::do_not_recommend]
         impl<F: FnMut() -> R, R> $name for F {}

@@ -1,20 +1,21 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
 use super::{
-    context::{Context, Function},
+    context::{Context, function},
+    ending::Ending,
     outcome::Outcome,
 };
 use crate::{
     call::{
+        before::End,
         call_info::CallInfo,
         call_state::CallState,
-        parts::{End, Parts},
+        erased::ErasedCall,
         plan::{CallPlan, Guard},
         setting::Setting,
-        settings::until::ConsecutiveCount,
     },
     facts::fault::Fault,
-    judge::{Stage, is_success},
+    judge::is_success,
     runtime::{BlockingSleep, Clock, Random, Sleep},
     state::Attempt,
 };
@@ -23,7 +24,8 @@ use core::time::Duration;
 /// The attempt after the wait begins, or the call asks its rate first.
 #[inline]
 pub fn begins<P: CallPlan>(guard: &mut Guard<P>) {
-    if guard.plan.budget().is_some() && !guard.plan.has_gate() {
+    let shared = guard.plan.shared();
+    if shared.budget.is_some() && !shared.admits() {
         guard.state.retry.begins();
     }
 }
@@ -45,30 +47,13 @@ pub fn call_info<R: Random>(runtime: &R) -> CallInfo {
     CallInfo::new(runtime)
 }
 
-/// The same settings; whether an attempt may have been applied is remembered.
-#[inline]
-pub fn with_info<S>(info: &mut CallInfo, settings: S) -> (S, &mut CallInfo) {
-    (settings, info)
-}
-
-/// The same settings; awaited values in a row decide about the next wait.
-#[inline]
-pub fn counted<S>(row: &ConsecutiveCount, settings: S) -> (S, &ConsecutiveCount) {
-    (settings, row)
-}
-
-/// Tells the compiler that this path is rarely taken, so that the path of a success keeps the registers.
-#[cold]
-#[inline]
-fn rarely() {}
-
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
 #[inline]
 pub fn step<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
-    stage: Stage,
+    ending: Ending,
     outcome: &R,
     value: Option<&dyn Fault>,
     settings: &mut H,
@@ -79,24 +64,23 @@ where
     C: Clock + Random,
 {
     if let Some(error) = outcome.error() {
-        rarely();
-        return failed(context, runtime, state, stage, error, settings);
+        return failed(context, runtime, state, ending, error, settings);
     }
     if let Some(value) = value.filter(|value| !is_success(*value)) {
-        return Parts::new(context, &mut Function, state, settings, runtime).answered(value);
+        return ErasedCall::new(context, function(), state, settings, runtime).answered(value);
     }
-    Parts::new(context, &mut Function, state, settings, runtime).succeeded(value);
+    ErasedCall::new(context, function(), state, settings, runtime).succeeded(value);
     None
 }
 
 /// After a failed attempt, or a failed wait for one.
 #[cold]
 #[inline(never)]
-fn failed<E, C, H>(
+pub(super) fn failed<E, C, H>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
-    stage: Stage,
+    ending: Ending,
     error: &E,
     settings: &mut H,
 ) -> Option<Duration>
@@ -104,19 +88,14 @@ where
     H: Setting<(), E>,
     C: Clock + Random,
 {
-    let function = &mut Function;
-    let mut parts = Parts::new(context, function, state, settings, runtime);
-    let end = match stage {
-        Stage::Late => End::Expired,
-        Stage::Queued => End::Queued,
-        Stage::Refused => End::Refused,
-        _ => {
-            let next = parts.failed(error, stage, false);
-            return next.is_wait().then(|| next.wait());
+    let mut call = ErasedCall::new(context, function(), state, settings, runtime);
+    match ending.of_attempt() {
+        Ok((stage, ended_by)) => call.failed(error, stage, ended_by).wait_if_any(),
+        Err(end) => {
+            call.end(Some(error), None, end);
+            None
         }
-    };
-    parts.ends(Some(error), None, end);
-    None
+    }
 }
 
 /// The call ends between two attempts with this outcome, or before the first one: hooks and logs get this.
@@ -132,10 +111,10 @@ pub fn ended<C, R, H>(
 ) where
     R: Outcome,
     H: Setting<(), R::Error>,
-    C: Clock,
+    C: Clock + Random,
 {
     let error = outcome.error();
-    Parts::new(context, &mut Function, state, settings, runtime).ends(error, value, end);
+    ErasedCall::new(context, function(), state, settings, runtime).end(error, value, end);
 }
 
 /// The wait of an async function.
@@ -165,7 +144,7 @@ pub fn pause<C, R, H>(
 where
     R: Outcome,
     H: Setting<(), R::Error>,
-    C: Clock + BlockingSleep,
+    C: Clock + BlockingSleep + Random,
 {
     runtime.sleep_blocking(wait);
     let mut rules = context.rules();
@@ -173,7 +152,7 @@ where
     let end = if state.retry.is_late(&rules, || runtime.now()) {
         End::Late
     } else {
-        match state.enters_blocking(context, &rules, &|| false, runtime) {
+        match state.begin_blocking(context, &rules, &|| false, runtime) {
             Ok(()) => return false,
             Err(left) => left.end(),
         }

@@ -1,18 +1,18 @@
 //! A signal that ends the waits of an annotated function, or its attempts too.
 
 use super::{
-    context::{Context, Function},
-    made::FromStopped,
+    context::Context,
+    ending::Ending,
+    made_errors::FromStopped,
     outcome::{Outcome, placeholder},
+    step::failed,
 };
 use crate::{
     call::{
         call_state::CallState,
-        parts::{End, Parts},
         setting::Setting,
         signal::{Once, Stopped},
     },
-    judge::Stage,
     runtime::{Clock, Random},
 };
 use core::{
@@ -27,20 +27,20 @@ use pin_project_lite::pin_project;
 /// The value of a key that takes a signal. The method exists for futures. For any other type the
 /// compiler goes on to the type behind `Deref`, whose signal has a type of its own, so that the value
 /// is refused only once.
-pub struct Signal<F>(NoSignal<F>);
+pub struct SignalOf<F>(NoSignal<F>);
 
 /// A value that is no future.
 pub struct NoSignal<F>(F);
 
-impl<F> Signal<F> {
+impl<F> SignalOf<F> {
     /// The value.
     #[inline]
     pub const fn of(value: F) -> Self {
-        Signal(NoSignal(value))
+        SignalOf(NoSignal(value))
     }
 }
 
-impl<F: Future> Signal<F> {
+impl<F: Future> SignalOf<F> {
     /// The signal. It can be polled again after it has come.
     #[inline]
     pub fn __backoff_signal(self) -> Once<F> {
@@ -48,7 +48,7 @@ impl<F: Future> Signal<F> {
     }
 }
 
-impl<F> Deref for Signal<F> {
+impl<F> Deref for SignalOf<F> {
     type Target = NoSignal<F>;
 
     #[inline]
@@ -61,7 +61,7 @@ impl<F> NoSignal<F> {
     /// Never called.
     pub fn __backoff_signal(&self) -> Once<Ready<()>>
     where
-        F: Signals,
+        F: IsSignal,
     {
         placeholder()
     }
@@ -74,7 +74,7 @@ pin_project! {
         attempt: A,
         stop: Pin<&'a mut F>,
         is_first: bool,
-        cut: &'a mut Option<Stage>,
+        cut: &'a mut Option<Ending>,
         made: fn(Stopped) -> A::Output,
     }
 }
@@ -84,7 +84,7 @@ pin_project! {
 pub fn cut_on<'a, A, F, T, E>(
     stop: Pin<&'a mut F>,
     state: &CallState,
-    cut: &'a mut Option<Stage>,
+    cut: &'a mut Option<Ending>,
     attempt: A,
 ) -> CutOn<'a, A, F>
 where
@@ -114,15 +114,15 @@ where
         let is_begun = !core::mem::take(this.is_first);
         // An attempt that is ready together with the signal counts.
         let ended = match has_come && !is_begun {
-            true => Err(Stage::Late),
+            true => Err(Ending::Stopped),
             false => match this.attempt.poll(cx) {
                 Poll::Ready(outcome) => Ok(outcome),
-                Poll::Pending if has_come => Err(Stage::Whole.cut()),
+                Poll::Pending if has_come => Err(Ending::Signal),
                 Poll::Pending => return Poll::Pending,
             },
         };
-        Poll::Ready(ended.unwrap_or_else(|stage| {
-            **this.cut = Some(stage);
+        Poll::Ready(ended.unwrap_or_else(|ending| {
+            **this.cut = Some(ending);
             (this.made)(Stopped)
         }))
     }
@@ -135,7 +135,7 @@ pub fn is_cut<C, R, H>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
-    cut: Option<Stage>,
+    cut: Option<Ending>,
     outcome: &R,
     settings: &mut H,
 ) -> bool
@@ -144,16 +144,10 @@ where
     H: Setting<(), R::Error>,
     C: Clock + Random,
 {
-    let (Some(stage), Some(error)) = (cut, outcome.error()) else {
+    let (Some(ending), Some(error)) = (cut, outcome.error()) else {
         return false;
     };
-    let function = &mut Function;
-    let mut parts = Parts::new(context, function, state, settings, runtime);
-    if stage == Stage::Late {
-        parts.ends(Some(error), None, End::Stopped);
-    } else {
-        let _stop = parts.failed(error, stage, true);
-    }
+    let _stop = failed(context, runtime, state, ending, error, settings);
     true
 }
 
@@ -163,6 +157,6 @@ where
     label = "`{Self}` is not a future",
     note = "for a `CancellationToken` named `token` write `token.cancelled()`"
 )]
-pub trait Signals {}
+pub trait IsSignal {}
 
-impl<F: Future> Signals for F {}
+impl<F: Future> IsSignal for F {}

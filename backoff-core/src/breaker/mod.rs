@@ -11,7 +11,7 @@ mod machine;
 )]
 mod probes;
 
-pub(crate) use probes::leaves;
+pub(crate) use probes::end_scope;
 
 use crate::facts::fault::{FaultKind, TimedOut};
 use core::{
@@ -112,7 +112,7 @@ pub struct Breaker {
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.
     status: AtomicU16,
     /// Whether the log has said that first attempts are made while the breaker is open.
-    is_unheard: AtomicBool,
+    has_warned_unrefused: AtomicBool,
     /// Whether the log has said that a loop does not ask the breaker.
     is_unasked: AtomicBool,
     limits: Limits,
@@ -140,7 +140,7 @@ impl Breaker {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
             status: AtomicU16::new(0),
-            is_unheard: AtomicBool::new(false),
+            has_warned_unrefused: AtomicBool::new(false),
             is_unasked: AtomicBool::new(false),
             limits: Limits {
                 failures: 10,
@@ -320,10 +320,10 @@ impl Breaker {
 
     /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.
     #[cold]
-    pub(crate) fn is_unheard(&self) {
-        if !self.is_unheard.swap(true, Relaxed) {
+    pub(crate) fn warn_unrefused(&self) {
+        if !self.has_warned_unrefused.swap(true, Relaxed) {
             #[cfg(feature = "tracing")]
-            tracing::warn!(target: "backoff", breaker = self.name, "{UNHEARD}");
+            tracing::warn!(target: "backoff", breaker = self.name, "{UNREFUSED}");
         }
     }
 
@@ -341,7 +341,7 @@ impl Breaker {
 }
 
 #[cfg(feature = "tracing")]
-const UNHEARD: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
+const UNREFUSED: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
      `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name the breaker at the call, by \
      `.breaker(&BREAKER)` or the key `breaker`";
 

@@ -14,7 +14,7 @@ std::thread_local! {
 /// The thread does not run the innermost probe any more.
 #[cold]
 #[inline(never)]
-pub(crate) fn leaves() {
+pub(crate) fn end_scope() {
     leave(&PROBES);
 }
 
@@ -24,7 +24,7 @@ impl Breaker {
     }
 
     /// The attempt runs on this thread, until [`leaves`], if it is a probe. Returns whether it does.
-    pub(crate) fn enters(&self, attempt: Admitted) -> bool {
+    pub(crate) fn begin_scope(&self, attempt: Admitted) -> bool {
         let is_probe = attempt.period > 0 && attempt.period.is_multiple_of(2);
         is_probe && enter(&PROBES, self.probe(attempt))
     }

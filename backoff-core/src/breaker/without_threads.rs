@@ -2,10 +2,10 @@
 
 use super::{Admitted, Breaker};
 
-pub(crate) const fn leaves() {}
+pub(crate) const fn end_scope() {}
 
 impl Breaker {
-    pub(crate) const fn enters(&self, _: Admitted) -> bool {
+    pub(crate) const fn begin_scope(&self, _: Admitted) -> bool {
         false
     }
 

@@ -1,16 +1,16 @@
 //! The blocking loop.
 
 use super::{
-    call::{Ended, Outcome},
+    before::End,
+    erased::{Ended, ErasedCall, Outcome, rules_of},
     operation::Operation,
-    parts::{End, Parts, rules_of},
     plan::Plan,
     retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
-    signal::{Stops, Unstopped},
+    signal::{BlockingSignal, Unstopped},
 };
 use crate::{
-    rate::Left,
+    rate::QueueEnd,
     runtime::{BlockingSleep, Clock, Random},
 };
 use core::{
@@ -33,7 +33,7 @@ where
     O: Operation,
     S: Setting<O::Value, O::Error>,
     R: Clock + BlockingSleep + Random,
-    N: Stops,
+    N: BlockingSignal,
 {
     /// Calls a blocking operation until it succeeds or is given up, waiting on this thread.
     ///
@@ -62,27 +62,29 @@ where
 
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
         let (call, operation, stops) = (&mut self.call, &mut self.operation, &self.driver.0);
-        call.starts(O::TIMED);
-        let mut after_wait = call.guard.plan.has_gate();
-        if after_wait && let Some(error) = call.parts(&mut operation.memory()).enters_first(stops) {
+        call.start(O::TIMED);
+        let mut after_wait = call.guard.plan.shared().admits();
+        if after_wait
+            && let Some(error) = call.erased(operation.erased()).wait_for_first_turn(stops)
+        {
             return Err(error);
         }
         loop {
-            call.begins(operation.memory().get(), after_wait);
+            call.erased(operation.erased())
+                .measure_beginning(after_wait);
             let polled = {
-                let attempt = pin!(call.attempt(operation));
+                let attempt = pin!(call.begin(operation));
                 let mut cx = Context::from_waker(Waker::noop());
-                call.polled(operation, attempt, &mut cx)
+                call.poll(operation, attempt, &mut cx)
             };
             let Poll::Ready(outcome) = polled else {
                 unreachable!("a blocking attempt is ready when it is polled")
             };
-            let mut memory = operation.memory();
-            let last = match call.succeeds(&mut memory, outcome) {
+            let last = match call.value(operation.erased(), outcome) {
                 Ok(value) => return Ok(value),
                 Err(last) => last,
             };
-            if let Some(outcome) = call.parts(&mut memory).waits_blocking(stops, last) {
+            if let Some(outcome) = call.erased(operation.erased()).wait_blocking(stops, last) {
                 return outcome;
             }
             after_wait = true;
@@ -90,7 +92,7 @@ where
     }
 }
 
-impl<T, E, S, R> Parts<'_, T, E, S, R>
+impl<T, E, S, R> ErasedCall<'_, T, E, S, R>
 where
     S: Setting<T, E>,
     R: Clock + BlockingSleep + Random,
@@ -99,15 +101,15 @@ where
     /// long, or whose breaker is open.
     #[cold]
     #[inline(never)]
-    fn enters_first(&mut self, stops: &impl Stops) -> Option<E> {
-        let late = match self.stands(stops, false) {
+    fn wait_for_first_turn(&mut self, stops: &impl BlockingSignal) -> Option<E> {
+        let late = match self.wait_for_turn(stops, false) {
             Ok(()) => None,
-            Err(Left::Stopped) => self.begins_after_signal(),
-            Err(Left::Over(late)) => Some(late),
+            Err(QueueEnd::Stopped) => self.begin_after_signal(),
+            Err(QueueEnd::Over(late)) => Some(late),
         };
         let late = late?;
         let end = End::before(&late);
-        S::expired(late).map(|error| self.gives_up(error, end))
+        S::expired(late).map(|error| self.end_with_error(error, end))
     }
 
     /// After an attempt that has not succeeded: waits on this thread, and for the turn of the next attempt. Returns the
@@ -115,8 +117,8 @@ where
     /// or the call is stopped.
     #[cold]
     #[inline(never)]
-    fn waits_blocking(&mut self, stops: &impl Stops, last: Outcome<T, E>) -> Ended<T, E> {
-        let (wait, last) = match self.decides(last) {
+    fn wait_blocking(&mut self, stops: &impl BlockingSignal, last: Outcome<T, E>) -> Ended<T, E> {
+        let (wait, last) = match self.decide(last) {
             Ok(waits) => waits,
             Err(outcome) => return Some(outcome),
         };
@@ -125,7 +127,7 @@ where
         } else if self.is_late() {
             End::Late
         } else {
-            match self.stands(stops, true) {
+            match self.wait_for_turn(stops, true) {
                 Ok(()) => {
                     self.keep(Pin::new(&mut Unstopped), last);
                     return None;
@@ -133,23 +135,26 @@ where
                 Err(left) => left.end(),
             }
         };
-        Some(self.ends_with(last, end))
+        Some(self.end_with(last, end))
     }
 
     /// Asks the breaker of the call, and waits for a turn at its rate, if it has one. Before a retry, the wait never passes the deadline,
     /// because the call has an error to return.
-    fn stands(&mut self, stops: &impl Stops, is_retry: bool) -> Result<(), Left> {
+    fn wait_for_turn(
+        &mut self,
+        stops: &impl BlockingSignal,
+        is_retry: bool,
+    ) -> Result<(), QueueEnd> {
         let (plan, runtime) = (self.plan, self.runtime);
-        if !plan.has_gate() {
+        if !plan.shared().admits() {
             self.state.begins(runtime);
             return Ok(());
         }
         let mut rules = rules_of(plan, &*self.settings);
-        rules.tokens = plan.tokens();
         if is_retry {
             rules.max_queue_time.get_or_insert(Duration::MAX);
         }
         let stopped = || stops.has_come();
-        self.state.enters_blocking(plan, &rules, &stopped, runtime)
+        self.state.begin_blocking(plan, &rules, &stopped, runtime)
     }
 }

@@ -4,21 +4,21 @@
 #[cfg(any(feature = "breaker", feature = "rate"))]
 use super::settings::limits::MaxQueueTime;
 #[cfg(feature = "breaker")]
-use super::settings::others::Kept;
+use super::settings::report::Kept;
 #[cfg(feature = "tracing")]
 use super::settings::spans::Spans;
 use super::{
     blocking::OnThread,
-    call::Call,
+    erased::Call,
+    hedging::Hedging,
     operation::{Closure, Operation, RunsTwice},
     plan::{Guard, Plan, With},
-    race::Hedging,
     report::Reported,
     retrying::{Awaited, Driver, Retrying},
     setting::Surrounds,
     settings::{
-        limits::{AttemptTimeout, Timeout},
-        others::{Delays, Notify},
+        limits::{AttemptTimeout, Delays, Timeout},
+        notify::Notify,
         report::Measured,
         until::{ConsecutiveCount, Counts, NotYet, Until},
         values::{Conflict, ConflictIf, Responses},
@@ -41,6 +41,7 @@ use crate::{
     hedge::Hedge,
     report::Updated,
     runtime::Sleep,
+    state::SharedLimits,
 };
 use core::{future::Future, time::Duration};
 
@@ -169,6 +170,16 @@ where
         self.rebuilt(|p, o, s, r, w| (plan(p), o, s, r, w))
     }
 
+    /// The same call with something that calls share.
+    #[inline]
+    fn sharing(self, shared: SharedLimits<'_>) -> Retrying<With<'_, P>, O, S, R, W> {
+        self.planned(|plan| With {
+            plan,
+            shared,
+            operation: None,
+        })
+    }
+
     /// Uses the clock, timer and random numbers of `runtime` instead of tokio's: for another executor, or
     /// for a test that checks an exact schedule. A blocking call uses those of the standard library without
     /// this setting, and its runtime implements [`BlockingSleep`](crate::BlockingSleep) instead of
@@ -232,9 +243,9 @@ where
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn budget(self, budget: &Budget) -> Retrying<With<'_, P>, O, S, R, W> {
-        self.planned(|plan| With {
+        self.sharing(SharedLimits {
             budget: Some(budget),
-            ..With::nothing(plan)
+            ..SharedLimits::NOTHING
         })
     }
 
@@ -263,8 +274,9 @@ where
     /// ```
     pub fn operation(self, operation: &'static str) -> Retrying<With<'static, P>, O, S, R, W> {
         self.planned(|plan| With {
+            plan,
+            shared: SharedLimits::NOTHING,
             operation: Some(operation),
-            ..With::nothing(plan)
         })
     }
 
@@ -468,9 +480,9 @@ where
         O::Error: From<TimedOut>,
         W: MakesAttempts,
     {
-        self.max_queue_time(Duration::MAX).planned(|plan| With {
+        self.max_queue_time(Duration::MAX).sharing(SharedLimits {
             rate: Some(rate),
-            ..With::nothing(plan)
+            ..SharedLimits::NOTHING
         })
     }
 
@@ -511,9 +523,9 @@ where
         W: MakesAttempts,
     {
         let limited = self.set(MaxQueueTime(Duration::MAX));
-        limited.set(Kept(None)).planned(|plan| With {
+        limited.set(Kept(None)).sharing(SharedLimits {
             breaker: Some(breaker),
-            ..With::nothing(plan)
+            ..SharedLimits::NOTHING
         })
     }
 
@@ -540,9 +552,9 @@ where
     where
         W: MakesAttempts,
     {
-        self.planned(|plan| With {
+        self.sharing(SharedLimits {
             tokens,
-            ..With::nothing(plan)
+            ..SharedLimits::NOTHING
         })
     }
 

@@ -1,12 +1,7 @@
 //! What a call remembers for the attempts that ask: its id, and whether an earlier attempt may have been
 //! applied. A call whose operation is given no `Attempt` compiles nothing of this.
 
-use crate::{
-    facts::fault::Fault,
-    judge::{Ruling, Stage},
-    runtime::Random,
-    state::RequestId,
-};
+use crate::{runtime::Random, state::RequestId};
 
 /// The information that each [`Attempt`](crate::Attempt) has about its call.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +18,5 @@ impl CallInfo {
             id: RequestId::random(random),
             maybe_applied: false,
         }
-    }
-
-    /// An attempt failed at this stage, with this ruling.
-    pub(crate) fn remember(&mut self, stage: Stage, ruling: Ruling, fault: Option<&dyn Fault>) {
-        self.maybe_applied |= ruling.may_be_applied(stage, fault);
     }
 }

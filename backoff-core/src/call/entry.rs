@@ -2,8 +2,8 @@
 
 use super::{
     blocking::OnThread,
+    hedging::Unhedged,
     operation::{Awaits, Blocks, Plain, WithAttempt},
-    race::Unhedged,
     retrying::{Awaited, Driver, Retrying},
     settings::judges::{By, ByCodes, Judge, When, WhenAny},
     signal::Unstopped,

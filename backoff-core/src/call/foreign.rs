@@ -2,18 +2,20 @@
 //! attempt, and logs and metrics get the same events as from a loop of this library.
 
 use super::{
+    before::End,
     call_state::CallState,
-    operation::Named,
-    parts::{End, Parts},
+    erased::ErasedCall,
+    operation::AnyOperation,
     plan::CallPlan,
     setting::{Setting, surrounds_nothing},
 };
 use crate::{
     facts::fault::{Fault, FaultKind},
-    judge::{Ruling, Stage},
+    judge::Verdict,
     policy::{LONGEST, Policy},
     report::StopReason,
     runtime::{Clock, Random, Sleep, nanos},
+    stage::{EndedBy, Stage},
     state::{Decision, Rules},
 };
 use core::{future::poll_fn, time::Duration};
@@ -48,12 +50,12 @@ enum Repeats {
 surrounds_nothing!(Repeats);
 
 impl<E: Fault> Setting<(), E> for Repeats {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
-        let ruling = policy.rule(stage, error);
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Verdict> {
+        let verdict = policy.rule(stage, error);
         // The same write would conflict again. Only a new read helps, and the read is outside of a request.
-        Some(match *self == Repeats::Request && ruling.is_conflict() {
-            true => Ruling::PERMANENT,
-            false => ruling,
+        Some(match *self == Repeats::Request && verdict.is_conflict() {
+            true => Verdict::Permanent,
+            false => verdict,
         })
     }
 
@@ -64,7 +66,7 @@ impl<E: Fault> Setting<(), E> for Repeats {
     /// The request of a client is cut at the deadline: a wait that ends just then leaves no time for one.
     fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
         if *self == Repeats::Request {
-            rules.cut();
+            rules.cuts = true;
         }
     }
 }
@@ -111,14 +113,20 @@ impl ForeignCall {
 
     /// Waits for the turn of the attempt, if the policy has a rate.
     pub async fn turn<R: Clock + Sleep>(&mut self, runtime: &R) {
-        if !self.policy.has_gate() {
+        if !self.policy.shared().admits() {
             return;
         }
         let policy = &self.policy;
-        let queued = self.state.enters(policy, &Rules::of(policy), runtime);
+        let queued = self
+            .state
+            .begin_or_queue(policy, &Rules::of(policy), runtime);
         // Nobody could make an error, so no breaker refuses the attempt.
         if let Ok(Some(mut queued)) = queued {
-            poll_fn(|cx| self.state.turn((policy, false), &mut queued, runtime, cx)).await;
+            poll_fn(|cx| {
+                self.state
+                    .poll_turn((policy, false), &mut queued, runtime, cx)
+            })
+            .await;
         }
     }
 
@@ -137,33 +145,47 @@ impl ForeignCall {
         if self.repeats == Repeats::Request {
             (&self.policy as &dyn CallPlan).warn_unasked("a client with a loop of its own");
         }
-        self.with_parts(runtime, |mut parts| {
-            parts.failed(error, Stage::Whole, false)
+        self.with_call(runtime, |mut call| {
+            call.failed(error, Stage::Whole, EndedBy::Operation)
         })
     }
 
     /// The loop ends after a wait, for a reason of its own. The policy's budget gets back the tokens that
     /// the wait has taken, and logs and metrics get the end.
-    pub fn given_up<E: Fault, C: Clock>(&mut self, clock: &C, error: &E, reason: StopReason) {
-        self.with_parts(clock, |mut parts| {
-            parts.ends(Some(error), None, End::GivenUp(reason));
+    pub fn given_up<E: Fault, C: Clock + Random>(
+        &mut self,
+        clock: &C,
+        error: &E,
+        reason: StopReason,
+    ) {
+        self.with_call(clock, |mut call| {
+            call.end(Some(error), None, End::GivenUp(reason));
         });
     }
 
     /// An attempt succeeded. The policy's budget gets its tokens back, and logs and metrics get the
     /// success.
-    pub fn succeeded<E: Fault, C: Clock>(&mut self, clock: &C) {
-        self.with_parts::<E, _, _>(clock, |mut parts| parts.succeeded(None));
+    pub fn succeeded<E: Fault, C: Clock + Random>(&mut self, clock: &C) {
+        self.with_call::<E, _, _>(clock, |mut call| call.succeeded(None));
     }
 
-    fn with_parts<E, R, T>(
+    fn with_call<E, R, T>(
         &mut self,
         runtime: &R,
-        f: impl FnOnce(Parts<'_, (), E, Repeats, R>) -> T,
+        f: impl FnOnce(ErasedCall<'_, (), E, Repeats, R>) -> T,
     ) -> T {
-        let operation = &mut Named(self.operation, None);
+        let operation = AnyOperation {
+            name: self.operation,
+            memory: None,
+        };
         let (state, repeats) = (&mut self.state, &mut self.repeats);
-        f(Parts::new(&self.policy, operation, state, repeats, runtime))
+        f(ErasedCall::new(
+            &self.policy,
+            operation,
+            state,
+            repeats,
+            runtime,
+        ))
     }
 
     /// A call succeeded, and nobody knows which one: the policy's budget gets the tokens of a success at the

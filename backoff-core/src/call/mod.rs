@@ -7,22 +7,22 @@
     reason = "the type of a call names each of its settings"
 )]
 
+pub(crate) mod admission;
+pub(crate) mod after;
+pub(crate) mod attempt;
+pub(crate) mod before;
 pub(crate) mod blocking;
 pub(crate) mod builder;
-#[allow(
-    clippy::module_inception,
-    reason = "the room has the name of its main type"
-)]
-pub(crate) mod call;
 pub(crate) mod call_info;
 pub(crate) mod call_state;
 pub(crate) mod cut_flag;
 pub(crate) mod entry;
+pub(crate) mod erased;
+pub(crate) mod events;
 pub(crate) mod foreign;
+pub(crate) mod hedging;
 pub(crate) mod operation;
-pub(crate) mod parts;
 pub(crate) mod plan;
-pub(crate) mod race;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod retrying;
@@ -32,7 +32,6 @@ pub(crate) mod signal;
 pub(crate) mod timer;
 #[cfg(feature = "tower")]
 pub mod tower;
-pub(crate) mod turn;
 pub(crate) mod update;
 pub(crate) mod version;
 pub(crate) mod write_outcome;
@@ -52,39 +51,41 @@ pub use crate::report::Reporting;
 // No program names these. They are public, because the types above have them in their bounds.
 #[doc(hidden)]
 pub use self::{
+    attempt::Phase,
+    before::WaitState,
     blocking::OnThread,
     builder::{CutsAttempts, Hedges, MakesAttempts, Replaced},
-    call::Call,
     call_info::CallInfo,
+    erased::Call,
+    hedging::{Hedging, Second, Unhedged},
     operation::{
-        Awaits, Blocks, CallOf, Closure, Failed, Failing, Memory, Named, Operation, Plain,
-        Remembers, Run, RunsTwice, WithAttempt,
+        AnyOperation, Awaits, Blocks, CallOf, Closure, Failed, JudgedFailure, Memory, Operation,
+        Plain, Run, RunsTwice, WithAttempt,
     },
     plan::Plan,
-    race::{Hedging, Second, Unhedged},
     resume::{ByCaller, Resumed},
-    retrying::{Awaited, Driver, Phase},
+    retrying::{Awaited, Driver},
     setting::{Setting, Surrounds},
     settings::{
         judges::{By, Judge},
-        limits::{AttemptTimeout, MaxQueueTime, Timeout},
-        others::{Delays, Kept, Notify},
-        report::Measured,
+        limits::{AttemptTimeout, Delays, MaxQueueTime, Timeout},
+        notify::Notify,
+        report::{Kept, Measured},
         until::{ConsecutiveCount, Counts, Until},
         values::{ConflictIf, Responses},
     },
-    signal::{Once, Signal, StoppedBy, Stops, Unstopped},
+    signal::{BlockingSignal, Once, Signal, StoppedBy, Unstopped},
     timer::{Limit, Timer},
-    turn::Wait,
-    update::{NoWriteMemory, Running, WriteMemory},
+    update::{NoWriteMemory, UpdateAttempt, WriteMemory},
     version::Versioned,
-    write_outcome::WriteOutcome,
+    write_outcome::{Remembered, WriteOutcome},
 };
 #[doc(hidden)]
 pub use crate::{
-    event::attempt_event::{AttemptEvent, Started},
-    judge::{Ruling, Stage},
+    event::attempt_event::AttemptEvent,
+    judge::Verdict,
     report::Measures,
+    stage::{EndedBy, Stage},
     state::{Decision, Rules},
 };
 #[cfg(feature = "tracing")]

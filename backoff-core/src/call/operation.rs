@@ -1,13 +1,18 @@
 //! Operations that can be attempted several times, async and blocking.
 
-use super::{call_info::CallInfo, call_state::CallState, write_outcome::WriteOutcome};
+use super::{
+    call_info::CallInfo,
+    call_state::CallState,
+    write_outcome::{Remembered, WriteOutcome},
+};
 use crate::{
     facts::fault::Fault,
-    judge::{Ruling, Stage},
-    opaque::named_in_debug,
+    judge::Verdict,
+    named_debug::named_in_debug,
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
+    stage::{EndedBy, Stage},
     state::{Attempt, Rules},
 };
 use core::{
@@ -51,15 +56,15 @@ impl Run<'_> {
     }
 }
 
-/// An attempt failed.
+/// An attempt that ended with an error, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed<E> {
     /// The error.
     pub error: E,
     /// The part of the attempt that failed.
     pub stage: Stage,
-    /// A signal has cut the attempt, and the call ends.
-    pub(crate) is_stopped: bool,
+    /// Why the attempt ended.
+    pub(crate) ended_by: EndedBy,
 }
 
 impl<E> Failed<E> {
@@ -68,7 +73,7 @@ impl<E> Failed<E> {
         Failed {
             error,
             stage,
-            is_stopped: false,
+            ended_by: EndedBy::Operation,
         }
     }
 }
@@ -81,56 +86,49 @@ impl<E> From<E> for Failed<E> {
     }
 }
 
-/// A failed attempt, as the operation gets it.
-pub struct Failing<'a, E> {
+/// A [`Failed`] attempt, and how it was judged.
+pub struct JudgedFailure<'a, E> {
     /// The error; `None` if a value counts as the failure.
     pub(crate) error: Option<&'a E>,
     pub(crate) fault: Option<&'a dyn Fault>,
     pub(crate) stage: Stage,
-    pub(crate) ruling: Ruling,
-    pub(crate) policy: &'a Policy,
-    pub(crate) clock: &'a dyn Clock,
+    pub(crate) ended_by: EndedBy,
+    pub(crate) verdict: Verdict,
 }
 
-impl<E> Failing<'_, E> {
-    /// The call remembers whether the attempt may have been applied.
-    pub fn remembered_by(&self, info: &mut Option<CallInfo>) {
-        if let Some(info) = info {
-            info.remember(self.stage, self.ruling, self.fault);
-        }
+impl<E> JudgedFailure<'_, E> {
+    /// Whether the attempt may have been applied.
+    pub(crate) fn may_be_applied(&self) -> bool {
+        let Self {
+            stage,
+            ended_by,
+            fault,
+            ..
+        } = *self;
+        self.verdict.may_be_applied(stage, ended_by, fault)
     }
 }
 
 /// The part of an operation that gets its failures. This trait is used as an object, so that the code after a failure
 /// is compiled once for each error type, and not for each closure.
 pub trait Memory<E> {
-    /// The name of the operation in logs and metrics, or the name of its type. It must have few values, because it
-    /// is a label.
-    fn name(&self) -> &'static str;
-
     /// The host that the operation calls, a field of log events.
     #[inline]
     fn host(&self) -> Option<&str> {
         None
     }
 
-    /// Whether [`failed`](Self::failed) or [`rules`](Self::rules) does anything.
-    #[inline]
-    fn hears(&self) -> bool {
-        false
-    }
-
-    /// An attempt failed, and the next step is not decided yet.
-    #[inline]
-    fn failed(&mut self, _failing: &Failing<'_, E>) {}
-
-    /// Changes the rules of the call, after a failure.
-    #[inline]
-    fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
+    /// An attempt of this policy failed, and the next step is not decided yet.
+    fn failed(
+        &mut self,
+        failure: &JudgedFailure<'_, E>,
+        policy: &Policy,
+        clock: &dyn Clock,
+    ) -> Remembered<'_>;
 
     /// Whether a write of an update may have been applied.
     #[inline]
-    fn write_outcome(&mut self) -> WriteOutcome {
+    fn write_outcome(&self) -> WriteOutcome {
         WriteOutcome::Known
     }
 
@@ -145,53 +143,29 @@ pub trait Memory<E> {
     fn kept(&mut self) -> Option<E> {
         None
     }
-
-    /// No attempt follows this error. Returns the error of the call.
-    #[inline]
-    fn last_word(&mut self, error: E) -> E {
-        error
-    }
 }
 
-/// The memory of an operation. For most operations its type does not depend on their closures, so that the code of a
-/// call is compiled once for all of them.
-pub enum Remembers<'o, E> {
-    /// The name of the operation, and what the call remembers for its attempts.
-    Named(Named<'o>),
-    /// The operation itself.
-    This(&'o mut dyn Memory<E>),
+/// An operation without its type, so that the code of a call is compiled once for all operations.
+pub struct AnyOperation<'o, E> {
+    /// The name of the operation in logs and metrics, or the name of its type. It must have few values, because it
+    /// is a label.
+    pub name: &'static str,
+    /// The part that gets the failures; most operations have none.
+    pub memory: Option<&'o mut dyn Memory<E>>,
 }
 
-impl<E> Remembers<'_, E> {
-    /// The memory as an object.
-    #[inline]
-    pub(crate) fn get(&mut self) -> &mut dyn Memory<E> {
-        match self {
-            Remembers::Named(named) => named,
-            Remembers::This(memory) => *memory,
+/// What the call remembers for the `Attempt`s that it is given.
+impl<E> Memory<E> for Option<CallInfo> {
+    fn failed(
+        &mut self,
+        failure: &JudgedFailure<'_, E>,
+        _policy: &Policy,
+        _clock: &dyn Clock,
+    ) -> Remembered<'_> {
+        if let Some(info) = self {
+            info.maybe_applied |= failure.may_be_applied();
         }
-    }
-}
-
-/// The memory of an operation with this name; and what the call remembers for the `Attempt`s that it is given.
-pub struct Named<'o>(
-    pub(crate) &'static str,
-    pub(crate) Option<&'o mut Option<CallInfo>>,
-);
-
-impl<E> Memory<E> for Named<'_> {
-    fn name(&self) -> &'static str {
-        self.0
-    }
-
-    fn hears(&self) -> bool {
-        self.1.is_some()
-    }
-
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        if let Some(info) = &mut self.1 {
-            failing.remembered_by(info);
-        }
+        Remembered::Nothing
     }
 }
 
@@ -206,8 +180,6 @@ pub trait Operation {
     type Value;
     /// The error of a failure.
     type Error;
-    /// The failure of an attempt: the error, or with the part that failed.
-    type Failure: Into<Failed<Self::Error>>;
     /// A running attempt.
     type Running;
     /// The type of the report.
@@ -226,8 +198,8 @@ pub trait Operation {
         true
     }
 
-    /// The part that gets the failures.
-    fn memory(&mut self) -> Remembers<'_, Self::Error>;
+    /// The operation without its type.
+    fn erased(&mut self) -> AnyOperation<'_, Self::Error>;
 
     /// Begins an attempt.
     fn begin(&mut self, call: &impl CallOf<Self::Value, Self::Error>) -> Self::Running;
@@ -238,7 +210,7 @@ pub trait Operation {
         running: Pin<&mut Self::Running>,
         call: &impl CallOf<Self::Value, Self::Error>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Self::Value, Self::Failure>>;
+    ) -> Poll<Result<Self::Value, Failed<Self::Error>>>;
 
     /// The part of the attempt that is running.
     #[inline]
@@ -317,13 +289,15 @@ pub struct Plain<C>(pub(super) C);
 impl<C: Closure<()>> Operation for Plain<C> {
     type Value = C::Value;
     type Error = C::Error;
-    type Failure = C::Error;
     type Running = C::Running;
     type Report = Report;
 
     #[inline]
-    fn memory(&mut self) -> Remembers<'_, C::Error> {
-        Remembers::Named(Named(type_name::<C::Function>(), None))
+    fn erased(&mut self) -> AnyOperation<'_, C::Error> {
+        AnyOperation {
+            name: type_name::<C::Function>(),
+            memory: None,
+        }
     }
 
     #[inline]
@@ -337,8 +311,8 @@ impl<C: Closure<()>> Operation for Plain<C> {
         running: Pin<&mut C::Running>,
         _call: &impl CallOf<C::Value, C::Error>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<C::Value, C::Error>> {
-        running.poll(cx)
+    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
+        running.poll(cx).map_err(Failed::from)
     }
 }
 
@@ -362,15 +336,16 @@ impl<C> WithAttempt<C> {
 impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
     type Value = C::Value;
     type Error = C::Error;
-    type Failure = C::Error;
     type Running = C::Running;
     type Report = Report;
     const TIMED: bool = true;
 
     #[inline]
-    fn memory(&mut self) -> Remembers<'_, C::Error> {
-        let info = Some(&mut self.info);
-        Remembers::Named(Named(type_name::<C::Function>(), info))
+    fn erased(&mut self) -> AnyOperation<'_, C::Error> {
+        AnyOperation {
+            name: type_name::<C::Function>(),
+            memory: Some(&mut self.info),
+        }
     }
 
     #[inline]
@@ -386,8 +361,8 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
         running: Pin<&mut C::Running>,
         _call: &impl CallOf<C::Value, C::Error>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<C::Value, C::Error>> {
-        running.poll(cx)
+    ) -> Poll<Result<C::Value, Failed<C::Error>>> {
+        running.poll(cx).map_err(Failed::from)
     }
 }
 

@@ -5,12 +5,11 @@ use super::call_state::CallState;
 use crate::state::Together;
 use crate::{
     breaker::{self, Admitted, Breaker},
-    budget::Budget,
     facts::fault::{Fault, FaultKind},
     judge::http_status,
     policy::Policy,
-    rate::{self, NO_TOKENS, Rate, RateChange, Reply, Tokens, enters_without_rate, is_inside},
-    state::{RetryState, Rules},
+    rate::{self, RateChange, RateReply, begin_scope_without_rate, is_inside},
+    state::{RetryState, Rules, SharedLimits},
 };
 use core::{ops::Deref, time::Duration};
 
@@ -20,40 +19,10 @@ pub trait CallPlan {
     /// The policy.
     fn policy(&self) -> &Policy;
 
-    /// Whether the policy alone gives the rules.
+    /// What the call shares with other calls.
     #[inline]
-    fn is_plain(&self) -> bool {
-        true
-    }
-
-    /// The budget whose tokens the retries take.
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self.policy().budget
-    }
-
-    /// The rate that says when an attempt begins.
-    #[inline]
-    fn rate(&self) -> Option<&Rate> {
-        self.policy().shared_rate()
-    }
-
-    /// The breaker that ends the call while a service is down.
-    #[inline]
-    fn breaker(&self) -> Option<&Breaker> {
-        self.policy().shared_breaker()
-    }
-
-    /// Whether an attempt asks a rate or a breaker before it begins.
-    #[inline]
-    fn has_gate(&self) -> bool {
-        self.policy().has_gate()
-    }
-
-    /// How many tokens of a quota an attempt uses.
-    #[inline]
-    fn tokens(&self) -> Tokens {
-        self.policy().tokens
+    fn shared(&self) -> SharedLimits<'_> {
+        SharedLimits::of(self.policy())
     }
 
     /// The name of the operation, if the call gives one.
@@ -62,15 +31,12 @@ pub trait CallPlan {
         None
     }
 
-    /// Whether a rate or a breaker counts the attempt that runs.
-    #[inline]
-    fn counts(&self, retry: &RetryState) -> bool {
-        retry.is_in_flight()
-    }
-
     /// The rules before the settings of the call change them.
+    #[inline]
     fn rules(&self) -> Rules<'_> {
-        Rules::with_budget(self.policy(), self.budget())
+        let mut rules = Rules::of(self.policy());
+        rules.shared = self.shared();
+        rules
     }
 }
 
@@ -82,8 +48,9 @@ impl dyn CallPlan + '_ {
     pub(super) fn warn_unasked(&self, kind: &str) {
         const UNASKED: &str =
             "asks neither the rate nor the breaker of its policy before an attempt";
-        let is_first = self.rate().is_some_and(|it| it.is_first_warning(UNASKED));
-        if self.breaker().is_some_and(Breaker::is_first_unasked) || is_first {
+        let SharedLimits { rate, breaker, .. } = self.shared();
+        let is_first = rate.is_some_and(|it| it.is_first_warning(UNASKED));
+        if breaker.is_some_and(Breaker::is_first_unasked) || is_first {
             #[cfg(feature = "tracing")]
             tracing::warn!(target: "backoff", policy = self.policy().name, "{kind} {UNASKED}");
             let _ = kind;
@@ -94,7 +61,7 @@ impl dyn CallPlan + '_ {
     /// follows, and the rate gets back the share of an attempt.
     #[inline(always)]
     pub(super) fn give_back(&self, state: &mut CallState) {
-        state.cancelled(self.budget());
+        state.cancelled(self.shared().budget);
         let says_nothing = Some(FaultKind::Permanent);
         let _ = self.ended(state, None, says_nothing, None, || Duration::ZERO);
     }
@@ -105,24 +72,25 @@ impl dyn CallPlan + '_ {
     pub(super) fn ended(
         &self,
         state: &mut CallState,
-        reply: Option<Reply>,
+        reply: Option<RateReply>,
         failure: Option<FaultKind>,
         fault: Option<&dyn Fault>,
         now: impl Fn() -> Duration,
     ) -> Option<(RateChange, Option<&'static str>)> {
         let (epoch, period) = state.retry.take_attempt();
+        let shared = self.shared();
         // Without the feature, a call compiles nothing of a breaker.
         if cfg!(feature = "breaker")
-            && let Some(breaker) = self.breaker().filter(|_| period > 0)
+            && let Some(breaker) = shared.breaker.filter(|_| period > 0)
         {
             let status = fault.and_then(http_status);
             breaker.ended_with(Admitted { period }, failure, status, &now);
         }
-        let (rate, epoch) = (self.rate()?, epoch?);
-        let attempt = (epoch, self.tokens());
+        let (rate, epoch) = (shared.rate?, epoch?);
+        let attempt = (epoch, shared.tokens);
         if let Some(fault) = fault {
-            let _runs = Running {
-                in_rate: rate.enters(attempt),
+            let _runs = AttemptScope {
+                in_rate: rate.begin_scope(attempt),
                 in_probe: false,
             };
             fault.observe_quotas();
@@ -135,7 +103,7 @@ impl dyn CallPlan + '_ {
         let policy = self.policy();
         let longest = policy.longest_hint(policy.deadline).min(LONGEST_PAUSE);
         let reply = match reply {
-            Reply::Refused { hint } if hint > longest => Reply::Refused { hint: 0 },
+            RateReply::Refused { hint } if hint > longest => RateReply::Refused { hint: 0 },
             reply => reply,
         };
         Some((rate.replied(reply, epoch, now)?, rate.label()))
@@ -147,10 +115,6 @@ impl dyn CallPlan + '_ {
 impl CallPlan for Together {
     fn policy(&self) -> &Policy {
         &self.policy
-    }
-
-    fn is_plain(&self) -> bool {
-        false
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -204,25 +168,8 @@ impl<P: Deref<Target = Policy> + Clone> Plan for P {
 #[derive(Clone, Copy, Debug)]
 pub struct With<'b, P> {
     pub(crate) plan: P,
-    pub(crate) budget: Option<&'b Budget>,
-    pub(crate) rate: Option<&'b Rate>,
-    pub(crate) breaker: Option<&'b Breaker>,
-    pub(crate) tokens: Tokens,
+    pub(crate) shared: SharedLimits<'b>,
     pub(crate) operation: Option<&'static str>,
-}
-
-impl<P> With<'_, P> {
-    /// The plan as it is.
-    pub(crate) const fn nothing(plan: P) -> Self {
-        With {
-            plan,
-            budget: None,
-            rate: None,
-            breaker: None,
-            tokens: NO_TOKENS,
-            operation: None,
-        }
-    }
 }
 
 impl<P: CallPlan> CallPlan for With<'_, P> {
@@ -232,33 +179,8 @@ impl<P: CallPlan> CallPlan for With<'_, P> {
     }
 
     #[inline]
-    fn is_plain(&self) -> bool {
-        self.budget.is_none() && self.plan.is_plain()
-    }
-
-    #[inline]
-    fn budget(&self) -> Option<&Budget> {
-        self.budget.or_else(|| self.plan.budget())
-    }
-
-    #[inline]
-    fn rate(&self) -> Option<&Rate> {
-        self.rate.or_else(|| self.plan.rate())
-    }
-
-    #[inline]
-    fn breaker(&self) -> Option<&Breaker> {
-        self.breaker.or_else(|| self.plan.breaker())
-    }
-
-    #[inline]
-    fn has_gate(&self) -> bool {
-        self.rate.is_some() || self.breaker.is_some() || self.plan.has_gate()
-    }
-
-    #[inline]
-    fn tokens(&self) -> Tokens {
-        self.tokens.max(self.plan.tokens())
+    fn shared(&self) -> SharedLimits<'_> {
+        self.shared.or(self.plan.shared())
     }
 
     #[inline]
@@ -273,10 +195,7 @@ impl<'b, P: Plan> Plan for With<'b, P> {
     fn owned(&self) -> Self::Owned {
         With {
             plan: self.plan.owned(),
-            budget: self.budget,
-            rate: self.rate,
-            breaker: self.breaker,
-            tokens: self.tokens,
+            shared: self.shared,
             operation: self.operation,
         }
     }
@@ -313,14 +232,14 @@ impl<P: CallPlan> Guard<P> {
     /// Until the value is dropped, this thread runs the attempt: replies with quotas belong to its rate, and calls inside are
     /// part of a probe.
     #[inline(always)]
-    pub fn runs(&self) -> Running {
+    pub fn runs(&self) -> AttemptScope {
         let (retry, plan) = (&self.state.retry, &self.plan);
-        if retry.is_in_flight() && plan.has_gate() {
-            // Copies, because a state to which nothing refers stays in registers.
-            Running::of(plan.rate(), plan.tokens(), plan.breaker(), *retry)
+        let shared = plan.shared();
+        if retry.is_in_flight() && shared.admits() {
+            AttemptScope::of(shared, retry)
         } else {
-            Running {
-                in_rate: is_inside() && enters_without_rate(),
+            AttemptScope {
+                in_rate: is_inside() && begin_scope_without_rate(),
                 in_probe: false,
             }
         }
@@ -328,39 +247,36 @@ impl<P: CallPlan> Guard<P> {
 }
 
 /// An attempt that the thread runs until this is dropped.
-pub struct Running {
+pub struct AttemptScope {
     in_rate: bool,
     in_probe: bool,
 }
 
-impl Running {
+impl AttemptScope {
     #[cold]
     #[inline(never)]
-    fn of(
-        rate: Option<&Rate>,
-        tokens: Tokens,
-        breaker: Option<&Breaker>,
-        retry: RetryState,
-    ) -> Self {
+    fn of(shared: SharedLimits<'_>, retry: &RetryState) -> Self {
         let period = retry.period();
-        Running {
-            in_rate: match rate.zip(retry.epoch()) {
-                Some((rate, epoch)) => rate.enters((epoch, tokens)),
-                None => is_inside() && enters_without_rate(),
+        AttemptScope {
+            in_rate: match shared.rate.zip(retry.epoch()) {
+                Some((rate, epoch)) => rate.begin_scope((epoch, shared.tokens)),
+                None => is_inside() && begin_scope_without_rate(),
             },
-            in_probe: breaker.is_some_and(|it| it.enters(Admitted { period })),
+            in_probe: shared
+                .breaker
+                .is_some_and(|it| it.begin_scope(Admitted { period })),
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for AttemptScope {
     #[inline]
     fn drop(&mut self) {
         if self.in_rate {
-            rate::leaves();
+            rate::end_scope();
         }
         if self.in_probe {
-            breaker::leaves();
+            breaker::end_scope();
         }
     }
 }
@@ -369,7 +285,8 @@ impl<P: CallPlan> Drop for Guard<P> {
     #[inline]
     fn drop(&mut self) {
         // A plan without a size is a constant, of which the compiler knows whether it shares anything.
-        let may_share = size_of::<P>() > 0 || self.plan.budget().is_some() || self.plan.has_gate();
+        let shared = self.plan.shared();
+        let may_share = size_of::<P>() > 0 || shared.budget.is_some() || shared.admits();
         if may_share && self.state.retry.holds() {
             self.give_back();
         }

@@ -2,13 +2,13 @@
 
 use super::{
     blocking::OnThread,
+    hedging::Hedging,
     operation::Operation,
     plan::Plan,
-    race::Hedging,
     retrying::{Awaited, Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::report::Measured,
-    signal::{Signal, Stops},
+    signal::{BlockingSignal, Signal},
 };
 use crate::{
     report::Reporting,
@@ -67,7 +67,7 @@ where
     O: Operation,
     S: Setting<O::Value, O::Error>,
     R: Clock + BlockingSleep + Random,
-    N: Stops,
+    N: BlockingSignal,
 {
     /// Calls a blocking operation as [`Retrying::call`] does, and also returns a report.
     ///

@@ -2,24 +2,24 @@
 //! writes the loop.
 
 use super::{
+    before::End,
     call_state::CallState,
     entry::Judged,
-    operation::{CallOf, Named, Operation, Remembers},
-    parts::End,
+    operation::{AnyOperation, CallOf, Failed, Operation},
     plan::{CallPlan, Plan},
     retrying::{Driver, Retrying},
     setting::{Setting, Surrounds},
     settings::judges::{By, ByCodes, Judge},
-    signal::{Signal, StoppedBy, Stops, Unstopped, unless_stopped},
+    signal::{BlockingSignal, Signal, StoppedBy, Unstopped, unless_stopped},
 };
 use crate::{
     facts::fault::Fault,
-    judge::Stage,
     policy::Policy,
     report::Report,
     runtime::{
         ASYNC, AsyncRuntime, BLOCKING, BlockingRuntime, BlockingSleep, Clock, Random, Sleep,
     },
+    stage::{EndedBy, Stage},
 };
 use core::{
     marker::PhantomData,
@@ -56,12 +56,14 @@ impl<E> Default for Resumed<E> {
 impl<E> Operation for Resumed<E> {
     type Value = ();
     type Error = E;
-    type Failure = E;
     type Running = ();
     type Report = Report;
 
-    fn memory(&mut self) -> Remembers<'_, E> {
-        Remembers::Named(Named("resuming", None))
+    fn erased(&mut self) -> AnyOperation<'_, E> {
+        AnyOperation {
+            name: "resuming",
+            memory: None,
+        }
     }
 
     fn begin(&mut self, _call: &impl CallOf<(), E>) {}
@@ -72,7 +74,7 @@ impl<E> Operation for Resumed<E> {
         _running: Pin<&mut ()>,
         _call: &impl CallOf<(), E>,
         _cx: &mut Context<'_>,
-    ) -> Poll<Result<(), E>> {
+    ) -> Poll<Result<(), Failed<E>>> {
         Poll::Pending
     }
 }
@@ -282,10 +284,12 @@ where
         let has_failed = call.guard.state.retry.failures() > 0;
         let is_given_up = core::mem::take(&mut self.operation.is_given_up);
         if has_failed && !is_given_up {
-            call.parts::<(), E>(&mut self.operation.memory())
+            call.erased::<(), E>(self.operation.erased())
                 .succeeded(None);
         } else {
-            call.guard.state.return_tokens(call.guard.plan.budget());
+            call.guard
+                .state
+                .return_tokens(call.guard.plan.shared().budget);
         }
         call.guard.state = CallState::new();
     }
@@ -330,7 +334,7 @@ where
     pub fn failed_blocking(&mut self, error: E) -> Result<(), E>
     where
         R: BlockingSleep,
-        N: Stops,
+        N: BlockingSignal,
     {
         let Some(wait) = self.decide(&error) else {
             return Err(error);
@@ -340,7 +344,7 @@ where
             return Err(self.ended(waiting, error, End::Stopped));
         }
         let call = &mut self.call;
-        if call.parts::<(), E>(&mut self.operation.memory()).is_late() {
+        if call.erased::<(), E>(self.operation.erased()).is_late() {
             return Err(self.ended(waiting, error, End::Late));
         }
         call.guard.state = waiting;
@@ -358,13 +362,14 @@ where
             let plan: &dyn CallPlan = &call.guard.plan;
             plan.warn_unasked("`resuming`");
             // The beginning of this attempt is unknown: the time counts from now.
-            call.starts(false);
+            call.start::<(), E>(false);
             call.guard.state.begins_wait();
         }
-        let mut memory = self.operation.memory();
-        let next = call.parts(&mut memory).failed(error, Stage::Whole, false);
+        let next =
+            call.erased(self.operation.erased())
+                .failed(error, Stage::Whole, EndedBy::Operation);
         self.operation.is_given_up = !next.is_wait();
-        next.is_wait().then(|| next.wait())
+        next.wait_if_any()
     }
 
     /// Begins a wait, which may be dropped: then the beginning of the next attempt is unknown. Returns the
@@ -380,8 +385,9 @@ where
         let call = &mut self.call;
         // The tokens are given back before the hook is called, in the state that the guard drops.
         call.guard.state = waiting;
-        let mut memory = self.operation.memory();
-        let error = call.parts(&mut memory).gives_up(error, end);
+        let error = call
+            .erased(self.operation.erased())
+            .end_with_error(error, end);
         call.guard.state.begins_wait();
         self.operation.is_given_up = true;
         error

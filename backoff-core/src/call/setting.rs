@@ -2,13 +2,14 @@
 
 use super::{operation::Failed, timer::Timer};
 use crate::{
-    event::attempt_event::{AttemptEvent, Started},
+    event::attempt_event::AttemptEvent,
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage},
+    judge::Verdict,
     policy::Policy,
+    stage::Stage,
     state::Rules,
 };
-use core::pin::Pin;
+use core::{pin::Pin, time::Duration};
 
 /// What a setting puts around each attempt. This is a trait of its own, so that the type of a call does not depend on
 /// the types of its outcome.
@@ -16,20 +17,20 @@ pub trait Surrounds {
     /// The timer that cuts an attempt; [`Infallible`](core::convert::Infallible) is none.
     type Timer<S>: Timer<S>;
     /// An attempt, with its span if it has one.
-    type Attempt<A>;
+    type Wrapped<A>;
     /// While this is alive, the attempt runs.
-    type Entered<'s>
+    type Scope<'s>
     where
         Self: 's;
 
     /// The attempt begins, or is polled.
-    fn enter(&self) -> Self::Entered<'_>;
+    fn enter(&self) -> Self::Scope<'_>;
 
     /// The attempt, with its span if it has one. A call that is dropped drops its attempt inside of the span.
-    fn around<A>(&self, attempt: A) -> Self::Attempt<A>;
+    fn around<A>(&self, attempt: A) -> Self::Wrapped<A>;
 
     /// The attempt inside.
-    fn inner<'s, A>(&'s self, attempt: Pin<&'s mut Self::Attempt<A>>) -> Pin<&'s mut A>;
+    fn inner<'s, A>(&'s self, attempt: Pin<&'s mut Self::Wrapped<A>>) -> Pin<&'s mut A>;
 }
 
 /// A setting of a call whose outcome is a `Result<T, E>`, or a list of settings.
@@ -50,17 +51,9 @@ pub trait Setting<T, E>: Surrounds {
     #[inline]
     fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
 
-    /// Whether [`rules`](Self::rules) changes anything. The compiler knows this of most settings.
-    #[inline(always)]
-    fn changes_rules(&self, policy: &Policy) -> bool {
-        let mut rules = Rules::of(policy);
-        self.rules(&mut rules);
-        !rules.are_the_policys()
-    }
-
     /// Says whether an error is retried. Only the judge of a call does so.
     #[inline]
-    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Option<Ruling> {
+    fn judge(&self, _policy: &Policy, _stage: Stage, _error: &E) -> Option<Verdict> {
         None
     }
 
@@ -101,9 +94,10 @@ pub trait Setting<T, E>: Surrounds {
     #[inline]
     fn failed(&mut self, _stage: Stage) {}
 
-    /// An attempt begins.
+    /// An attempt of this operation begins, after so many failures. `elapsed` is the time since the start; zero before the
+    /// first attempt.
     #[inline]
-    fn begins(&mut self, _started: &Started) {}
+    fn begins(&mut self, _operation: &'static str, _failures: u32, _elapsed: Duration) {}
 
     /// An attempt ended, or the call ended between two attempts. Called before the log and the hooks.
     #[inline]
@@ -141,8 +135,8 @@ macro_rules! surrounds_nothing {
     ($setting:ty $(: $generic:ident)?, $timer:ty) => {
         impl$(<$generic>)? $crate::call::setting::Surrounds for $setting {
             type Timer<Sleep> = $timer;
-            type Attempt<Inner> = Inner;
-            type Entered<'s>
+            type Wrapped<Inner> = Inner;
+            type Scope<'s>
                 = ()
             where
                 Self: 's;
@@ -170,24 +164,24 @@ pub(crate) use surrounds_nothing;
 
 impl<A: Surrounds, B: Surrounds> Surrounds for (A, B) {
     type Timer<S> = <A::Timer<S> as Timer<S>>::Or<B::Timer<S>>;
-    type Attempt<F> = A::Attempt<B::Attempt<F>>;
-    type Entered<'s>
-        = (A::Entered<'s>, B::Entered<'s>)
+    type Wrapped<F> = A::Wrapped<B::Wrapped<F>>;
+    type Scope<'s>
+        = (A::Scope<'s>, B::Scope<'s>)
     where
         Self: 's;
 
     #[inline]
-    fn enter(&self) -> Self::Entered<'_> {
+    fn enter(&self) -> Self::Scope<'_> {
         (self.0.enter(), self.1.enter())
     }
 
     #[inline]
-    fn around<F>(&self, attempt: F) -> Self::Attempt<F> {
+    fn around<F>(&self, attempt: F) -> Self::Wrapped<F> {
         self.0.around(self.1.around(attempt))
     }
 
     #[inline]
-    fn inner<'s, F>(&'s self, attempt: Pin<&'s mut Self::Attempt<F>>) -> Pin<&'s mut F> {
+    fn inner<'s, F>(&'s self, attempt: Pin<&'s mut Self::Wrapped<F>>) -> Pin<&'s mut F> {
         self.1.inner(self.0.inner(attempt))
     }
 }
@@ -206,7 +200,7 @@ impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     }
 
     #[inline]
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Verdict> {
         let later = self.1.judge(policy, stage, error);
         later.or_else(|| self.0.judge(policy, stage, error))
     }
@@ -251,9 +245,9 @@ impl<T, E, A: Setting<T, E>, B: Setting<T, E>> Setting<T, E> for (A, B) {
     }
 
     #[inline]
-    fn begins(&mut self, started: &Started) {
-        self.0.begins(started);
-        self.1.begins(started);
+    fn begins(&mut self, operation: &'static str, failures: u32, elapsed: Duration) {
+        self.0.begins(operation, failures, elapsed);
+        self.1.begins(operation, failures, elapsed);
     }
 
     #[inline]

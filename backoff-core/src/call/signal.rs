@@ -4,7 +4,7 @@ use super::operation::Failed;
 #[cfg(feature = "std")]
 use crate::stop::Stop;
 use crate::{
-    facts::fault::{Fault, FaultKind},
+    facts::fault::{Fault, FaultKind, message},
     runtime::BlockingSleep,
 };
 use core::{
@@ -116,7 +116,7 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
     label = "another thread cannot end its waits by this signal",
     note = "write `.stop_on(&stop)`, where `stop` is a `backoff_core::Stop`; a loop that awaits `failed` takes a future"
 )]
-pub trait Stops {
+pub trait BlockingSignal {
     /// Waits on this thread. Returns whether the signal has come.
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool;
 
@@ -124,7 +124,7 @@ pub trait Stops {
     fn has_come(&self) -> bool;
 }
 
-impl Stops for Unstopped {
+impl BlockingSignal for Unstopped {
     #[inline]
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         runtime.sleep_blocking(wait);
@@ -138,7 +138,7 @@ impl Stops for Unstopped {
 }
 
 #[cfg(feature = "std")]
-impl Stops for &Stop {
+impl BlockingSignal for &Stop {
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         runtime.sleep_or_stop(wait, self)
     }
@@ -149,7 +149,7 @@ impl Stops for &Stop {
 }
 
 #[cfg(feature = "std")]
-impl<T, E> Stops for StoppedBy<&Stop, T, E> {
+impl<T, E> BlockingSignal for StoppedBy<&Stop, T, E> {
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool {
         let stop = self.signal.signal;
         stop.is_some_and(|stop| runtime.sleep_or_stop(wait, stop))
@@ -263,7 +263,5 @@ impl Fault for Stopped {
         Some(FaultKind::Permanent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }

@@ -1,13 +1,9 @@
 //! Read-modify-write: an attempt with two steps. A failure of either leads back to the read.
 
-use super::{
-    operation::{CallOf, Closure, Failed, Failing, Memory, Operation, Remembers},
-    write_outcome::WriteOutcome,
-};
+use super::operation::{AnyOperation, CallOf, Closure, Failed, Memory, Operation};
 use crate::{
-    judge::Stage,
     report::{UpdateReport, Updated},
-    state::Rules,
+    stage::Stage,
 };
 use core::{
     fmt,
@@ -99,17 +95,9 @@ pub trait WriteMemory<V, E> {
         None
     }
 
-    /// An attempt failed.
+    /// The part that gets the failures.
     #[inline]
-    fn failed(&mut self, _failing: &Failing<'_, E>) {}
-
-    /// Changes the rules of the call, after a failure.
-    #[inline]
-    fn rules<'a>(&'a self, _rules: &mut Rules<'a>) {}
-
-    /// A write that may have been applied, and its error if a wait has followed.
-    #[inline]
-    fn doubt(&mut self) -> Option<&mut Option<E>> {
+    fn memory(&mut self) -> Option<&mut dyn Memory<E>> {
         None
     }
 }
@@ -157,7 +145,7 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
         M: WriteMemory<V, E>,
     {
         if let Some(error) = self.memory.read(&value, Changes::RECOGNISES, now) {
-            return Err(Err(Failed::at(Stage::InDoubt, error)));
+            return Err(Err(Failed::at(Stage::Version, error)));
         }
         match (self.change)(&mut value).changed() {
             Ok(true) => Ok(value),
@@ -192,64 +180,13 @@ impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
 pin_project! {
     /// An attempt at a read-modify-write.
     #[derive(Debug)]
-    #[project = RunningProjection]
+    #[project = UpdateProjection]
     #[allow(missing_docs, reason = "only the operation below uses the variants")]
-    pub enum Running<Reading, Writing> {
+    pub enum UpdateAttempt<Reading, Writing> {
         Reading { #[pin] read: Reading },
         // The time of an attempt that is cut was over before the write began.
         Over,
         Writing { #[pin] write: Writing },
-    }
-}
-
-impl<Read, Change, Write, M, Changes, V, W, E> Memory<E> for Update<Read, Change, Write, M>
-where
-    M: WriteMemory<V, E>,
-    Read: Closure<(), Value = V, Error = E>,
-    Change: FnMut(&mut V) -> Changes,
-    Changes: Changed<E>,
-    Write: Closure<(V,), Value = W, Error = E>,
-{
-    fn name(&self) -> &'static str {
-        core::any::type_name::<Write::Function>()
-    }
-
-    fn hears(&self) -> bool {
-        M::KEEPS
-    }
-
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        self.memory.failed(failing);
-    }
-
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        self.memory.rules(rules);
-    }
-
-    fn write_outcome(&mut self) -> WriteOutcome {
-        match self.memory.doubt() {
-            None => WriteOutcome::Known,
-            Some(None) => WriteOutcome::JustUnknown,
-            Some(Some(_)) => WriteOutcome::Unknown,
-        }
-    }
-
-    fn keep(&mut self, error: E) -> Option<E> {
-        match self.memory.doubt() {
-            Some(kept @ None) => {
-                *kept = Some(error);
-                None
-            }
-            _ => Some(error),
-        }
-    }
-
-    fn kept(&mut self) -> Option<E> {
-        self.memory.doubt()?.take()
-    }
-
-    fn last_word(&mut self, error: E) -> E {
-        self.kept().unwrap_or(error)
     }
 }
 
@@ -263,8 +200,7 @@ where
 {
     type Value = Updated<V, W>;
     type Error = E;
-    type Failure = Failed<E>;
-    type Running = Running<Read::Running, Write::Running>;
+    type Running = UpdateAttempt<Read::Running, Write::Running>;
     type Report = UpdateReport;
 
     fn writes(&self) -> u32 {
@@ -272,14 +208,17 @@ where
     }
 
     #[inline]
-    fn memory(&mut self) -> Remembers<'_, E> {
-        Remembers::This(self)
+    fn erased(&mut self) -> AnyOperation<'_, E> {
+        AnyOperation {
+            name: core::any::type_name::<Write::Function>(),
+            memory: self.memory.memory(),
+        }
     }
 
     #[inline]
     fn begin(&mut self, _call: &impl CallOf<Self::Value, E>) -> Self::Running {
         let read = self.read.call(());
-        Running::Reading { read }
+        UpdateAttempt::Reading { read }
     }
 
     #[inline]
@@ -289,35 +228,35 @@ where
         call: &impl CallOf<Self::Value, E>,
         cx: &mut Context<'_>,
     ) -> Poll<Ended<V, W, E>> {
-        if let RunningProjection::Reading { read } = running.as_mut().project() {
+        if let UpdateProjection::Reading { read } = running.as_mut().project() {
             let value = match ready!(read.poll(cx)) {
                 Ok(value) => value,
                 Err(error) => return Poll::Ready(Err(Failed::at(Stage::Read, error))),
             };
             match self.changed(value, || call.run().clock.now()) {
-                Ok(_) if call.run().is_over() => running.set(Running::Over),
+                Ok(_) if call.run().is_over() => running.set(UpdateAttempt::Over),
                 Ok(value) => {
                     self.writes = self.writes.saturating_add(1);
                     let write = self.write.call((value,));
-                    running.set(Running::Writing { write });
+                    running.set(UpdateAttempt::Writing { write });
                 }
                 Err(ended) => return Poll::Ready(ended),
             }
         }
         match running.project() {
-            RunningProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
+            UpdateProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
                 Ok(written) => Ok(Updated::Written(written)),
                 Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
             }),
-            RunningProjection::Reading { .. } | RunningProjection::Over => Poll::Pending,
+            UpdateProjection::Reading { .. } | UpdateProjection::Over => Poll::Pending,
         }
     }
 
     #[inline]
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref() {
-            Running::Reading { .. } | Running::Over => Stage::Read,
-            Running::Writing { .. } => writing::<V, E, Changes, M>(),
+            UpdateAttempt::Reading { .. } | UpdateAttempt::Over => Stage::Read,
+            UpdateAttempt::Writing { .. } => writing::<V, E, Changes, M>(),
         }
     }
 }

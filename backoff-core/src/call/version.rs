@@ -2,14 +2,17 @@
 //! change cannot recognise its own effect.
 
 use super::{
-    operation::Failing,
+    operation::{JudgedFailure, Memory},
     update::{Update, WriteMemory},
+    write_outcome::{Remembered, WriteOutcome},
 };
 use crate::{
     delay::Pace,
     facts::fault::Fault,
-    judge::{self, Stage},
-    state::Rules,
+    judge,
+    policy::Policy,
+    runtime::Clock,
+    stage::{EndedBy, Stage},
 };
 use core::{fmt, time::Duration};
 
@@ -138,31 +141,55 @@ where
         None
     }
 
-    fn failed(&mut self, failing: &Failing<'_, E>) {
-        let stage = failing.stage;
+    fn memory(&mut self) -> Option<&mut dyn Memory<E>> {
+        Some(self)
+    }
+}
+
+impl<F, K, E: Fault> Memory<E> for Versioned<F, K, E> {
+    fn failed(
+        &mut self,
+        failure: &JudgedFailure<'_, E>,
+        policy: &Policy,
+        clock: &dyn Clock,
+    ) -> Remembered<'_> {
+        let stage = failure.stage;
         let is_writing = core::mem::take(&mut self.is_writing);
-        let kind = failing.ruling.kind_at(stage);
-        let now = || failing.clock.now();
-        failing.policy.keep_pace(&mut self.pace, kind, now);
+        let kind = failure.verdict.kind_at(stage);
+        policy.keep_pace(&mut self.pace, kind, || clock.now());
         // The write of this attempt succeeded, so that no earlier one can arrive.
-        if stage == Stage::Pending {
+        if stage == Stage::Value {
             self.maybe_applied = None;
         }
-        let is_maybe_applied = stage == Stage::Cut
-            || stage == Stage::Write && failing.error.is_some_and(judge::is_perhaps_applied);
-        if is_writing && is_maybe_applied && self.maybe_applied.is_none() {
+        let is_cut = failure.ended_by != EndedBy::Operation;
+        let is_maybe_applied = || is_cut || failure.error.is_some_and(judge::is_perhaps_applied);
+        if is_writing && stage == Stage::Write && self.maybe_applied.is_none() && is_maybe_applied()
+        {
             self.maybe_applied = Some(None);
         }
+        Remembered::Writes(self.write_outcome(), &self.pace)
     }
 
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        if self.pace.has_failed() {
-            rules.keep_pace(&self.pace);
+    fn write_outcome(&self) -> WriteOutcome {
+        match &self.maybe_applied {
+            None => WriteOutcome::Known,
+            Some(None) => WriteOutcome::JustUnknown,
+            Some(Some(_)) => WriteOutcome::Unknown,
         }
     }
 
-    fn doubt(&mut self) -> Option<&mut Option<E>> {
-        self.maybe_applied.as_mut()
+    fn keep(&mut self, error: E) -> Option<E> {
+        match &mut self.maybe_applied {
+            Some(kept @ None) => {
+                *kept = Some(error);
+                None
+            }
+            _ => Some(error),
+        }
+    }
+
+    fn kept(&mut self) -> Option<E> {
+        self.maybe_applied.as_mut()?.take()
     }
 }
 

@@ -1,10 +1,6 @@
 //! What an update knows of its writes after an attempt has failed.
 
-use crate::{
-    judge::{Ruling, Stage},
-    report::StopReason,
-    state::Decision,
-};
+use crate::{delay::Pace, judge::Verdict, report::StopReason, stage::Stage, state::Decision};
 
 /// Whether a write of an update may have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +13,26 @@ pub enum WriteOutcome {
     Unknown,
 }
 
+/// What an operation remembers of its failed attempts, for the decision.
+#[derive(Clone, Copy, Debug)]
+pub enum Remembered<'m> {
+    /// Nothing that matters for the decision.
+    Nothing,
+    /// The input of the operation is used up, so that no attempt can follow.
+    UsedUp,
+    /// The writes of an update, and the pace of its waits.
+    Writes(WriteOutcome, &'m Pace),
+}
+
 impl WriteOutcome {
-    /// The ruling after a correction: if a second write meets a conflict, the first write of this update may be
+    /// The verdict after a correction: if a second write meets a conflict, the first write of this update may be
     /// the winner.
     #[inline]
-    pub(crate) fn corrected(self, stage: Stage, ruling: Ruling) -> Ruling {
-        if self == WriteOutcome::Unknown && stage != Stage::Read && ruling.is_conflict() {
-            Ruling::MAYBE_APPLIED
+    pub(crate) fn corrected(self, stage: Stage, verdict: Verdict) -> Verdict {
+        if self == WriteOutcome::Unknown && stage != Stage::Read && verdict.is_conflict() {
+            Verdict::MaybeApplied
         } else {
-            ruling
+            verdict
         }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     call::signal::Stopped,
     facts::{
         aws::aws_kind,
-        fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+        fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
         hint,
     },
 };
@@ -227,9 +227,7 @@ impl Fault for ErrorMetadata {
         self.code()
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 /// Marks the error of a policy inside a client, so that a policy around the client does not start

@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
     hint,
 };
 use azure_core_1::{Error, error::ErrorKind};
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::{error::Error as _, time::SystemTime};
 
 /// | failure | `ErrorKind` | meaning |
@@ -90,9 +90,7 @@ impl Fault for Error {
         (!says_more).then_some(FaultKind::Permanent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

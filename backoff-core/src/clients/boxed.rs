@@ -5,13 +5,12 @@ use crate::combine::CombineError;
 use crate::{
     call::signal::Stopped,
     facts::{
-        fault::{Fault, TimedOut},
+        fault::{Fault, TimedOut, message},
         not_applied::NotApplied,
         not_opened::NotOpened,
     },
     report::{RetryError, UpdateReport},
 };
-use core::fmt;
 use std::{
     error::Error,
     io,
@@ -57,7 +56,7 @@ impl<'e> Cause<'e> {
     #[cfg(feature = "anyhow-1")]
     fn added<T>(&self) -> Option<&'e T>
     where
-        T: fmt::Display + fmt::Debug + Send + Sync + 'static,
+        T: core::fmt::Display + core::fmt::Debug + Send + Sync + 'static,
     {
         let found: &T = self.whole?.downcast_ref()?;
         let is_in = |link: &(dyn Error + 'static)| {
@@ -169,7 +168,7 @@ static OF_CLOUD: [OnceLock<Ask>; 4] = [const { OnceLock::new() }; 4];
 /// Registers an error type of `backoff-cloud`, so that the search finds it. Call this once for each
 /// type, before the first error of the type exists.
 #[doc(hidden)]
-pub fn know<T: Fault + Error + Send + Sync + 'static>() {
+pub fn register<T: Fault + Error + Send + Sync + 'static>() {
     let is_kept = OF_CLOUD.iter().any(|free| free.set(as_fault::<T>).is_ok());
     debug_assert!(is_kept, "there is room for every error of `backoff-cloud`");
 }
@@ -251,9 +250,7 @@ macro_rules! hidden {
                     first_known(self.first(), &|_| None)
                 }
 
-                fn message(&self) -> Option<&dyn fmt::Display> {
-                    Some(self)
-                }
+                message!();
 
                 fn late() -> Option<fn(TimedOut) -> Self> {
                     Some($late)
@@ -344,7 +341,7 @@ mod tests {
         type Known = As<u8>;
         let hidden = || hide(Around(As::<u8>(BUSY, PhantomData)));
         all_say(UNKNOWN, false, [hidden()]);
-        know::<Known>();
+        register::<Known>();
         all_say(BUSY, false, [hidden()]);
     }
 

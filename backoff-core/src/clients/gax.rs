@@ -9,13 +9,13 @@ use super::{
 use crate::{
     call::signal::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late, message},
         google::Reasons,
         grpc::GrpcCode,
     },
     hint::{self, Pushback},
 };
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use google_cloud_gax_1::error::{Error, rpc::StatusDetails};
 use std::{error::Error as _, time::SystemTime};
 
@@ -125,9 +125,7 @@ impl Fault for Error {
         })
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

@@ -5,8 +5,7 @@
 //! in an error of your own that has a variant for [`TimedOut`](crate::TimedOut), or for
 //! [`Stopped`](crate::Stopped) if a [signal](crate::Retrying::cut_on) cuts the attempt.
 
-use crate::facts::fault::{Delivery, Fault, FaultKind};
-use core::fmt;
+use crate::facts::fault::{Delivery, Fault, FaultKind, message};
 use h2_04 as h2;
 
 /// If the server refused the stream, or went away before the stream: not sent. Any other failure of the
@@ -34,7 +33,5 @@ impl Fault for h2::Error {
         self.delivery().is_none().then_some(FaultKind::Permanent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }

@@ -7,11 +7,14 @@
 //! [signal](crate::Retrying::cut_on) cuts the attempt.
 
 use crate::{
-    facts::{fault::Fault, grpc::GrpcCode},
+    facts::{
+        fault::{Fault, message},
+        grpc::GrpcCode,
+    },
     hint::{self, Pushback},
     runtime::date,
 };
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use http_1 as http;
 
 /// The status alone; the hints are in the headers of the [response](http::Response).
@@ -29,9 +32,7 @@ impl Fault for http::StatusCode {
         Some(self.as_u16())
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 /// The status, the longest hint in the headers ([`hint::in_headers`]), and the gRPC code and pushback

@@ -8,8 +8,7 @@ use super::{
     boxed::known_fault,
     sources::begins_with,
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind};
-use core::fmt;
+use crate::facts::fault::{Delivery, Fault, FaultKind, message};
 use hyper_1 as hyper;
 use std::error::Error as _;
 
@@ -52,9 +51,7 @@ impl Fault for hyper::Error {
         self.inner()?.kind()
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 /// A misuse of hyper, or a body that failed. Over HTTP/2, hyper then resets the stream and reports that

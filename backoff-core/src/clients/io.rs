@@ -3,10 +3,9 @@
 use super::{boxed::known_fault, sources::begins_with};
 use crate::call::signal::Stopped;
 use crate::facts::{
-    fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+    fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
     not_opened::NotOpened,
 };
-use core::fmt;
 use std::{
     io::{Error, ErrorKind},
     sync::Arc,
@@ -58,9 +57,7 @@ impl Fault for Error {
         }
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

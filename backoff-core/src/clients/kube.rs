@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
 };
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use kube_client_5::{Error, core::Status};
 use std::error::Error as _;
 
@@ -109,9 +109,7 @@ impl Fault for Error {
         }
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

@@ -7,9 +7,8 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
 };
-use core::fmt;
 use object_store_014::Error;
 use std::error::Error as _;
 
@@ -86,9 +85,7 @@ impl Fault for Error {
         }
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

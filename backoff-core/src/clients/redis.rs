@@ -4,11 +4,10 @@ use super::sources::is_own_configuration;
 use crate::{
     call::{settings::values::Conflict, signal::Stopped},
     facts::{
-        fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+        fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
         not_opened::NotOpened,
     },
 };
-use core::fmt;
 use redis::{ErrorKind, RedisError, ServerError, ServerErrorKind};
 use redis_1 as redis;
 use std::{error::Error, io, sync::Arc};
@@ -96,9 +95,7 @@ impl Fault for RedisError {
         self.code()
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

@@ -8,10 +8,10 @@
 
 use super::sources::{chain, is_own_configuration};
 use crate::facts::{
-    fault::{Delivery, Fault, FaultKind},
+    fault::{Delivery, Fault, FaultKind, message},
     hint,
 };
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use std::{error::Error, io, time::SystemTime};
 
 macro_rules! faults {
@@ -59,9 +59,7 @@ macro_rules! faults {
                 (is_wrong || is_unable || !says_more).then_some(FaultKind::Permanent)
             }
 
-            fn message(&self) -> Option<&dyn fmt::Display> {
-                Some(self)
-            }
+            message!();
         }
 
         /// The status and the hint of its headers, so that a response can be judged like an error

@@ -9,12 +9,11 @@ macro_rules! fault_for {
             },
             call::signal::Stopped,
             facts::{
-                fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+                fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
                 not_opened::NotOpened,
             },
         };
         use ::$sqlx::Error;
-        use core::fmt;
         use std::{borrow::Cow, io};
 
         /// The SQLSTATE describes the server's error:
@@ -127,9 +126,7 @@ macro_rules! fault_for {
                 }
             }
 
-            fn message(&self) -> Option<&dyn fmt::Display> {
-                Some(self)
-            }
+            message!();
 
             made_late!();
         }

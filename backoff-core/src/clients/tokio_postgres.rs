@@ -5,8 +5,7 @@ use super::{
     sources::begins_with,
     sqlstate::{self, State},
 };
-use crate::facts::fault::{Delivery, Fault, FaultKind};
-use core::fmt;
+use crate::facts::fault::{Delivery, Fault, FaultKind, message};
 use std::{error::Error as _, io};
 use tokio_postgres_07::{Error, error::Severity};
 
@@ -109,9 +108,7 @@ impl Fault for Error {
         Some(self.as_db_error()?.message())
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 fn answer(error: &Error) -> Option<State> {

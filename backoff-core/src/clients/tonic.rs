@@ -10,14 +10,14 @@ use super::{
 use crate::{
     call::signal::Stopped,
     facts::{
-        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late},
+        fault::{Delivery, Fault, FaultKind, HintSource, TimedOut, made_late, message},
         google::Reasons,
         grpc::GrpcCode,
         not_opened::NotOpened,
     },
     hint::{self, Pushback},
 };
-use core::{cell::Cell, fmt, iter, time::Duration};
+use core::{cell::Cell, iter, time::Duration};
 use prost_014::Message as _;
 use std::{error::Error, sync::Arc};
 use tonic_014 as tonic;
@@ -113,9 +113,7 @@ impl Fault for tonic::Status {
             || self.inner().is_some_and(|inner| inner.must_stop())
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }
@@ -300,9 +298,7 @@ impl Fault for tonic::transport::Error {
         }
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 /// Whether tonic did not even try. An error after a try has a source.
@@ -323,9 +319,7 @@ impl Fault for tonic::ConnectError {
         is_own_configuration(self).then_some(FaultKind::Permanent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 /// For attempts that are [cut](crate::Retrying::attempt_timeout): the error of the client's own
@@ -342,9 +336,7 @@ impl Fault for tonic::TimeoutExpired {
         Some(Delivery::MaybeSent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

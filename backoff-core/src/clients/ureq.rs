@@ -6,9 +6,8 @@ use super::{
 };
 use crate::{
     call::signal::Stopped,
-    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late},
+    facts::fault::{Delivery, Fault, FaultKind, TimedOut, made_late, message},
 };
-use core::fmt;
 use std::io;
 use ureq_3::{Error, Timeout};
 
@@ -104,9 +103,7 @@ impl Fault for Error {
         (!says_more).then_some(FaultKind::Permanent)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 
     made_late!();
 }

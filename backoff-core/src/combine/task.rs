@@ -10,10 +10,12 @@ use super::{
 };
 use crate::{
     call::{
+        after::reply_to,
+        before::End,
         call_state::CallState,
         cut_flag,
-        operation::Named,
-        parts::{End, Parts},
+        erased::ErasedCall,
+        operation::AnyOperation,
         plan::{CallPlan, Guard},
         settings::{
             judges::{By, ByCodes},
@@ -21,12 +23,13 @@ use crate::{
         },
     },
     delay::Pace,
-    facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage},
+    facts::fault::{Fault, FaultKind, TimedOut},
+    judge::Verdict,
     policy::Policy,
-    rate::Reply,
+    rate::RateReply,
     report::Updated,
     runtime::{Clock, Random, Sleep, Spawn},
+    stage::{EndedBy, Stage},
     state::{self, Together},
 };
 use core::{
@@ -133,7 +136,6 @@ struct Task<'t, K, V, W, E, R> {
     /// The waits after conflicts with other writers.
     pace: Pace,
     settings: By<ByCodes>,
-    operation: Named<'static>,
 }
 
 impl<'t, K, V, W, E, R> Task<'t, K, V, W, E, R>
@@ -155,7 +157,6 @@ where
             last: None,
             pace: Pace::new(),
             settings: By(ByCodes),
-            operation: Named(shared.settings.operation, None),
         }
     }
 
@@ -286,7 +287,7 @@ where
         let written = within(&mut timer, write).await;
         let (stage, written) = match (written, &settings.conflict) {
             (Some(Ok(reply)), Some((is_conflict, error))) if is_conflict(&reply) => {
-                (Stage::Conflict, Some(Err(error(Conflict))))
+                (Stage::Reply, Some(Err(error(Conflict))))
             }
             (written, _) => (Stage::Write, written),
         };
@@ -326,20 +327,20 @@ where
     /// Waits for a turn at the rate of the policy, if it has one.
     async fn enters(&mut self) {
         let (policy, runtime) = (&self.shared.settings.policy, &*self.shared.settings.runtime);
-        if !policy.has_gate() {
+        if !policy.shared().admits() {
             return;
         }
         // A write that was refused for its value, and whose parts are written next, was a reply.
-        self.parts(policy)
-            .replied(Some(Reply::Admitted), None, None);
+        self.call(policy)
+            .replied(Some(RateReply::Admitted), None, None);
         let queued = self
             .guard
             .state
-            .enters(policy, &state::Rules::of(policy), runtime);
+            .begin_or_queue(policy, &state::Rules::of(policy), runtime);
         // Nobody could make an error, so no breaker refuses the attempt.
         if let Ok(Some(mut queued)) = queued {
             let state = &mut self.guard.state;
-            let _ = poll_fn(|cx| state.turn((policy, false), &mut queued, runtime, cx)).await;
+            let _ = poll_fn(|cx| state.poll_turn((policy, false), &mut queued, runtime, cx)).await;
         }
     }
 
@@ -358,22 +359,26 @@ where
         is_taken: bool,
     ) -> Result<T, (E, FailedStep)> {
         let settings = &self.shared.settings;
-        let (stage, error) = match (result, settings.attempt_timeout) {
+        let (ended_by, error) = match (result, settings.attempt_timeout) {
             (Some(Ok(value)), _) => return Ok(value),
-            (Some(Err(error)), _) => (stage, error),
-            (None, Some((limit, error))) => (stage.cut(), error(TimedOut::new(limit))),
+            (Some(Err(error)), _) => (EndedBy::Operation, error),
+            (None, Some((limit, error))) => (EndedBy::Clock, error(TimedOut::new(limit))),
             (None, None) => unreachable!("only attempts with a limit are cut"),
         };
-        let failed = FailedStep::new(&settings.policy, &*settings.judge, stage, &error, is_taken);
+        let (policy, judge) = (&settings.policy, &*settings.judge);
+        let failed = FailedStep::new(policy, judge, (stage, ended_by), &error, is_taken);
         Err((error, failed))
     }
 
-    /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the ruling.
-    fn parts<'c>(&'c mut self, plan: &'c dyn CallPlan) -> Parts<'c, (), E, By<ByCodes>, R> {
+    /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the verdict.
+    fn call<'c>(&'c mut self, plan: &'c dyn CallPlan) -> ErasedCall<'c, (), E, By<ByCodes>, R> {
         let (state, runtime) = (&mut self.guard.state, &*self.shared.settings.runtime);
-        Parts::new(
+        ErasedCall::new(
             plan,
-            &mut self.operation,
+            AnyOperation {
+                name: self.shared.settings.operation,
+                memory: None,
+            },
             state,
             &mut self.settings,
             runtime,
@@ -382,7 +387,7 @@ where
 
     /// The resource works: the next failure counts as the first one.
     fn succeeded(&mut self) {
-        self.parts(&self.shared.settings.policy).succeeded(None);
+        self.call(&self.shared.settings.policy).succeeded(None);
         self.guard.state = CallState::new();
         self.pace = Pace::new();
     }
@@ -395,32 +400,42 @@ where
         let (policy, runtime, stage) = (&settings.policy, &*settings.runtime, failed.stage);
         if settings.versions.is_some() {
             let now = || runtime.now();
-            policy.keep_pace(&mut self.pace, failed.ruling.kind_at(stage), now);
+            policy.keep_pace(&mut self.pace, failed.verdict.kind_at(stage), now);
         }
         let now = self.now().unwrap_or_default();
         let is_paced = self.pace.range().is_some();
-        // The ruling for the callers whose changes may be applied again, and how long the most patient of them may go
+        // The verdict for the callers whose changes may be applied again, and how long the most patient of them may go
         // on.
-        let (mut ruling, mut patience) = (None, None);
+        let (mut verdict, mut patience) = (None, None);
         for caller in self.concerned(failed) {
             caller.limits.failed(is_paced);
             caller.fail(failed.maybe_applied);
             let own = failed.ruling_for(caller);
-            if own != Ruling::MAYBE_APPLIED {
-                ruling = Some(own);
+            if own != Verdict::MaybeApplied {
+                verdict = Some(own);
                 patience = patience.max(caller.limits.patience(policy, now));
             }
-            ruling = ruling.or(Some(own));
+            verdict = verdict.or(Some(own));
         }
-        let Some(ruling) = ruling else {
-            self.parts(policy).abandoned(&error, stage);
+        let Some(verdict) = verdict else {
+            let is_cut = failed.ended_by != EndedBy::Operation;
+            let verdict = match is_cut {
+                true => policy.rule_unjudged(stage),
+                false => Verdict::Permanent,
+            };
+            let mut call = self.call(policy);
+            if !is_cut {
+                let kind = Some(FaultKind::Permanent);
+                call.replied(reply_to(Some(&error)), kind, Some(&error));
+            }
+            let _stop = call.stopped_by_signal(failed.judged(&error, verdict));
             self.anew();
             return None;
         };
         let elapsed = self.guard.state.retry.elapsed(|| now);
         let deadline = patience.map(|patience: Duration| elapsed.saturating_add(patience));
         let of_all = Together::new(policy, self.pace, deadline);
-        let next = self.parts(&of_all).ruled(&error, stage, ruling);
+        let next = self.call(&of_all).decided(failed.judged(&error, verdict));
         let error = Arc::new(error);
         let mut continues = false;
         for caller in self.concerned(failed) {
@@ -444,7 +459,7 @@ where
         }
         // All callers who would have continued have left meanwhile.
         if next.is_wait() && !continues {
-            self.parts(policy).ends(Some(&*error), None, End::Stopped);
+            self.call(policy).end(Some(&*error), None, End::Stopped);
         }
         if !continues {
             self.anew();

@@ -9,14 +9,15 @@ use super::{
 use crate::{
     call::signal::Once,
     event::{
-        attempt_event::{AttemptEvent, EndedBy, Step},
+        attempt_event::{AttemptEvent, Step},
         log,
     },
     facts::fault::Fault,
-    judge::{Ruling, Stage},
+    judge::Verdict,
     policy::NO_ATTEMPTS,
     report::Updated,
     runtime::{AsyncRuntime, Clock, Random, Sleep, Spawn},
+    stage::{EndedBy, Stage},
     state::Participant,
 };
 use core::{
@@ -191,9 +192,9 @@ impl<K: Clone + Eq + Hash, V, W, E, R: Clock + Sleep> Updating<K, V, W, E, R> {
             attempt,
             elapsed: self.limits.is_timed().then(|| self.limits.elapsed(now())),
             fault: Some(error),
-            stage: Stage::Whole,
-            ended_by: EndedBy::Attempt,
-            ruling: is_own.then_some(Ruling::PERMANENT),
+            stage: is_own.then_some(Stage::Whole),
+            ended_by: EndedBy::Operation,
+            verdict: is_own.then_some(Verdict::Permanent),
             late: None,
             maybe_applied: false,
             type_name: core::any::type_name::<E>(),

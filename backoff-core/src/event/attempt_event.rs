@@ -2,10 +2,11 @@
 
 use crate::{
     facts::fault::{Fault, HintSource},
-    judge::{Ruling, Stage},
+    judge::Verdict,
     policy::Policy,
     rate::RateChange,
     report::StopReason,
+    stage::{EndedBy, Stage},
     state::{Decision, Wait, WaitSource},
 };
 #[cfg(any(feature = "metrics", feature = "tracing"))]
@@ -30,11 +31,12 @@ pub struct AttemptEvent<'e> {
     pub(crate) elapsed: Option<Duration>,
     /// What is known about the failure.
     pub(crate) fault: Option<&'e dyn Fault>,
-    /// The stage of the attempt that has failed; [`Stage::Late`] between two attempts.
-    pub(crate) stage: Stage,
+    /// The stage at which the attempt ended; nothing between two attempts.
+    pub(crate) stage: Option<Stage>,
+    /// What ended the attempt, or the call between two attempts.
     pub(crate) ended_by: EndedBy,
-    /// The ruling about an attempt that has just ended by itself or by a timer.
-    pub(crate) ruling: Option<Ruling>,
+    /// The verdict about an attempt that has just ended by itself or by a timer.
+    pub(crate) verdict: Option<Verdict>,
     /// For how long the last attempt ran on after the deadline.
     pub(crate) late: Option<Duration>,
     /// Whether an earlier attempt may have been applied.
@@ -67,29 +69,6 @@ impl From<Decision> for Step {
     }
 }
 
-/// An attempt begins.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(feature = "tracing"), allow(dead_code))]
-pub struct Started {
-    /// The name of the operation, or the name of its type.
-    pub(crate) name: &'static str,
-    /// How many attempts have failed before.
-    pub(crate) failures: u32,
-    /// The time since the start.
-    pub(crate) elapsed: Duration,
-}
-
-/// The cause that ended an attempt, or a call between two attempts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum EndedBy {
-    /// The operation, or a timer that cut the attempt.
-    Attempt,
-    /// A signal.
-    Signal,
-    /// The time is over, as the error says.
-    Clock,
-}
-
 /// The decision, and for a wait the detail that the error gives about its hint.
 pub(crate) fn with_source(decision: Decision, fault: Option<&dyn Fault>) -> Decision {
     match (decision, fault.map(Fault::hint_source)) {
@@ -112,26 +91,37 @@ impl AttemptEvent<'_> {
     }
 
     /// Whether an attempt ended. If not, the call ended between two attempts.
-    pub(crate) fn is_of_an_attempt(&self) -> bool {
-        self.stage != Stage::Late
+    pub(crate) const fn is_of_an_attempt(&self) -> bool {
+        self.stage.is_some()
     }
 
     /// Whether the operation ended the last attempt. If not, a timer or a signal cut the attempt, or the call ended
     /// between two attempts or before the first one.
-    #[cfg(feature = "tracing")]
     pub(crate) fn is_by_itself(&self) -> bool {
-        self.ruling.is_some() && !self.stage.is_cut()
+        self.stage.is_some() && self.ended_by == EndedBy::Operation
+    }
+
+    /// Whether the judge decided about the error.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.is_by_itself() && self.stage.is_some_and(Stage::is_judged)
+    }
+
+    /// Whether the attempt may have been applied.
+    pub(crate) fn may_be_applied(&self) -> bool {
+        let judged = self.stage.zip(self.verdict);
+        judged.is_some_and(|(stage, verdict)| {
+            verdict.may_be_applied(stage, self.ended_by, self.fault)
+        })
     }
 
     /// The kind of the error.
     #[cfg(any(feature = "metrics", feature = "tracing"))]
     pub(crate) fn error_type(&self) -> ErrorType {
-        let is_timeout = match (self.ended_by, self.stage) {
-            (EndedBy::Clock, _) => true,
-            (EndedBy::Signal, _) => false,
-            // The error may come from the attempt before.
-            (EndedBy::Attempt, Stage::Late) => self.fault.is_none(),
-            (EndedBy::Attempt, stage) => stage.is_cut(),
+        let is_timeout = match self.ended_by {
+            EndedBy::Clock => true,
+            EndedBy::Signal => false,
+            // Between two attempts, the error may come from the attempt before.
+            EndedBy::Operation => self.stage.is_none() && self.fault.is_none(),
         };
         if is_timeout {
             return ErrorType::Name("timeout");
@@ -203,13 +193,16 @@ impl fmt::Display for ErrorType {
 #[cfg(all(test, any(feature = "metrics", feature = "tracing")))]
 mod tests {
     use super::*;
-    use crate::{facts::grpc::GrpcCode, test_error::TestError};
+    use crate::{
+        facts::{fault::FaultKind, grpc::GrpcCode},
+        test_error::TestError,
+    };
 
     const POLICY: Policy = Policy::exponential();
 
     fn attempt_event<'e>(
         ended_by: EndedBy,
-        stage: Stage,
+        stage: Option<Stage>,
         fault: Option<&'e dyn Fault>,
     ) -> AttemptEvent<'e> {
         AttemptEvent {
@@ -221,7 +214,7 @@ mod tests {
             fault,
             stage,
             ended_by,
-            ruling: None,
+            verdict: None,
             late: None,
             maybe_applied: false,
             type_name: "E",
@@ -233,35 +226,35 @@ mod tests {
     fn each_failure_has_one_name() {
         let status = TestError::status(503);
         let both = TestError::status(409).and_grpc(GrpcCode::Aborted);
-        let late = TestError::cut(core::time::Duration::ZERO);
-        let stopped = crate::call::signal::Stopped::new();
-        let failed = |stage, fault| attempt_event(EndedBy::Attempt, stage, fault);
-        let stopped_at = |stage, fault| attempt_event(EndedBy::Signal, stage, fault);
-        let expired = |fault| attempt_event(EndedBy::Clock, Stage::Late, fault);
+        let timed_out = TestError::cut(core::time::Duration::ZERO);
+        let stopped = TestError::kind(FaultKind::Permanent);
+        let failed = |stage, fault| attempt_event(EndedBy::Operation, Some(stage), fault);
+        let cut = |fault| attempt_event(EndedBy::Clock, Some(Stage::Whole), fault);
+        let stopped_with = |fault| attempt_event(EndedBy::Signal, Some(Stage::Whole), fault);
+        let late = |fault| attempt_event(EndedBy::Operation, None, fault);
+        let expired = |fault| attempt_event(EndedBy::Clock, None, fault);
         for (failure, name) in [
             // A gRPC code goes before a status.
             (failed(Stage::Whole, Some(&both)), "ABORTED"),
             (failed(Stage::Write, Some(&status)), "503"),
             (failed(Stage::Whole, None), "_OTHER"),
-            (failed(Stage::Cut, Some(&late)), "timeout"),
-            (failed(Stage::CutRead, None), "timeout"),
-            (stopped_at(Stage::Cut, Some(&stopped)), "permanent"),
-            (stopped_at(Stage::CutOnce, Some(&stopped)), "permanent"),
-            (stopped_at(Stage::Cut, None), "_OTHER"),
-            (stopped_at(Stage::CutOnce, None), "_OTHER"),
+            (cut(Some(&timed_out)), "timeout"),
+            (cut(None), "timeout"),
+            (stopped_with(Some(&stopped)), "permanent"),
+            (stopped_with(None), "_OTHER"),
             (expired(Some(&status)), "timeout"),
             // A late call has the error of the attempt before, or one that says so.
-            (failed(Stage::Late, Some(&status)), "503"),
-            (failed(Stage::Late, None), "timeout"),
+            (late(Some(&status)), "503"),
+            (late(None), "timeout"),
         ] {
             assert_eq!(failure.error_type().to_string(), name);
         }
         assert!(!expired(None).is_of_an_attempt());
-        assert!(!failed(Stage::Late, Some(&status)).is_of_an_attempt());
+        assert!(!late(Some(&status)).is_of_an_attempt());
         // A number that is no status of HTTP is no label.
         for (status, name) in [(99, "_OTHER"), (100, "100"), (599, "599"), (600, "_OTHER")] {
             let error = TestError::status(status);
-            let failure = attempt_event(EndedBy::Attempt, Stage::Whole, Some(&error));
+            let failure = attempt_event(EndedBy::Operation, Some(Stage::Whole), Some(&error));
             assert_eq!(failure.error_type().to_string(), name);
         }
     }

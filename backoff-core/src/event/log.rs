@@ -2,8 +2,8 @@
 
 use super::attempt_event::{AttemptEvent, ErrorType, Step};
 use crate::{
-    facts::fault::Fault,
-    judge::Ruling,
+    facts::fault::{Fault, FaultKind},
+    judge::Verdict,
     policy::log_level::LogLevel,
     report::{StopReason, of_earlier},
     runtime::nanos,
@@ -94,7 +94,7 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
         Step::Waits(wait) => {
             // A value that is only not the awaited one yet is no failure: the policy's level counts only where it is
             // lower than `DEBUG`.
-            let is_poll = event.ruling.is_some_and(Ruling::is_pending);
+            let is_poll = event.verdict.and_then(Verdict::retried) == Some(FaultKind::Pending);
             let level = event.policy.log_waits;
             let (level, text) = match (is_poll, level) {
                 (false, level) => (level, "attempt failed, waiting before the next"),

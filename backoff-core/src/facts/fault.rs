@@ -189,6 +189,17 @@ pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
         || fault.delivery().is_some()
 }
 
+/// In an implementation of [`Fault`]: the text of the error is its message.
+macro_rules! message {
+    () => {
+        fn message(&self) -> Option<&dyn core::fmt::Display> {
+            Some(self)
+        }
+    };
+}
+
+pub(crate) use message;
+
 /// In an implementation of [`Fault`] for an error with `From<TimedOut>`.
 macro_rules! made_late {
     () => {
@@ -419,9 +430,7 @@ impl Fault for TimedOut {
 
     made_late!();
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! The constructors and setters of a policy, and the wait that its rules give.
 
 use super::{
-    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, EXPONENTIAL, FastPath, NEVER, Policy, limited,
-    within_a_year,
+    DEFAULT_ATTEMPTS, DEFAULT_MAX_RETRY_AFTER, EXPONENTIAL, NEVER, Policy, limited, within_a_year,
 };
 use crate::{
     breaker::Breaker,
     delay::{
-        Pace,
-        draw::uniform,
-        exponential,
+        Pace, exponential,
         growth::Growth,
         jitter::{Jitter, Spread},
         series, slots,
@@ -36,19 +33,6 @@ impl Policy {
             DEFAULT_ATTEMPTS
         } else {
             self.attempts_in_time()
-        };
-        self.fast_path = match (self.growth, self.jitter) {
-            _ if self.throttled_base != NEVER => FastPath::None,
-            (Growth::Exponential(2.0), Spread::Full) => FastPath::Full,
-            (Growth::Exponential(2.0), Spread::Additive(most)) => FastPath::Additive(most),
-            _ => FastPath::None,
-        };
-        let limited =
-            self.deadline != NEVER || self.budget.is_some() || self.shared_breaker().is_some();
-        self.simple_retries = if limited || matches!(self.fast_path, FastPath::None) {
-            0
-        } else {
-            self.attempts - 1
         };
         self
     }
@@ -299,12 +283,6 @@ impl Policy {
         return None;
     }
 
-    /// Whether an attempt asks a rate or a breaker before it begins.
-    #[inline]
-    pub(crate) const fn has_gate(&self) -> bool {
-        self.shared_rate().is_some() || self.shared_breaker().is_some()
-    }
-
     /// The rate, if there is one.
     #[inline]
     pub(crate) const fn shared_rate(&self) -> Option<&'static Rate> {
@@ -386,36 +364,8 @@ impl Policy {
         previous: impl FnOnce() -> u64,
         random: impl FnOnce() -> u64,
     ) -> u64 {
-        if !matches!(self.fast_path, FastPath::None) {
-            return self.simple_backoff(retry, random());
-        }
         let previous = if self.remembers() { previous() } else { 0 };
         let random = if self.is_random() { random() } else { 0 };
-        self.any_backoff(kind, retry, previous, random)
-    }
-
-    /// Whether the number of the retry and a random number suffice to compute the wait. For any other
-    /// retry, the state must check whether the retry is allowed.
-    #[inline]
-    pub(crate) const fn is_simple(&self, retry: u32) -> bool {
-        retry < self.simple_retries
-    }
-
-    /// The wait, if the policy has a fast path.
-    #[inline]
-    pub(crate) fn simple_backoff(&self, retry: u32, random: u64) -> u64 {
-        let doubled = exponential::doubled(self.base, self.max_backoff, retry);
-        match self.fast_path {
-            FastPath::Additive(most) => doubled
-                .saturating_add(uniform(most, random))
-                .min(self.max_backoff),
-            FastPath::Full | FastPath::None => uniform(doubled, random),
-        }
-    }
-
-    /// A separate function, so that the fast paths are inlined.
-    #[inline(never)]
-    fn any_backoff(&self, kind: FaultKind, retry: u32, previous: u64, random: u64) -> u64 {
         let base = match kind {
             FaultKind::Throttled if self.throttled_base != NEVER => self.throttled_base,
             _ => self.base,
@@ -423,6 +373,15 @@ impl Policy {
         let plain = |cap| self.growth.delay(base, cap, retry);
         self.jitter
             .apply(plain, base, self.max_backoff, previous, random)
+    }
+
+    /// The longest wait before this retry, if the wait is drawn from 0 up to it and the longest wait doubles each time.
+    #[inline]
+    pub(crate) fn doubled(&self, retry: u32) -> Option<u64> {
+        let doubles = matches!(self.growth, Growth::Exponential(2.0))
+            && matches!(self.jitter, Spread::Full)
+            && self.throttled_base == NEVER;
+        doubles.then(|| exponential::doubled(self.base, self.max_backoff, retry))
     }
 
     /// Whether a wait depends on the wait before it.

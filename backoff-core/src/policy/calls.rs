@@ -146,7 +146,6 @@ mod tests {
             };
             prop_assert_eq!(policy.attempts(), expected, "{:?}", policy);
             prop_assert_eq!(policy.attempts_in_time(), expected, "{:?}", policy);
-            prop_assert!(!policy.is_simple(0), "the deadline has to be asked");
             for kind in [FaultKind::Transient, FaultKind::Throttled] {
                 if !policy.waits && longest(kind) == 0 {
                     let made = played(&policy, kind, 1_000, || u64::MAX);

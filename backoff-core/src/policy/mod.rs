@@ -105,13 +105,8 @@ macro_rules! policy {
             pub(super) breaker: Option<&'static Breaker>,
             /// Computed from `max_attempts`, `deadline` and `waits`: the highest number of attempts.
             attempts: u32,
-            /// Computed from `growth`, `jitter` and `throttled_base`.
-            fast_path: FastPath,
             /// Computed from all rules about waits: whether the waits from each base can be longer than zero.
             waits: bool,
-            /// Computed from `attempts`, `fast_path`, `deadline` and `budget`: the number of retries that need only
-            /// the number of the retry and a random number, and no other check.
-            simple_retries: u32,
             pub(crate) idempotent: bool,
             /// Whether method and headers of an HTTP request decide, where the request is seen. They do so for an
             /// idempotent policy too.
@@ -128,9 +123,7 @@ macro_rules! policy {
             #[cfg(feature = "breaker")]
             breaker: None,
             attempts: DEFAULT_ATTEMPTS,
-            fast_path: FastPath::Full,
             waits: true,
-            simple_retries: DEFAULT_ATTEMPTS - 1,
             idempotent: true,
             by_method: true,
         };
@@ -148,17 +141,6 @@ macro_rules! policy {
 }
 
 rules!(policy);
-
-/// The fast path that computes the next wait. The setters keep this value, so that a retry reads one byte.
-#[derive(Clone, Copy)]
-enum FastPath {
-    /// The factor is 2, the jitter is full, and there is one base.
-    Full,
-    /// The factor is 2, the jitter is additive, and there is one base.
-    Additive(u64),
-    /// All other policies.
-    None,
-}
 
 /// The highest number of attempts that is counted. A higher limit is reduced to this number.
 pub(crate) const MOST_ATTEMPTS: u32 = 262_143;

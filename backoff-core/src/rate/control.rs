@@ -63,7 +63,7 @@ const CROWDED: &str = "the service admits less than a tenth of the calls that it
 
 /// How an attempt ended, for its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum RateReply {
     /// A success, or a failure other than throttling.
     Admitted,
     /// Throttling, with the server's hint in nanoseconds; zero means no hint.
@@ -313,7 +313,7 @@ impl RateControl {
 
     /// The reply to an attempt with this number and this share states quotas. `None` stands for an attempt that began just
     /// now and has no share. The reply is so many nanoseconds old.
-    pub(super) fn hears(&mut self, stated: Vec<Quota>, attempt: Option<(u16, Share)>, age: u64) {
+    pub(super) fn learn(&mut self, stated: Vec<Quota>, attempt: Option<(u16, Share)>, age: u64) {
         let now = self.now.saturating_sub(age);
         let (number, share) = attempt.unwrap_or_else(|| {
             self.epoch = self.epoch.wrapping_add(1);
@@ -337,7 +337,7 @@ impl RateControl {
     }
 
     /// An attempt with this number has ended.
-    pub(super) fn replied(&mut self, reply: Reply, epoch: u16) -> Option<RateChange> {
+    pub(super) fn replied(&mut self, reply: RateReply, epoch: u16) -> Option<RateChange> {
         let ends = self.mode != Mode::Off && !self.is_limited();
         if ends {
             *self = RateControl {
@@ -353,20 +353,20 @@ impl RateControl {
             (self.calls, self.since) = (0.0, self.now);
         }
         let hint = match reply {
-            Reply::Admitted => None,
-            Reply::Refused { hint } => Some(hint),
+            RateReply::Admitted => None,
+            RateReply::Refused { hint } => Some(hint),
         };
         let now = self.now;
         self.quotas = self.quotas.take().filter(|it| !it.are_over(now));
         let quotas = self.quotas.as_mut();
         let is_explained = quotas.is_some_and(|quotas| quotas.judge(hint, epoch, now));
         let change = match reply {
-            Reply::Admitted => self.admits(epoch),
+            RateReply::Admitted => self.admits(epoch),
             // The call began at an older rate.
-            Reply::Refused { .. } if is_older(epoch, self.first) => None,
+            RateReply::Refused { .. } if is_older(epoch, self.first) => None,
             // The quotas hold the next call back anyway.
-            Reply::Refused { .. } if is_explained => None,
-            Reply::Refused { hint } => self.refuses(hint),
+            RateReply::Refused { .. } if is_explained => None,
+            RateReply::Refused { hint } => self.refuses(hint),
         };
         change.or(ends.then_some(RateChange::Off))
     }

@@ -15,11 +15,11 @@ mod races;
 mod tests;
 
 pub use change::RateChange;
-pub(crate) use control::Reply;
+pub(crate) use control::RateReply;
 #[cfg(feature = "http-1")]
 pub use observed::observe_reply;
-pub(crate) use observed::{enters_without_rate, is_inside, leaves};
-pub(crate) use waiter::{Left, Queued, wait_blocking};
+pub(crate) use observed::{begin_scope_without_rate, end_scope, is_inside};
+pub(crate) use waiter::{QueueEnd, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
 use crate::runtime::{Clock as _, Std, left_out, nanos};
@@ -142,7 +142,7 @@ pub struct Rate {
 }
 
 /// An attempt that begins: its number and its tokens.
-pub(crate) type Attempt = (u16, Tokens);
+pub(crate) type CountedAttempt = (u16, Tokens);
 
 /// Calls wait for their turn.
 const ON: u32 = 1 << 8;
@@ -218,7 +218,7 @@ impl Shared {
                 // Services state whole seconds.
                 let age = Std.now().saturating_sub(observed);
                 let age = if age < FRESH { 0 } else { nanos(age) };
-                state.control.hears(stated, attempt, age);
+                state.control.learn(stated, attempt, age);
             }
         }
         let value = change(&mut state);
@@ -408,14 +408,14 @@ impl Rate {
     /// An attempt with this number has ended with this reply.
     pub(crate) fn replied(
         &self,
-        reply: Reply,
+        reply: RateReply,
         epoch: u16,
         clock: impl FnOnce() -> Duration,
     ) -> Option<RateChange> {
         let shared = self.shared();
         shared.ended.fetch_add(1, Relaxed);
         let is_counted =
-            reply == Reply::Admitted && shared.flag.load(Relaxed) & (COUNTS | ON) == COUNTS;
+            reply == RateReply::Admitted && shared.flag.load(Relaxed) & (COUNTS | ON) == COUNTS;
         if is_counted && shared.admitted.fetch_add(1, Relaxed) % LOCKS_EACH != LOCKS_EACH - 1 {
             return None;
         }

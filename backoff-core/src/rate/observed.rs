@@ -1,6 +1,6 @@
 //! What the headers of replies state of quotas, and the attempt to which a reply belongs.
 
-use super::{Attempt, Rate, Shared};
+use super::{CountedAttempt, Rate, Shared};
 #[cfg(feature = "http-1")]
 use super::{ON, control::UNREAD, quotas::Share};
 #[cfg(feature = "http-1")]
@@ -18,16 +18,16 @@ use std::sync::Arc;
 const MOST_STATED: usize = 32;
 
 /// An attempt, and its rate. Nothing for the attempt of a call without a rate: the replies that it gets belong to no rate.
-type Running = Option<(Arc<Shared>, Attempt)>;
+type ObservedAttempt = Option<(Arc<Shared>, CountedAttempt)>;
 
 std::thread_local! {
     /// The attempts that this thread runs, one inside of the other. Empty, unless one of them has a rate.
-    static RUNNING: Stack<Running> = const { RefCell::new(Vec::new()) };
+    static RUNNING: Stack<ObservedAttempt> = const { RefCell::new(Vec::new()) };
     /// How many they are. A number of its own, so that an attempt without a rate does not look at the list.
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-fn enters(attempt: Running) -> bool {
+fn begin_scope(attempt: ObservedAttempt) -> bool {
     let enters = enter(&RUNNING, attempt);
     COUNT.set(COUNT.get() + usize::from(enters));
     enters
@@ -36,7 +36,7 @@ fn enters(attempt: Running) -> bool {
 /// The thread does not run the innermost attempt any more.
 #[cold]
 #[inline(never)]
-pub(crate) fn leaves() {
+pub(crate) fn end_scope() {
     leave(&RUNNING);
     COUNT.set(COUNT.get() - 1);
 }
@@ -50,14 +50,14 @@ pub(crate) fn is_inside() -> bool {
 /// Inside of such an attempt, an attempt of a call without a rate runs on this thread. Returns whether it does.
 #[cold]
 #[inline(never)]
-pub(crate) fn enters_without_rate() -> bool {
-    enters(None)
+pub(crate) fn begin_scope_without_rate() -> bool {
+    begin_scope(None)
 }
 
 impl Rate {
     /// This attempt runs on this thread, until [`leaves`]. Returns whether it does.
-    pub(crate) fn enters(&self, attempt: Attempt) -> bool {
-        enters(Some((Arc::clone(self.shared()), attempt)))
+    pub(crate) fn begin_scope(&self, attempt: CountedAttempt) -> bool {
+        begin_scope(Some((Arc::clone(self.shared()), attempt)))
     }
 
     /// Learns from the headers of a reply what remains of the service's quotas: see [the page above](Rate#quotas). Only
@@ -81,7 +81,7 @@ impl Rate {
     /// ```
     #[cfg(feature = "http-1")]
     pub fn observe(&self, headers: &http_1::HeaderMap) {
-        let of_rate = |it: &&(Arc<Shared>, Attempt)| Arc::ptr_eq(&it.0, self.shared());
+        let of_rate = |it: &&(Arc<Shared>, CountedAttempt)| Arc::ptr_eq(&it.0, self.shared());
         let own = RUNNING.try_with(|running| {
             let running = running.borrow();
             let mut all = running.iter().rev().flatten();
@@ -103,7 +103,7 @@ pub fn observe_reply(headers: &http_1::HeaderMap) {
 
 #[cfg(feature = "http-1")]
 impl Shared {
-    fn observe(&self, headers: &http_1::HeaderMap, attempt: Option<Attempt>) {
+    fn observe(&self, headers: &http_1::HeaderMap, attempt: Option<CountedAttempt>) {
         let (stated, unread) = quotas(|| header_pairs(headers), date());
         if let Some((header, value)) = unread
             && self.lock().control.is_first_warning(UNREAD)

@@ -23,17 +23,17 @@ pub(crate) const fn is_inside() -> bool {
     false
 }
 
-pub(crate) const fn enters_without_rate() -> bool {
+pub(crate) const fn begin_scope_without_rate() -> bool {
     false
 }
 
-pub(crate) const fn leaves() {}
+pub(crate) const fn end_scope() {}
 
 pub(crate) const NO_TOKENS: Tokens = Tokens;
-type Attempt = (u16, Tokens);
+type CountedAttempt = (u16, Tokens);
 
 #[allow(dead_code, reason = "only a rate asks for the fields")]
-pub(crate) enum Reply {
+pub(crate) enum RateReply {
     Admitted,
     Refused { hint: u64 },
 }
@@ -76,11 +76,11 @@ impl Rate {
         match *self {}
     }
 
-    pub(crate) fn replied<C>(&self, _: Reply, _epoch: u16, _clock: C) -> Option<RateChange> {
+    pub(crate) fn replied<C>(&self, _: RateReply, _epoch: u16, _clock: C) -> Option<RateChange> {
         match *self {}
     }
 
-    pub(crate) fn enters(&self, _attempt: Attempt) -> bool {
+    pub(crate) fn begin_scope(&self, _attempt: CountedAttempt) -> bool {
         match *self {}
     }
 
@@ -112,7 +112,7 @@ impl<S> Queued<S> {
 }
 
 #[allow(dead_code, reason = "only a queue makes them")]
-pub(crate) enum Left {
+pub(crate) enum QueueEnd {
     Over(TimedOut),
     Stopped,
 }
@@ -123,6 +123,6 @@ pub(crate) fn wait_blocking<R>(
     _: (Duration, bool),
     _tokens: Tokens,
     _: &dyn Fn() -> bool,
-) -> Result<Option<u16>, Left> {
+) -> Result<Option<u16>, QueueEnd> {
     match *rate {}
 }

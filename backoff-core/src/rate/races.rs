@@ -29,7 +29,7 @@ impl Sleep for Runs {
 fn closed() -> (Arc<(Rate, Runs)>, u16) {
     let rate = Rate::new();
     let runs = Runs::default();
-    rate.replied(Reply::Refused { hint: 0 }, 0, || runs.now());
+    rate.replied(RateReply::Refused { hint: 0 }, 0, || runs.now());
     let probe = enter(&rate, &runs).ok().expect("the turn of the probe");
     (Arc::new((rate, runs)), probe)
 }
@@ -45,7 +45,7 @@ fn call(shared: &(Rate, Runs)) {
         let turn = block_on(poll_fn(|cx| queued.poll(runs, cx)));
         turn.expect("no limit").expect("a turn")
     });
-    rate.replied(Reply::Admitted, epoch, || runs.now());
+    rate.replied(RateReply::Admitted, epoch, || runs.now());
 }
 
 /// Both calls go, whoever is the first in the queue, and whether the probe ends before, between or after them.
@@ -57,7 +57,7 @@ fn each_call_goes() {
         let other = thread::spawn(move || call(&other));
         call(&shared);
         let (rate, runs) = &*shared;
-        rate.replied(Reply::Admitted, probe, || runs.now());
+        rate.replied(RateReply::Admitted, probe, || runs.now());
         other.join().expect("the other call");
         assert_eq!(rate.waiting(), 0);
     });
@@ -72,7 +72,7 @@ fn a_call_that_is_not_polled_holds_nobody_up() {
         let first = Queued::<Ready<()>>::enter(rate, Duration::ZERO, (Duration::MAX, true), 0);
         let other = shared.clone();
         let other = thread::spawn(move || call(&other));
-        rate.replied(Reply::Admitted, probe, || runs.now());
+        rate.replied(RateReply::Admitted, probe, || runs.now());
         drop(first);
         other.join().expect("the other call");
         assert_eq!(rate.waiting(), 0);

@@ -1,6 +1,6 @@
 //! The metrics of a rate that has a name. [`telemetry`](crate::telemetry) lists them.
 
-use super::{Reply, Shared};
+use super::{RateReply, Shared};
 use crate::telemetry;
 use core::time::Duration;
 use metrics::{counter, gauge, histogram};
@@ -14,9 +14,9 @@ impl Shared {
     }
 
     /// An attempt has ended.
-    pub(super) fn show_reply(&self, reply: Reply, changes: bool) {
+    pub(super) fn show_reply(&self, reply: RateReply, changes: bool) {
         let Some(name) = self.name else { return };
-        let is_refused = reply != Reply::Admitted;
+        let is_refused = reply != RateReply::Admitted;
         if is_refused {
             counter!("retry.rate.refused", "retry.rate" => name).increment(1);
         }

@@ -15,7 +15,7 @@ use core::{
 use std::{rc::Rc, task::Wake};
 
 const SECOND: u64 = 1_000_000_000;
-const REFUSED: Reply = Reply::Refused { hint: 0 };
+const REFUSED: RateReply = RateReply::Refused { hint: 0 };
 
 /// This number of nanoseconds.
 const fn at(nanos: u64) -> Duration {
@@ -229,7 +229,7 @@ fn each_sixteenth_admitted_call_reads_the_clock_while_the_rate_is_off_and_all_ar
             reads.set(reads.get() + 1);
             at(n * SECOND / 100)
         };
-        rate.replied(Reply::Admitted, 0, clock);
+        rate.replied(RateReply::Admitted, 0, clock);
     }
     assert_eq!(reads.get(), 5);
     rate.replied(REFUSED, 0, || at(SECOND));
@@ -242,7 +242,7 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let (rate, hand) = (Rate::new(), Hand::default());
     // A hundred calls in a second, and then refused again and again: the gap grows to seconds.
     for n in 0..100 {
-        rate.replied(Reply::Admitted, 0, || at(n * SECOND / 100));
+        rate.replied(RateReply::Admitted, 0, || at(n * SECOND / 100));
     }
     hand.now.set(at(SECOND));
     rate.replied(REFUSED, 0, || hand.now());
@@ -258,7 +258,7 @@ fn a_probe_that_is_admitted_wakes_the_first_call() {
     let turn = || rate.shared().lock().control.turn(Share::of(0));
     let far = turn();
     let epoch = rate.shared().lock().control.epoch;
-    let change = rate.replied(Reply::Admitted, epoch, || hand.now());
+    let change = rate.replied(RateReply::Admitted, epoch, || hand.now());
     assert!(matches!(change, Some(RateChange::Opened { .. })));
     assert_eq!([0, 1].map(|n| calls[n].woken()), [1, 0]);
     assert!(turn() < far);
@@ -272,7 +272,7 @@ fn when_the_rate_ends_all_calls_go_in_their_order() {
     let mut calls = queue(&rate, &hand, Duration::MAX, 3);
     // Nobody asks for two minutes, and then a reply comes.
     hand.now.set(at(120 * SECOND));
-    let change = rate.replied(Reply::Admitted, early, || hand.now());
+    let change = rate.replied(RateReply::Admitted, early, || hand.now());
     assert_eq!((change, rate.per_second()), (Some(RateChange::Off), None));
     for call in &mut calls {
         assert_eq!(call.woken(), 1);
@@ -307,7 +307,9 @@ fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
         hand.now.set(Duration::from_millis(tenth * 100));
         // Refused again and again, so that no turn comes.
         let epoch = rate.shared().lock().control.epoch;
-        rate.replied(Reply::Refused { hint: 200 * SECOND }, epoch, || hand.now());
+        rate.replied(RateReply::Refused { hint: 200 * SECOND }, epoch, || {
+            hand.now()
+        });
         let before = calls.len();
         calls.retain_mut(|call| {
             let polled = call.poll(&hand, &mut Context::from_waker(Waker::noop()));

@@ -205,7 +205,7 @@ impl<S> Queued<S> {
 }
 
 /// How a blocking call left the queue without an attempt.
-pub(crate) enum Left {
+pub(crate) enum QueueEnd {
     Over(TimedOut),
     Stopped,
 }
@@ -220,7 +220,7 @@ pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
     limit: (Duration, bool),
     tokens: Tokens,
     stopped: &dyn Fn() -> bool,
-) -> Result<Option<u16>, Left> {
+) -> Result<Option<u16>, QueueEnd> {
     let mut now = shared_now(runtime);
     let waiter = match Waiter::enter(rate, now, limit, Share::of(tokens)) {
         Ok(epoch) => return Ok(Some(epoch)),
@@ -228,10 +228,10 @@ pub(crate) fn wait_blocking<R: Clock + BlockingSleep>(
     };
     loop {
         if stopped() {
-            return Err(Left::Stopped);
+            return Err(QueueEnd::Stopped);
         }
         let wait = match waiter.ask(now, Waker::noop()) {
-            Break(ended) => return ended.map_err(Left::Over),
+            Break(ended) => return ended.map_err(QueueEnd::Over),
             Continue(wait) => wait.min(LOOKS),
         };
         #[cfg(feature = "testing")]

@@ -11,7 +11,7 @@ pub use super::Tokio as AsyncRuntime;
 #[cfg(feature = "std")]
 #[inline]
 pub(super) fn now() -> core::time::Duration {
-    super::with_std::since_origin(std::time::Instant::now())
+    super::origin::since_origin(std::time::Instant::now())
 }
 
 /// Each `RandomState` has different keys, which come from the operating system.

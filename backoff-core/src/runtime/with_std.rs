@@ -4,8 +4,7 @@ use super::{BlockingSleep, Clock, Duration, Random, Stop, host};
 use rand::{Rng as _, SeedableRng, rngs::SmallRng};
 use std::{
     cell::{Cell, RefCell},
-    sync::{Mutex, OnceLock, PoisonError},
-    time::Instant,
+    sync::{Mutex, PoisonError},
 };
 
 /// The clock and the timer of the standard library: the runtime of blocking calls. The feature `smol` adds a timer
@@ -88,19 +87,5 @@ impl<G: rand::Rng> Random for Mutex<G> {
         // A generator is still usable after a panic in another thread.
         let mut generator = self.lock().unwrap_or_else(PoisonError::into_inner);
         generator.next_u64()
-    }
-}
-
-/// An instant as the time since the origin of the process. The origin is 100 years before the first
-/// instant, so that the paused clock of an older runtime is not before the origin.
-#[cfg_attr(feature = "wasm", allow(dead_code, reason = "only for tokio there"))]
-#[inline]
-pub(super) fn since_origin(instant: Instant) -> Duration {
-    const LEAD: Duration = Duration::from_secs(100 * 365 * 86_400);
-    static FIRST: OnceLock<Instant> = OnceLock::new();
-    let first = *FIRST.get_or_init(|| instant);
-    match instant.checked_duration_since(first) {
-        Some(later) => LEAD.saturating_add(later),
-        None => LEAD.saturating_sub(first.duration_since(instant)),
     }
 }

@@ -1,6 +1,6 @@
 //! Tokio's clock and timer.
 
-use super::{Clock, Duration, Random, Sleep, Std, with_std::since_origin};
+use super::{Clock, Duration, Random, Sleep, Std, origin::since_origin};
 use core::{
     future::Future,
     pin::Pin,

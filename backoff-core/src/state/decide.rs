@@ -4,9 +4,9 @@ use super::{Decision, RetryState, Rules, THROTTLED, WaitSource, flag};
 use crate::{
     breaker::Breaker,
     budget::Budget,
-    delay::draw::uniform,
+    delay::{Pace, draw::uniform},
     facts::fault::FaultKind,
-    judge::{Ruled, Ruling},
+    judge::Verdict,
     policy::{NEVER, Policy},
     report::StopReason,
     runtime::nanos,
@@ -19,83 +19,72 @@ impl RetryState {
     pub(crate) fn decide(
         &mut self,
         rules: &Rules<'_>,
-        ruling: Ruling,
+        verdict: Verdict,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        let policy = rules.policy;
-        match rules.are_the_policys() && self.is_simple(policy, ruling) {
-            true => self.simple_wait(policy, random),
-            false => self.decide_fully(rules, ruling, now, random),
-        }
-    }
-
-    /// Whether only the policy's attempts and its backoff matter: the fast path, if no rule of the call differs from
-    /// the policy's.
-    #[inline(always)]
-    pub(crate) fn is_simple(&self, policy: &Policy, ruling: Ruling) -> bool {
-        policy.is_simple(self.failures()) && ruling.is_plain()
-    }
-
-    /// The wait of the fast path.
-    #[inline(always)]
-    pub(crate) fn simple_wait(
-        &mut self,
-        policy: &Policy,
-        random: impl FnOnce() -> u64,
-    ) -> Decision {
+        let Verdict::Retry { kind, retry_after } = verdict else {
+            self.ended();
+            return Decision::Stop(refused(rules.shared.budget, verdict));
+        };
+        // Where only the number of attempts limits the call, the wait is all that is left to decide.
         let retry = self.failures();
-        self.set_failures(retry + 1);
-        Decision::after(policy.simple_backoff(retry, random()), WaitSource::Backoff)
+        if rules.limits_attempts_only()
+            && retry + 1 < rules.attempts
+            && retry_after.is_none()
+            && let Some(most) = rules.policy.doubled(retry)
+        {
+            self.set_failures(retry + 1);
+            return Decision::after(uniform(most, random()), WaitSource::Backoff);
+        }
+        self.decide_by_all_rules(*rules, kind, retry_after, now, random)
     }
 
-    /// Every stop is here, in the order in which it matters. Compiled once for each runtime.
+    /// Every reason to stop after a failure that is retried, in the order in which it matters. Compiled once for each
+    /// runtime.
     #[cold]
     #[inline(never)]
-    fn decide_fully(
+    fn decide_by_all_rules(
         &mut self,
-        rules: &Rules<'_>,
-        ruling: Ruling,
+        rules: Rules<'_>,
+        kind: FaultKind,
+        retry_after: Option<Duration>,
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let (policy, retry) = (rules.policy, self.failures());
+        let hint = retry_after.map_or(0, nanos);
         self.ended();
-        let kind = match ruling.ruled {
-            Ruled::Retry(kind) => kind,
-            stop => return Decision::Stop(refused(rules.budget, stop)),
-        };
         // A conflict and a pending value show that the service works.
         let works = matches!(kind, FaultKind::Conflict | FaultKind::Pending);
-        let budget = rules.budget.filter(|_| !works);
+        let budget = rules.shared.budget.filter(|_| !works);
         if let Some(budget) = budget {
             budget.failed();
         }
-        if self.failures() >= rules.most_attempts() {
+        if self.failures() >= rules.attempts {
             return Decision::Stop(StopReason::Attempts);
         }
-        if rules.breaker.is_some_and(Breaker::is_open) {
+        if rules.shared.breaker.is_some_and(Breaker::is_open) {
             return Decision::Stop(StopReason::Breaker);
         }
         if rules.is_unrepeatable {
             return Decision::Stop(StopReason::Unrepeatable);
         }
         let is_throttled = kind == FaultKind::Throttled;
-        let (backoff, source) = match rules.rate {
+        let (backoff, source) = match rules.shared.rate {
             // Others wait: their probes find the rate. Alone, the waits of the policy space the probes.
             Some(rate) if is_throttled && rate.waiting() > 0 => (0, WaitSource::Rate),
             // At least the first wait, so that a hint of zero is no loop.
-            _ if policy.retry_after_alone && is_throttled && ruling.hint > 0 => {
+            _ if policy.retry_after_alone && is_throttled && retry_after.is_some() => {
                 let first = policy.backoff_nanos(FaultKind::Transient, 0, || 0, random);
                 (first, WaitSource::Backoff)
             }
-            _ => match self.backoff(rules, kind, retry, random) {
+            _ => match self.backoff(&rules, kind, retry, random) {
                 Some(backoff) => (backoff, WaitSource::Backoff),
                 None => return Decision::Stop(StopReason::Attempts),
             },
         };
-        let deadline = rules.deadline();
-        let Some(wait) = hinted(policy, backoff, ruling.hint, deadline) else {
+        let Some(wait) = hinted(policy, backoff, hint, rules.deadline) else {
             return Decision::Stop(StopReason::RetryAfter);
         };
         let source = match wait > backoff {
@@ -103,14 +92,16 @@ impl RetryState {
             false => source,
         };
         let decision = Decision::after(wait, source);
-        if deadline != NEVER {
+        if rules.deadline != NEVER {
             let now = now();
-            if let Some(reason) = self.passes(rules, decision, ruling.hint, now) {
+            if let Some(reason) = self.passes(&rules, decision, hint, now) {
                 return Decision::Stop(reason);
             }
-            if let Some(rate) = rules.rate
-                && let turn = rate.turn_after(decision.wait(), rules.tokens, now)
-                && self.passes(rules, decision.lasting(turn), 0, now).is_some()
+            if let Some(rate) = rules.shared.rate
+                && let turn = rate.turn_after(decision.wait(), rules.shared.tokens, now)
+                && self
+                    .passes(&rules, decision.lasting(turn), 0, now)
+                    .is_some()
             {
                 return Decision::Stop(StopReason::Rate);
             }
@@ -132,19 +123,19 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Option<u64> {
         let (policy, turn, is_first) = (rules.policy, rules.turn(retry), rules.waits_as_first());
-        let previous = match is_first {
+        let previous = || match is_first {
             true => Duration::ZERO,
             false => self.last(),
         };
         let wait = match rules.delays {
-            Some(delays) => nanos(delays.delay_after(kind, turn, previous, random())?),
+            Some(delays) => nanos(delays.delay_after(kind, turn, previous(), random())?),
             None => {
                 if kind == FaultKind::Conflict
-                    && let Some(range) = rules.conflict_range()
+                    && let Some(range) = rules.pace.and_then(Pace::range)
                 {
                     return Some(uniform(range.min(policy.max_backoff), random()));
                 }
-                policy.backoff_nanos(kind, turn, || nanos(previous), random)
+                policy.backoff_nanos(kind, turn, || nanos(previous()), random)
             }
         };
         if !is_first && (rules.delays.is_some() || policy.remembers()) {
@@ -199,12 +190,12 @@ impl RetryState {
 }
 
 /// The reason to stop after a failure that is not retried.
-fn refused(budget: Option<&Budget>, ruled: Ruled) -> StopReason {
-    let reason = match ruled {
-        Ruled::Permanent | Ruled::Retry(_) => return StopReason::Permanent,
-        Ruled::NothingKnown => return StopReason::NothingKnown,
-        Ruled::MaybeApplied => StopReason::MaybeApplied,
-        Ruled::StoppedByServer => StopReason::StoppedByServer,
+fn refused(budget: Option<&Budget>, verdict: Verdict) -> StopReason {
+    let reason = match verdict {
+        Verdict::Permanent | Verdict::Retry { .. } => return StopReason::Permanent,
+        Verdict::NothingKnown => return StopReason::NothingKnown,
+        Verdict::MaybeApplied => StopReason::MaybeApplied,
+        Verdict::StoppedByServer => StopReason::StoppedByServer,
     };
     if let Some(budget) = budget {
         budget.failed();
@@ -216,7 +207,7 @@ fn refused(budget: Option<&Budget>, ruled: Ruled) -> StopReason {
 fn hinted(policy: &Policy, backoff: u64, hint: u64, deadline: u64) -> Option<u64> {
     let most = backoff.saturating_add(policy.retry_after_slack);
     let hint = hint.min(most);
-    if hint <= backoff.max(1) {
+    if hint <= backoff {
         return Some(backoff);
     }
     (hint <= policy.longest_hint(deadline)).then(|| match policy.spread_retry_after {

@@ -79,6 +79,12 @@ impl Decision {
         }
     }
 
+    /// The length of the wait; nothing for a stop.
+    #[inline]
+    pub(crate) fn wait_if_any(self) -> Option<Duration> {
+        self.is_wait().then(|| self.wait())
+    }
+
     /// The same decision with another length of the wait.
     pub(crate) const fn lasting(self, delay: Duration) -> Self {
         match self {

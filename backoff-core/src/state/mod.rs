@@ -19,13 +19,15 @@ pub use saved::SavedRetry;
 #[cfg(feature = "combine")]
 pub(crate) use participant::{Participant, Together};
 pub use rules::Rules;
+pub(crate) use rules::SharedLimits;
 
 use crate::{
     budget::Budget,
     delay::{Delay, Pace},
     facts::fault::FaultKind,
-    judge::{Ruling, Stage, Verdict},
+    judge::Verdict,
     policy::{MOST_ATTEMPTS, MOST_DEADLINE, NEVER, Policy},
+    stage::Stage,
 };
 use core::{fmt, time::Duration};
 
@@ -268,7 +270,7 @@ impl RetryState {
     /// Like [`is_too_late`](Self::is_too_late), under the rules of a call.
     #[inline]
     pub(crate) fn is_late(&self, rules: &Rules<'_>, now: impl FnOnce() -> Duration) -> bool {
-        rules.deadline() != NEVER && self.failures() > 0 && rules.is_over(self.elapsed_nanos(now))
+        rules.deadline != NEVER && self.failures() > 0 && rules.is_over(self.elapsed_nanos(now))
     }
 
     /// The attempt that begins next, of the call with this id.
@@ -322,8 +324,8 @@ impl RetryState {
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        let ruling = Ruling::from(verdict.into());
-        self.decide(&Rules::of(policy), ruling, now, random)
+        let verdict = verdict.into();
+        self.decide(&Rules::of(policy), verdict, now, random)
     }
 
     /// Like [`failed`](Self::failed), for the loop of a writer who keeps a [`Pace`]: after a conflict,
@@ -336,11 +338,11 @@ impl RetryState {
         now: impl Fn() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
-        let ruling = Ruling::from(verdict.into());
-        policy.keep_pace(pace, ruling.kind_at(Stage::Write), &now);
+        let verdict = verdict.into();
+        policy.keep_pace(pace, verdict.kind_at(Stage::Write), &now);
         let mut rules = Rules::of(policy);
         rules.keep_pace(pace);
-        self.decide(&rules, ruling, now, random)
+        self.decide(&rules, verdict, now, random)
     }
 
     /// Like [`failed`](Self::failed), with the waits of another algorithm in place of the policy's
@@ -354,10 +356,10 @@ impl RetryState {
         random: impl FnOnce() -> u64,
         delays: &impl Delay,
     ) -> Decision {
-        let ruling = Ruling::from(verdict.into());
+        let verdict = verdict.into();
         let mut rules = Rules::of(policy);
         rules.wait_by(delays);
-        self.decide(&rules, ruling, now, random)
+        self.decide(&rules, verdict, now, random)
     }
 
     /// Call this after an attempt succeeded: the policy's budget gets its tokens back. Without a
@@ -498,7 +500,7 @@ impl RetryState {
 /// The rest of the deadline, this long after the start.
 #[inline]
 fn remaining(rules: &Rules<'_>, elapsed: u64) -> u64 {
-    match rules.deadline() {
+    match rules.deadline {
         NEVER => NEVER,
         deadline => deadline.saturating_sub(elapsed),
     }

@@ -4,7 +4,7 @@
 use super::{Decision, RetryState, Rules};
 use crate::{
     delay::Pace,
-    judge::Ruling,
+    judge::Verdict,
     policy::{NEVER, Policy},
     report::StopReason,
     runtime::nanos,
@@ -45,9 +45,9 @@ impl Together {
     pub(crate) fn rules(&self) -> Rules<'_> {
         let mut rules = Rules::of(&self.policy);
         rules.keep_pace(&self.pace);
-        rules.cut();
-        rules.set_attempts(if self.deadline.is_some() { u32::MAX } else { 1 });
-        rules.timeout = self.deadline.map_or(NEVER, nanos);
+        rules.cuts = true;
+        rules.attempts = if self.deadline.is_some() { u32::MAX } else { 1 };
+        rules.deadline = self.deadline.map_or(NEVER, nanos);
         rules
     }
 }
@@ -79,18 +79,20 @@ impl Participant {
     /// The rules of this call. The call is cut at its deadline.
     fn rules<'a>(&self, policy: &'a Policy) -> Rules<'a> {
         let mut rules = Rules::of(policy);
-        rules.cut();
-        rules.set_attempts(self.attempts);
-        rules.count_paced(self.paced);
+        rules.cuts = true;
         if let Some(deadline) = self.deadline {
             rules.limit(deadline);
+        }
+        match self.attempts {
+            0 => rules.count_paced(self.paced),
+            set => rules.attempts = set,
         }
         rules
     }
 
     /// The call begins. The clock is read only if the call has a deadline.
     pub(crate) fn start(&mut self, policy: &Policy, now: impl FnOnce() -> Duration) {
-        if self.rules(policy).deadline() != NEVER {
+        if self.rules(policy).deadline != NEVER {
             self.retry = RetryState::start_at(now());
         }
     }
@@ -118,20 +120,20 @@ impl Participant {
 
     /// How long the call may go on after a failure; `None` if its attempts are used up.
     pub(crate) fn patience(&self, policy: &Policy, now: Duration) -> Option<Duration> {
-        let has_attempts = self.retry.failures() < self.rules(policy).most_attempts();
+        let has_attempts = self.retry.failures() < self.rules(policy).attempts;
         has_attempts.then(|| self.remaining(policy, || now))
     }
 
-    /// The next step of this call after a shared attempt has failed. `ruling` is the ruling for this
+    /// The next step of this call after a shared attempt has failed. `verdict` is the verdict for this
     /// call, and `together` the next step of all calls together.
     pub(crate) fn decide(
         &self,
         policy: &Policy,
-        ruling: Ruling,
+        verdict: Verdict,
         together: Decision,
         now: Duration,
     ) -> Decision {
-        if ruling == Ruling::MAYBE_APPLIED {
+        if verdict == Verdict::MaybeApplied {
             return Decision::Stop(StopReason::MaybeApplied);
         }
         if !together.is_wait() {
@@ -141,7 +143,7 @@ impl Participant {
             return Decision::Stop(StopReason::Attempts);
         }
         let rules = self.rules(policy);
-        let passes = self.retry.passes(&rules, together, ruling.hint, now);
+        let passes = self.retry.passes(&rules, together, verdict.hint(), now);
         passes.map_or(together, Decision::Stop)
     }
 }
@@ -155,10 +157,10 @@ mod tests {
     const POLICY: Policy = Policy::exponential().max_attempts(2);
     const WAIT: Decision = Decision::after(1_000_000_000, WaitSource::Backoff);
 
-    fn ruling(hint: Option<Duration>) -> Ruling {
+    fn verdict(hint: Option<Duration>) -> Verdict {
         let kind = FaultKind::Throttled;
         let retry_after = hint;
-        Ruling::from(Verdict::Retry { kind, retry_after })
+        Verdict::Retry { kind, retry_after }
     }
 
     /// A call that began at 10 s.
@@ -173,7 +175,7 @@ mod tests {
     fn a_call_with_attempts_and_time_waits_with_the_others() {
         let mut patient = begun(&POLICY, |call| call.set_deadline(4 * SECOND));
         patient.failed(false);
-        let decided = patient.decide(&POLICY, ruling(None), WAIT, 12 * SECOND);
+        let decided = patient.decide(&POLICY, verdict(None), WAIT, 12 * SECOND);
         assert_eq!(decided, WAIT);
         assert_eq!(patient.patience(&POLICY, 12 * SECOND), Some(2 * SECOND));
     }
@@ -186,11 +188,11 @@ mod tests {
             (0..failures).for_each(|_| call.failed(false));
             call
         };
-        let (asked, plain) = (ruling(Some(SECOND)), ruling(None));
+        let (asked, plain) = (verdict(Some(SECOND)), verdict(None));
         let [one, two] =
             [1, 2].map(|seconds| Decision::after(seconds * 1_000_000_000, WaitSource::RetryAfter));
-        let (budget, unsure) = (Decision::Stop(Budget), Ruling::MAYBE_APPLIED);
-        for (seconds, failures, ruling, next, reason) in [
+        let (budget, unsure) = (Decision::Stop(Budget), Verdict::MaybeApplied);
+        for (seconds, failures, verdict, next, reason) in [
             // The wait ends exactly at the deadline, at which the call is cut.
             (3, 1, plain, WAIT, Deadline),
             (3, 1, asked, one, RetryAfter),
@@ -201,7 +203,7 @@ mod tests {
             (3, 2, unsure, budget, MaybeApplied),
         ] {
             let call = failing(seconds, failures);
-            let decided = call.decide(&POLICY, ruling, next, 12 * SECOND);
+            let decided = call.decide(&POLICY, verdict, next, 12 * SECOND);
             assert_eq!(decided, Decision::Stop(reason));
         }
         assert_eq!(failing(3, 2).patience(&POLICY, 12 * SECOND), None);
@@ -238,7 +240,7 @@ mod tests {
             let together = Together::new(&policy, Pace::new(), deadline);
             let rules = together.rules();
             let mut retry = RetryState::start_at(Duration::ZERO);
-            let next = retry.decide(&rules, ruling(None), || 2 * SECOND, || u64::MAX);
+            let next = retry.decide(&rules, verdict(None), || 2 * SECOND, || u64::MAX);
             next.reason()
         };
         assert_eq!(decide(None), Some(StopReason::Attempts));

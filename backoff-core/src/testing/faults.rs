@@ -60,7 +60,7 @@ pub enum Injected<X> {
 #[must_use]
 pub struct Faults<X>(Arc<Mutex<State<X>>>);
 
-crate::opaque::named_in_debug!(Faults);
+crate::named_debug::named_in_debug!(Faults);
 
 /// Gives what befalls the call that drew this number.
 type Source<X> = Box<dyn FnMut(f64) -> Option<Injected<X>> + Send>;

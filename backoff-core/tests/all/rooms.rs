@@ -58,7 +58,20 @@ fn paths(tree: &str) -> Vec<String> {
     found.iter().map(|path| format!("{prefix}{path}")).collect()
 }
 
-/// The modules that a file uses, by its `use` lines. A path may begin with a module of the file. Beside them, the
+/// The paths in the code beside the `use` lines: `super::host::now()`.
+fn in_bodies(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim_start);
+    let lines = lines.filter(|line| !line.starts_with("//") && !line.contains("use "));
+    let is_path = |word: &&str| word.starts_with("crate::") || word.starts_with("super::");
+    lines
+        // A macro names these where it is written out.
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && !"_:$".contains(c)))
+        .filter(is_path)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The modules that a file uses. A path may begin with a module of the file. Beside them, the
 /// modules of the file that it only shows to others: `pub use limits::Limits`.
 fn used(own: &[String], text: &str, rooms: &Rooms) -> [BTreeSet<Vec<String>>; 2] {
     let statements = text.split(';').filter_map(|statement| {
@@ -70,7 +83,8 @@ fn used(own: &[String], text: &str, rooms: &Rooms) -> [BTreeSet<Vec<String>>; 2]
         is_use.then(|| (!before.is_empty(), tree.to_owned()))
     });
     let mut used = [BTreeSet::new(), BTreeSet::new()];
-    for (is_public, tree) in statements {
+    let bodies = in_bodies(text).into_iter().map(|path| (false, path));
+    for (is_public, tree) in statements.chain(bodies) {
         for path in paths(&tree) {
             let parts: Vec<_> = path
                 .split("::")

@@ -4,8 +4,8 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, Lit};
 
-use super::given::Form;
-use super::keys::{find, list, names};
+use super::key_names::{find, list, names};
+use super::key_value::Form;
 use super::names::{RETRIES, meanings, snake, split_unit};
 use super::table::Key;
 use crate::bindings::is_small;

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Expr, ExprClosure};
 
-use super::keys;
+use super::key_names;
 use crate::groups::{is_comma, is_word};
 
 /// The whole input of the block macro: the path of the library in parentheses, the arguments, and the
@@ -60,8 +60,8 @@ pub(crate) fn closure(block: &TokenStream) -> Option<ExprClosure> {
 /// Whether this is the code to repeat, without a block around it, and not an argument.
 fn stands_for_a_block(piece: &[TokenTree]) -> bool {
     match piece {
-        [TokenTree::Ident(word)] => !keys::is_near(word),
-        [TokenTree::Ident(word), TokenTree::Group(_)] => keys::usage(word).is_none(),
+        [TokenTree::Ident(word)] => !key_names::is_near(word),
+        [TokenTree::Ident(word), TokenTree::Group(_)] => key_names::usage(word).is_none(),
         [TokenTree::Ident(_), TokenTree::Punct(equals), ..] if equals.as_char() == '=' => false,
         _ => matches!(
             syn::parse2(piece.iter().cloned().collect()),

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprLit, Ident, Lit, Path, UnOp, parse_quote_spanned};
 
-use super::given::{Names, Time};
+use super::key_value::{Names, Time};
 use super::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};

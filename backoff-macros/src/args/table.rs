@@ -6,7 +6,7 @@
 
 use syn::{Expr, Ident, Path, Type};
 
-use super::given::{Form, Given, Names, Rule, Time, Value};
+use super::key_value::{Form, Given, Names, Rule, Time, Value};
 use super::on::On;
 use super::read::{factor, jitter, judge, level, name, path, policy, time, without_mut, written};
 

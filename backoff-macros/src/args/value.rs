@@ -7,8 +7,8 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, Lit, Token, Type, UnOp, parse_quote_spanned};
 
 use super::aliases;
-use super::given::{Form, Given, Names, Value};
-use super::keys;
+use super::key_names;
+use super::key_value::{Form, Given, Names, Value};
 use super::on;
 use super::read::policy;
 use super::table::{Args, Key};
@@ -29,7 +29,7 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
     };
     input.call(Ident::parse_any)?;
     let rest: TokenStream = input.parse()?;
-    let Some(known) = keys::find(&key) else {
+    let Some(known) = key_names::find(&key) else {
         let (argument, given) = (start.parse()?, after_equals(&rest));
         let given = given.or_else(|| in_brackets(&rest));
         return Err(match guessed(&argument) {
@@ -49,7 +49,7 @@ pub(super) fn key_and_value(input: ParseStream<'_>) -> syn::Result<Argument> {
 pub(super) fn of_unknown_key(argument: TokenStream) -> Option<Expr> {
     let mut tokens = argument.into_iter();
     let key = Ident::parse_any.parse2(tokens.next()?.into()).ok()?;
-    let value = after_equals(&tokens.collect()).filter(|_| keys::find(&key).is_none());
+    let value = after_equals(&tokens.collect()).filter(|_| key_names::find(&key).is_none());
     syn::parse2(value?).ok()
 }
 
@@ -186,7 +186,7 @@ fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Erro
         }
         if let TokenTree::Ident(key) = &token
             && !after_path
-            && keys::find(key).is_some()
+            && key_names::find(key).is_some()
             && (tokens.peek())
                 .is_none_or(|next| matches!(next, TokenTree::Group(_)) || is_punct(next, '='))
         {
@@ -210,7 +210,7 @@ fn without_key(argument: TokenStream) -> syn::Error {
         None => format!(
             "an argument is `key = value`: put a key before `{}`; {}",
             show(&argument),
-            keys::list()
+            key_names::list()
         ),
     };
     syn::Error::new_spanned(argument, message)

@@ -3,8 +3,8 @@
 use syn::{Expr, Lit};
 
 use crate::args::Args;
-use crate::args::given::Given;
-use crate::args::keys::usage;
+use crate::args::key_names::usage;
+use crate::args::key_value::Given;
 use crate::args::numbers::signed;
 use crate::errors::Errors;
 

@@ -6,7 +6,7 @@ use syn::{Expr, FnArg, Ident, ItemFn, ReturnType, Signature, Stmt};
 
 use super::not_blocking;
 use crate::args::Args;
-use crate::args::given::{Given, Names};
+use crate::args::key_value::{Given, Names};
 use crate::bindings::{self, Binding, named};
 use crate::errors::{Errors, did_you_mean, show_type};
 use crate::groups::{dense, flat, is_punct, is_word, last_name};

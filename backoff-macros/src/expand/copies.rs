@@ -5,7 +5,7 @@ use quote::quote_spanned;
 use syn::{Attribute, Token};
 
 use crate::args::Args;
-use crate::args::given::Given;
+use crate::args::key_value::Given;
 use crate::bindings::Binding;
 use crate::hygiene::{at, mixed};
 

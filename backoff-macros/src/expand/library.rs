@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::args::Args;
-use crate::args::given::Given;
+use crate::args::key_value::Given;
 use crate::hygiene::at;
 
 /// Imports the library as `__backoff`: that keeps the paths short, and a wrong path of the user is one error.

@@ -8,7 +8,7 @@ use super::policy::policy;
 use super::values::Values;
 use super::written::Written;
 use crate::args::Args;
-use crate::args::given::Given;
+use crate::args::key_value::Given;
 use crate::args::on::Pattern;
 use crate::hygiene::{at, mixed};
 use crate::place::{self, Place};
@@ -171,25 +171,25 @@ impl Loop<'_> {
             quote_spanned!(*key_at=> let mut #span = __backoff::attempt_span(#context);)
         });
         let bind_turn = self.turn();
-        let (bind_outcome, stage) = self.bind_outcome();
-        let (await_value, stage) = self.awaited(stage);
+        let (bind_outcome, ending) = self.bind_outcome();
+        let (await_value, ending) = self.awaited(ending);
         let (bind_row, in_row) = self.row();
         let judged_at = self.written.judged_at;
         let value = self.value();
-        let judged = quote_spanned!(judged_at=> #stage, &__outcome, #value, &mut __judge);
+        let judged = quote_spanned!(judged_at=> #ending, &__outcome, #value, &mut __judge);
         let step = quote_spanned! {judged_at=>
             __backoff::step(#with, &mut __guard.state, #judged)
         };
         let mut judge = self.notified(self.judge());
         if let Some(row) = in_row {
             // The awaited value decides about the next wait.
-            judge = mixed!(__backoff::counted(&#row, #judge));
+            judge = mixed!((#judge, &#row));
         }
         if let Some((_, span)) = span {
             judge = mixed!(__backoff::spanned(&mut #span, #judge));
         }
         if timed {
-            judge = mixed!(__backoff::with_info(&mut __info, #judge));
+            judge = mixed!((#judge, &mut __info));
         }
         let (bind_cut, break_if_cut) = self.broken();
         let attempt = mixed! {
@@ -276,7 +276,7 @@ impl Loop<'_> {
         let value_at = at(syn::spanned::Spanned::span(value));
 
         let made = quote_spanned! {value_at=>
-            __backoff::Signal::of(#value).__backoff_signal()
+            __backoff::SignalOf::of(#value).__backoff_signal()
         };
         let bind = mixed!(let mut __stop = __backoff::pin!(#made););
         let (fault, max_queue_time) = (self.value(), self.max_queue_time());
@@ -326,7 +326,7 @@ impl Loop<'_> {
         let (with, context) = (&self.with, &self.bound.context);
         if !self.written.is_async {
             let turn = mixed! {
-                __backoff::enters_blocking(#with, &mut __guard.state, #max_queue_time)
+                __backoff::admit_blocking(#with, &mut __guard.state, #max_queue_time)
             };
             return Some(mixed!(let __late = #turn;));
         }
@@ -347,7 +347,7 @@ impl Loop<'_> {
         Some(mixed! {
             let __late = if __backoff::#is_asked {
                 let __entering =
-                    __backoff::enters(#with, &mut __guard.state, #max_queue_time);
+                    __backoff::admission(#with, &mut __guard.state, #max_queue_time);
                 #turn.await
             } else {
                 __backoff::Option::None
@@ -372,11 +372,11 @@ impl Loop<'_> {
         (Some(bind), Some(end))
     }
 
-    /// The statement that runs an attempt, and the expression for the stage of its outcome.
+    /// The statement that runs an attempt, and the expression for the ending of its outcome.
     fn bind_outcome(&self) -> (TokenStream, TokenStream) {
         let (returns, with, judged_at) = (&self.returns, &self.with, self.written.judged_at);
         let outcome = self.cloned(self.outcome());
-        let stage = mixed!(__backoff::Stage);
+        let ending = mixed!(__backoff::Ending);
         // The type may be known from where a block stands. This statement tells it before the judge is made.
         let known = (!self.written.is_async && is_hole(returns))
             .then(|| mixed! { if false { break __outcome; } });
@@ -392,7 +392,7 @@ impl Loop<'_> {
             let is_queued = self.args.may_have_rate().then(|| {
                 mixed! {
                     if let __backoff::Option::Some(__late) = __late {
-                        (__backoff::Result::Err(__late), #stage::Queued)
+                        (__backoff::Result::Err(__late), #ending::Queued)
                     } else
                 }
             });
@@ -401,18 +401,18 @@ impl Loop<'_> {
             };
             let bind = mixed! {
                 let (__done, __unless_done) = #is_queued if __backoff::is_late(#with, &__guard.state) {
-                    (__backoff::expired(), #stage::Late)
+                    (__backoff::expired(), #ending::Late)
                 } else {
                     #begins
-                    (#outcome, #stage::Cut)
+                    (#outcome, #ending::Clock)
                 };
-                let (__outcome, __stage): (#returns, _) = #settled;
+                let (__outcome, __ending): (#returns, _) = #settled;
             };
-            return (bind, mixed!(__stage));
+            return (bind, mixed!(__ending));
         }
         if !self.args.may_have_rate() {
             let bind = mixed!(let __outcome: #returns = #outcome; #known);
-            return (bind, mixed!(#stage::Whole));
+            return (bind, mixed!(#ending::Returned));
         }
         let asked = self.is_asked().then(|| {
             let asked = quote_spanned! {judged_at=>
@@ -420,19 +420,20 @@ impl Loop<'_> {
             };
             mixed!(__late_by.is(#asked);)
         });
-        let refused = quote_spanned!(judged_at=> __backoff::refused(#late, __late, #stage::Queued));
+        let refused =
+            quote_spanned!(judged_at=> __backoff::refused(#late, __late, #ending::Queued));
         let bind = mixed! {
-            let (__outcome, __stage): (#returns, _) = match __late {
+            let (__outcome, __ending): (#returns, _) = match __late {
                 __backoff::Option::None => {
                     #begins
-                    (#outcome, #stage::Whole)
+                    (#outcome, #ending::Returned)
                 }
                 __backoff::Option::Some(__late) => #refused,
             };
             #known
             #asked
         };
-        (bind, mixed!(__stage))
+        (bind, mixed!(__ending))
     }
 
     fn outcome(&self) -> TokenStream {
@@ -510,12 +511,12 @@ impl Loop<'_> {
         }
     }
 
-    /// The code that turns a value that is not the awaited one into a failure, and the stage of this
+    /// The code that turns a value that is not the awaited one into a failure, and the ending of this
     /// failure.
-    fn awaited(&self, stage: TokenStream) -> (Option<TokenStream>, TokenStream) {
+    fn awaited(&self, ending: TokenStream) -> (Option<TokenStream>, TokenStream) {
         let (Some(Given { key, .. }), Some(is_done)) = (&self.args.until, &self.values.until)
         else {
-            return (None, stage);
+            return (None, ending);
         };
         let key_at = at(key.span());
         let (row, is_retried) = match self.row() {
@@ -533,11 +534,11 @@ impl Loop<'_> {
         };
         let bind = quote_spanned! {key_at=>
             let __is_retried = #is_retried;
-            let (__outcome, __stage) = __backoff::awaited(
-                &mut #row, __outcome, #stage, __is_retried, #is_done
+            let (__outcome, __ending) = __backoff::awaited(
+                &mut #row, __outcome, #ending, __is_retried, #is_done
             );
         };
-        (Some(bind), quote_spanned!(key_at=> __stage))
+        (Some(bind), quote_spanned!(key_at=> __ending))
     }
 
     /// The statement that begins to count values in a row, and the name of the counter.

@@ -85,7 +85,7 @@ fn field(key: &Key) -> String {
 fn editors_complete_the_keys() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../backoff-core/src/__private/keys.rs"
+        "/../backoff-core/src/__private/editor_keys.rs"
     );
     let Ok(source) = std::fs::read_to_string(path) else {
         let library = concat!(env!("CARGO_MANIFEST_DIR"), "/../backoff-core/src");

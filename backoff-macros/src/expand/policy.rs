@@ -5,7 +5,7 @@ use quote::{ToTokens, quote_spanned};
 use syn::Expr;
 
 use crate::args::Args;
-use crate::args::given::{Given, Rule, Time};
+use crate::args::key_value::{Given, Rule, Time};
 use crate::hygiene::{at, mixed};
 
 /// The policy as an expression: the user's or the default policy, with a call of the setter for each

@@ -68,7 +68,7 @@ fn the_written_code_of_both_forms() {
                     #![allow(dead_code)]
                     use ::backoff_core::__private as __backoff;
                     let __timer = p::sleep_by(timer);
-                    let mut __stop = p::pin!(p::Signal::of(token.cancelled()).__backoff_signal());
+                    let mut __stop = p::pin!(p::SignalOf::of(token.cancelled()).__backoff_signal());
                     const __BACKOFF: &p::Context<'static> = &p::Context {
                         policy: &p::Policy::on(
                             p::Policy::max_backoff(
@@ -84,7 +84,7 @@ fn the_written_code_of_both_forms() {
                     let mut __info = p::call_info(&__timer);
                     loop {
                         let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
-                            let __entering = p::enters(p::known(&__guard), &__timer, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                            let __entering = p::admission(p::known(&__guard), &__timer, &mut __guard.state, p::Option::Some(p::Duration::MAX));
                             p::first_turn(__entering, __stop.as_mut()).await
                         } else {
                             p::Option::None
@@ -92,9 +92,9 @@ fn the_written_code_of_both_forms() {
                         let n = p::attempt(p::known(&__guard), &__timer, &__guard.state, &__info);
                         let mut __cut = p::Option::None;
                         let (__done, __unless_done) = if let p::Option::Some(__late) = __late {
-                            (p::Result::Err(__late), p::Stage::Queued)
+                            (p::Result::Err(__late), p::Ending::Queued)
                         } else if p::is_late(p::known(&__guard), &__timer, &__guard.state) {
-                            (p::expired(), p::Stage::Late)
+                            (p::expired(), p::Ending::Late)
                         } else {
                             p::begins(&mut __guard);
                             (
@@ -127,17 +127,17 @@ fn the_written_code_of_both_forms() {
                                         ).await;
                                     __attempted
                                 },
-                                p::Stage::Cut,
+                                p::Ending::Clock,
                             )
                         };
-                        let (__outcome, __stage): (Result<(), E>, _) = p::settle(p::by_key(), __done, __unless_done);
-                        let mut __judge = p::with_info(
-                            &mut __info,
+                        let (__outcome, __ending): (Result<(), E>, _) = p::settle(p::by_key(), __done, __unless_done);
+                        let mut __judge = (
                             p::notified(
                                 &__outcome,
                                 p::or(&__outcome, |__error| match __error { E::Busy => true, E::Io(k) if k.passes() => true, _ => false, }),
                                 hear,
                             ),
+                            &mut __info,
                         );
                         if p::is_cut(p::known(&__guard), &__timer, &mut __guard.state, __cut, &__outcome, &mut __judge) {
                             break __outcome;
@@ -146,7 +146,7 @@ fn the_written_code_of_both_forms() {
                             p::known(&__guard),
                             &__timer,
                             &mut __guard.state,
-                            __stage,
+                            __ending,
                             &__outcome,
                             p::Outcomes::of(&__outcome).__backoff_value(),
                             &mut __judge,
@@ -215,7 +215,7 @@ fn the_written_code_of_both_forms() {
                             },
                             &p::BLOCKING,
                             &mut __guard.state,
-                            p::Stage::Whole,
+                            p::Ending::Returned,
                             &__outcome,
                             p::Option::None,
                             &mut __judge,
@@ -262,12 +262,12 @@ fn the_written_code_of_both_forms() {
                     loop {
                         let __wait = {
                             let __late = if p::has_rate(p::known(&__guard)) {
-                                let __entering = p::enters(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                                let __entering = p::admission(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
                                 p::turn(__entering).await
                             } else {
                                 p::Option::None
                             };
-                            let (__outcome, __stage): (Result<(), E>, _) = match __late {
+                            let (__outcome, __ending): (Result<(), E>, _) = match __late {
                                 p::Option::None => {
                                     p::begins(&mut __guard);
                                     (
@@ -280,15 +280,15 @@ fn the_written_code_of_both_forms() {
                                                     get().await
                                                 },
                                             ).await,
-                                        p::Stage::Whole,
+                                        p::Ending::Returned,
                                     )
                                 }
                                 p::Option::Some(__late) => {
-                                    p::refused(p::by_key(), __late, p::Stage::Queued)
+                                    p::refused(p::by_key(), __late, p::Ending::Queued)
                                 }
                             };
                             let mut __judge = p::every(&__outcome, p::Outcomes::of(&__outcome).__backoff_find());
-                            match p::step(p::known(&__guard), &p::ASYNC, &mut __guard.state, __stage, &__outcome, p::Option::None, &mut __judge) {
+                            match p::step(p::known(&__guard), &p::ASYNC, &mut __guard.state, __ending, &__outcome, p::Option::None, &mut __judge) {
                                 p::Option::None => break __outcome,
                                 p::Option::Some(__wait) => __wait,
                             }
@@ -317,7 +317,7 @@ fn the_written_code_of_both_forms() {
                             false,
                         );
                         loop {
-                            let __late = p::enters_blocking(
+                            let __late = p::admit_blocking(
                                 &p::Context {
                                     policy: &__guard.plan,
                                     limits: p::Option::None,
@@ -327,13 +327,13 @@ fn the_written_code_of_both_forms() {
                                 &mut __guard.state,
                                 p::Option::Some(p::Duration::MAX),
                             );
-                            let (__outcome, __stage): (_, _) = match __late {
+                            let (__outcome, __ending): (_, _) = match __late {
                                 p::Option::None => {
                                     p::begins(&mut __guard);
-                                    ({ let __runs = p::Guard::runs(&__guard); (|| { get() })() }, p::Stage::Whole)
+                                    ({ let __runs = p::Guard::runs(&__guard); (|| { get() })() }, p::Ending::Returned)
                                 }
                                 p::Option::Some(__late) => {
-                                    p::refused(p::by_key(), __late, p::Stage::Queued)
+                                    p::refused(p::by_key(), __late, p::Ending::Queued)
                                 }
                             };
                             if false {
@@ -348,7 +348,7 @@ fn the_written_code_of_both_forms() {
                                 },
                                 &p::BLOCKING,
                                 &mut __guard.state,
-                                __stage,
+                                __ending,
                                 &__outcome,
                                 p::Option::None,
                                 &mut __judge,

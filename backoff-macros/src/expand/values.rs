@@ -9,7 +9,7 @@ use syn::{Expr, ExprBlock, ExprUnsafe};
 use super::lent;
 use super::written::Written;
 use crate::args::Args;
-use crate::args::given::{Given, Time};
+use crate::args::key_value::{Given, Time};
 use crate::hygiene::{at, mixed};
 use crate::place::{Place, Scope};
 use crate::shape::ending;

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, Fields};
 
-use super::says::{Field, Says};
+use super::variant_attributes::{Field, Says};
 use crate::errors::Errors;
 
 /// A variant, or the struct itself.

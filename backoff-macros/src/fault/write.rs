@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
-use super::says::Field;
+use super::variant_attributes::Field;
 use crate::groups::{camel, is_punct, is_word, last_name, with};
 use crate::hygiene::{at, mixed};
 use crate::seen::words;

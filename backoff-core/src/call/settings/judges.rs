@@ -3,17 +3,18 @@
 use crate::{
     call::setting::{Setting, surrounds_nothing},
     facts::fault::{Fault, TimedOut},
-    judge::{Ruling, Stage, Verdict},
-    opaque::named_in_debug,
+    judge::Verdict,
+    named_debug::named_in_debug,
     policy::Policy,
+    stage::Stage,
     state::Rules,
 };
 use core::time::Duration;
 
 /// Decides about errors of the type `E`.
 pub trait Judge<E> {
-    /// The ruling about this error, apart from the limits.
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling;
+    /// The verdict about this error, apart from the limits.
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict;
 
     /// The facts that the error reports about itself, if it reports any.
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault>;
@@ -36,7 +37,7 @@ surrounds_nothing!(By<J>: J);
 
 impl<T, E, J: Judge<E>> Setting<T, E> for By<J> {
     #[inline]
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Ruling> {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Option<Verdict> {
         Some(self.0.judge(policy, stage, error))
     }
 
@@ -64,7 +65,7 @@ pub struct ByCodes;
 
 impl<E: Fault> Judge<E> for ByCodes {
     #[inline]
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         policy.rule(stage, error)
     }
 
@@ -92,7 +93,7 @@ where
     F: Fn(&E) -> V,
     V: Into<Verdict>,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         policy.rule_by_verdict(stage, (self.0)(error).into(), Some(error))
     }
 
@@ -115,7 +116,7 @@ where
     F: Fn(&E) -> V,
     V: Into<Verdict>,
 {
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Ruling {
+    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
         policy.rule_by_verdict(stage, (self.0)(error).into(), None)
     }
 

@@ -1,11 +1,13 @@
-//! The limits of time: of each attempt, of the whole call, and of the wait for a turn at a rate.
+//! The limits of time, of each attempt, of the whole call, and of the wait for a turn at a rate; and the caller's own waits.
 
 use crate::{
     call::{
         setting::{Setting, surrounds_nothing},
         timer::Limit,
     },
+    delay::Delay,
     facts::fault::TimedOut,
+    named_debug::named_in_debug,
     runtime::nanos,
     state::Rules,
 };
@@ -47,10 +49,23 @@ macro_rules! limits {
 
 limits!(AttemptTimeout, |self, rules| {
     rules.attempt_timeout = rules.attempt_timeout.min(nanos(self.0));
-    rules.cut();
+    rules.cuts = true;
 });
 limits!(Timeout, |self, rules| rules.limit(self.0));
 limits!(MaxQueueTime, |self, rules| {
     let before = rules.max_queue_time.unwrap_or(Duration::MAX);
     rules.max_queue_time = Some(before.min(self.0));
 });
+
+/// Made by [`Retrying::delays`](crate::Retrying::delays).
+#[derive(Clone, Copy)]
+pub struct Delays<D>(pub(crate) D);
+
+impl<T, E, D: Delay> Setting<T, E> for Delays<D> {
+    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+        rules.wait_by(&self.0);
+    }
+}
+
+surrounds_nothing!(Delays<D>: D);
+named_in_debug!(Delays);

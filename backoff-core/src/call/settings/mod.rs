@@ -2,7 +2,7 @@
 
 pub(crate) mod judges;
 pub(crate) mod limits;
-pub(crate) mod others;
+pub(crate) mod notify;
 pub(crate) mod report;
 #[cfg(feature = "tracing")]
 pub(crate) mod spans;

@@ -6,9 +6,10 @@ use crate::{
         operation::Failed,
         setting::{Setting, surrounds_nothing},
     },
-    event::attempt_event::{AttemptEvent, Started, Step},
+    event::attempt_event::{AttemptEvent, Step},
     report::{Measures, Reporting, RetryError, StopReason},
     runtime::nanos,
+    stage::EndedBy,
 };
 use core::time::Duration;
 
@@ -87,8 +88,8 @@ surrounds_nothing!(&mut CallInfo);
 impl<T, E> Setting<T, E> for Measured<E> {
     const MEASURES: bool = true;
     const TIMED: bool = true;
-    fn begins(&mut self, started: &Started) {
-        self.rested(started.elapsed);
+    fn begins(&mut self, _operation: &'static str, _failures: u32, elapsed: Duration) {
+        self.rested(elapsed);
     }
 
     fn ended(&mut self, event: &AttemptEvent<'_>) {
@@ -105,20 +106,20 @@ impl<T, E> Setting<T, E> for Measured<E> {
             true => self.maybe_applied = event.maybe_applied,
             false => self.rested(elapsed),
         }
-        if !event.stage.is_cut() {
+        if event.is_by_itself() {
             self.last = None;
         }
-        if let Some(ruling) = event.ruling {
-            self.conflicts = self.conflicts.saturating_add(ruling.is_conflict().into());
-            self.hint = match (ruling.asked(), event.fault) {
-                (0, Some(fault)) if event.stage.is_judged() => fault.retry_after().map_or(0, nanos),
+        if let Some(verdict) = event.verdict {
+            self.conflicts = self.conflicts.saturating_add(verdict.is_conflict().into());
+            self.hint = match (verdict.hint(), event.fault) {
+                (0, Some(fault)) if event.is_judged() => fault.retry_after().map_or(0, nanos),
                 (hint, _) => hint,
             };
         }
     }
 
     fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
-        if failed.stage.is_cut() {
+        if failed.ended_by != EndedBy::Operation {
             return Some(failed);
         }
         self.last = Some(failed.error);
@@ -134,8 +135,23 @@ impl<T, E> Setting<T, E> for Measured<E> {
 impl<T, E> Setting<T, E> for &mut CallInfo {
     const MEASURES: bool = true;
     fn ended(&mut self, event: &AttemptEvent<'_>) {
-        if let Some(ruling) = event.ruling {
-            self.remember(event.stage, ruling, event.fault);
-        }
+        self.maybe_applied |= event.may_be_applied();
+    }
+}
+
+/// Keeps the last failure during a wait, because the breaker may end the call after the wait. Made by `Retrying::breaker`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<E>(pub(crate) Option<Failed<E>>);
+
+surrounds_nothing!(Kept<E>: E);
+
+impl<T, E> Setting<T, E> for Kept<E> {
+    fn keep(&mut self, failed: Failed<E>) -> Option<Failed<E>> {
+        self.0 = Some(failed);
+        None
+    }
+
+    fn kept(&mut self) -> Option<Failed<E>> {
+        self.0.take()
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::{
     call::setting::{Setting, Surrounds, surrounds_nothing},
-    event::attempt_event::{AttemptEvent, ErrorType, Started, Step, display_name},
+    event::attempt_event::{AttemptEvent, ErrorType, Step, display_name},
 };
-use core::{convert::Infallible, mem, pin::Pin};
+use core::{convert::Infallible, mem, pin::Pin, time::Duration};
 use tracing::{
     Instrument as _, Span,
     field::{self, Empty},
@@ -62,8 +62,8 @@ impl Spans {
 
 impl Surrounds for Spans {
     type Timer<S> = Infallible;
-    type Attempt<A> = Instrumented<A>;
-    type Entered<'s> = Entered<'s>;
+    type Wrapped<A> = Instrumented<A>;
+    type Scope<'s> = Entered<'s>;
 
     fn enter(&self) -> Entered<'_> {
         self.span.enter()
@@ -83,8 +83,8 @@ surrounds_nothing!(&mut Spans);
 
 impl<T, E> Setting<T, E> for Spans {
     const MEASURES: bool = true;
-    fn begins(&mut self, started: &Started) {
-        self.begin(display_name(started.name), started.failures);
+    fn begins(&mut self, operation: &'static str, failures: u32, _elapsed: Duration) {
+        self.begin(display_name(operation), failures);
     }
 
     /// Records the failure and gives up this handle. The span closes when the attempt is dropped, too.

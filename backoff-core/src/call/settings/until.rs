@@ -5,9 +5,9 @@ use crate::{
         operation::Failed,
         setting::{Setting, surrounds_nothing},
     },
-    facts::fault::{Fault, FaultKind},
-    judge::Stage,
+    facts::fault::{Fault, FaultKind, message},
     policy::Policy,
+    stage::Stage,
     state::Rules,
 };
 use core::fmt;
@@ -62,12 +62,10 @@ impl ConsecutiveCount {
         Err(NotYet::after(self.seen))
     }
 
-    /// An attempt failed at this stage: any outcome but a value begins a new row.
+    /// The row has ended: any outcome but a value begins a new one.
     #[inline]
-    pub(crate) fn failed(&mut self, stage: Stage) {
-        if stage != Stage::Pending {
-            self.seen = 0;
-        }
+    pub(crate) const fn end(&mut self) {
+        self.seen = 0;
     }
 
     /// After an awaited value, the policy's first wait follows. After any other outcome, the wait is as long as if no
@@ -122,12 +120,14 @@ impl<T, E: From<NotYet>, F: FnMut(&T) -> bool> Setting<T, E> for Until<F> {
     #[inline]
     fn check(&mut self, value: T, is_refused: impl Fn(&T) -> bool) -> Result<T, Failed<E>> {
         let settled = self.count.settle(value, &mut self.is_done, is_refused);
-        settled.map_err(|not_yet| Failed::at(Stage::Pending, not_yet.into()))
+        settled.map_err(|not_yet| Failed::at(Stage::Value, not_yet.into()))
     }
 
     #[inline]
     fn failed(&mut self, stage: Stage) {
-        self.count.failed(stage);
+        if stage != Stage::Value {
+            self.count.end();
+        }
     }
 
     #[inline]
@@ -232,7 +232,5 @@ impl Fault for NotYet {
         Some(FaultKind::Pending)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }

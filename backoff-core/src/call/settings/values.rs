@@ -5,10 +5,11 @@ use crate::{
         operation::Failed,
         setting::{Setting, surrounds_nothing},
     },
-    facts::fault::{Fault, FaultKind},
-    judge::{Stage, is_success},
-    opaque::named_in_debug,
+    facts::fault::{Fault, FaultKind, message},
+    judge::is_success,
+    named_debug::named_in_debug,
     report::Updated,
+    stage::Stage,
 };
 use core::fmt;
 
@@ -30,7 +31,7 @@ where
     fn conflict(&mut self, updated: &Updated<V, W>) -> Option<Failed<E>> {
         match updated {
             Updated::Written(reply) if (self.0)(reply) => {
-                Some(Failed::at(Stage::Conflict, Conflict.into()))
+                Some(Failed::at(Stage::Reply, Conflict.into()))
             }
             _ => None,
         }
@@ -76,7 +77,5 @@ impl Fault for Conflict {
         Some(FaultKind::Conflict)
     }
 
-    fn message(&self) -> Option<&dyn fmt::Display> {
-        Some(self)
-    }
+    message!();
 }

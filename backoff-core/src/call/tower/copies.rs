@@ -1,7 +1,7 @@
 //! How a request is copied, so that it can be sent again.
 
 use super::replay::{Replay, read};
-use crate::opaque::named_in_debug;
+use crate::named_debug::named_in_debug;
 use core::fmt;
 use http_1 as http;
 use http_body_1::Body;

@@ -10,13 +10,13 @@ use super::{
 use crate::{
     call::{
         entry::Judged,
-        race::{Hedging, Unhedged},
+        hedging::{Hedging, Unhedged},
         retrying::{Awaited, Retrying},
         setting::Setting,
         settings::{
             judges::{By, ByCodes},
             limits::AttemptTimeout,
-            others::Notify,
+            notify::Notify,
             values::Responses,
         },
         signal::Unstopped,

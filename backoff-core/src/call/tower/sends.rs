@@ -2,9 +2,13 @@
 
 use super::copies::Copies;
 use crate::{
-    call::operation::{CallOf, Memory, Operation, Remembers, RunsTwice},
+    call::{
+        operation::{AnyOperation, CallOf, Failed, JudgedFailure, Memory, Operation, RunsTwice},
+        write_outcome::Remembered,
+    },
+    policy::Policy,
     report::Report,
-    state::Rules,
+    runtime::Clock,
 };
 use core::{
     fmt,
@@ -89,18 +93,16 @@ impl<S, Request, C> Memory<S::Error> for Sends<S, Request, C>
 where
     S: Service<Request>,
 {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn hears(&self) -> bool {
-        true
-    }
-
-    fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
+    fn failed(
+        &mut self,
+        _failure: &JudgedFailure<'_, S::Error>,
+        _policy: &Policy,
+        _clock: &dyn Clock,
+    ) -> Remembered<'_> {
         // The attempt has begun, so `None` means that the request has no copy.
-        if self.next.is_none() {
-            rules.end();
+        match self.next {
+            Some(_) => Remembered::Nothing,
+            None => Remembered::UsedUp,
         }
     }
 }
@@ -112,7 +114,6 @@ where
 {
     type Value = S::Response;
     type Error = S::Error;
-    type Failure = S::Error;
     type Running = Sending<S, Request>;
     type Report = Report;
 
@@ -120,8 +121,11 @@ where
         self.is_read && self.next.is_some()
     }
 
-    fn memory(&mut self) -> Remembers<'_, S::Error> {
-        Remembers::This(self)
+    fn erased(&mut self) -> AnyOperation<'_, S::Error> {
+        AnyOperation {
+            name: self.name,
+            memory: Some(self),
+        }
     }
 
     fn begin(&mut self, _call: &impl CallOf<S::Response, S::Error>) -> Sending<S, Request> {
@@ -146,13 +150,11 @@ where
         running: Pin<&mut Sending<S, Request>>,
         _call: &impl CallOf<S::Response, S::Error>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<S::Response, S::Error>> {
+    ) -> Poll<Result<S::Response, Failed<S::Error>>> {
         let mut phase = running.project().phase;
         loop {
             let reply = match phase.as_mut().project() {
-                Projection::Called { reply } => {
-                    return reply.poll(cx);
-                }
+                Projection::Called { reply } => return reply.poll(cx).map_err(Failed::from),
                 Projection::Readying { service, request } => {
                     ready!(service.poll_ready(cx))?;
                     let request = request.take();

@@ -1,7 +1,7 @@
 //! The signals that end the calls of a layer.
 
 use crate::call::signal::{Signal, Stopped, StoppedBy, Unstopped};
-use crate::opaque::named_in_debug;
+use crate::named_debug::named_in_debug;
 use core::future::Future;
 
 /// The signals of a [`RetryLayer`](super::RetryLayer), one for each request: [`Unstopped`] (none),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const SECOND: u64 = 1_000 * MS;
-pub(super) const REFUSED: Reply = Reply::Refused { hint: 0 };
+pub(super) const REFUSED: RateReply = RateReply::Refused { hint: 0 };
 
 /// This number of nanoseconds.
 pub(super) const fn at(nanos: u64) -> Duration {
@@ -29,13 +29,13 @@ impl Calls {
         self.control.takes_slot(true, Share::of(0))
     }
 
-    fn end(&mut self, now: u64, reply: Reply, epoch: u16) -> Option<RateChange> {
+    fn end(&mut self, now: u64, reply: RateReply, epoch: u16) -> Option<RateChange> {
         self.control.at(at(now));
         self.control.replied(reply, epoch)
     }
 
     /// A call whose reply comes at once.
-    fn call(&mut self, now: u64, reply: Reply) -> Option<RateChange> {
+    fn call(&mut self, now: u64, reply: RateReply) -> Option<RateChange> {
         let epoch = self.begin(now);
         self.end(now, reply, epoch)
     }
@@ -53,7 +53,7 @@ impl Calls {
     fn closed() -> Self {
         let mut calls = Calls::new();
         for n in 0..10 {
-            assert_eq!(calls.call(n * 100 * MS, Reply::Admitted), None);
+            assert_eq!(calls.call(n * 100 * MS, RateReply::Admitted), None);
         }
         assert_eq!(calls.turn(), 0);
         assert_eq!(calls.control.per_second(), None);
@@ -66,7 +66,7 @@ impl Calls {
     fn open() -> Self {
         let mut calls = Calls::closed();
         let now = calls.turn();
-        let change = calls.call(now, Reply::Admitted);
+        let change = calls.call(now, RateReply::Admitted);
         assert!(matches!(change, Some(RateChange::Opened { .. })));
         calls
     }
@@ -91,7 +91,7 @@ fn a_burst_counts_by_its_last_second_and_the_first_count_by_at_least_50_ms() {
     let counted = |admitted: Vec<u64>, refused| {
         let mut calls = Calls::new();
         for now in admitted {
-            calls.call(now, Reply::Admitted);
+            calls.call(now, RateReply::Admitted);
         }
         calls.call(refused, REFUSED);
         calls.per_second()
@@ -131,7 +131,7 @@ fn the_earliest_time_that_a_refusal_named_counts_from_the_fifth_refusal() {
         let now = calls.turn();
         // The second refusal names a later time.
         let hint = [named, 200 * SECOND].get(n).map_or(0, |it| it - now);
-        calls.call(now, Reply::Refused { hint });
+        calls.call(now, RateReply::Refused { hint });
         turns.push(calls.turn());
     }
     let gap = 1.0 / (BETA / LEAST);
@@ -149,12 +149,12 @@ fn a_rate_does_not_end_before_those_return_who_wait_for_their_hints() {
         let mut calls = Calls::new();
         let early = calls.begin(0);
         let hint = seconds * SECOND;
-        calls.end(MS, Reply::Refused { hint }, early);
+        calls.end(MS, RateReply::Refused { hint }, early);
         // Those who were refused with it come back together.
         calls.control.at(at(hint + 2 * MS));
         assert!(calls.control.is_on(), "{seconds}");
         let probe = calls.begin(hint + 2 * MS);
-        let change = calls.end(hint + 30 * MS, Reply::Admitted, probe);
+        let change = calls.end(hint + 30 * MS, RateReply::Admitted, probe);
         assert!(
             matches!(change, Some(RateChange::Opened { .. })),
             "{seconds}"
@@ -168,7 +168,7 @@ fn a_pause_after_a_refusal_lasts_as_long_as_the_hint_or_as_its_own_time() {
     calls.control = RateControl::new(SETTLE, 60 * SECOND);
     for (hint, pause) in [(0, 60), (20 * SECOND, 20), (0, 60), (90 * SECOND, 90)] {
         let now = calls.turn();
-        calls.call(now, Reply::Refused { hint });
+        calls.call(now, RateReply::Refused { hint });
         assert_eq!(calls.turn() - now, pause * SECOND);
     }
 }
@@ -189,7 +189,7 @@ fn a_probe_opens_at_the_rate_that_was_counted() {
     let late = calls.begin(SECOND);
     let now = calls.turn();
     let probe = calls.begin(now);
-    let opened = calls.end(now, Reply::Admitted, probe);
+    let opened = calls.end(now, RateReply::Admitted, probe);
     // 11 admitted calls since the first one.
     let Some(RateChange::Opened { per_second }) = opened else {
         panic!("{opened:?}");
@@ -232,7 +232,7 @@ fn a_second_refusal_and_its_probe_find_the_rate_between() {
     let opened = calls.control.cut;
     // 30 calls in 3 s, and a refusal at the rate of that time.
     for n in 1..=30 {
-        calls.call(opened + n * 100 * MS, Reply::Admitted);
+        calls.call(opened + n * 100 * MS, RateReply::Admitted);
     }
     let refused = opened + 3 * SECOND;
     calls.control.at(at(refused));
@@ -241,7 +241,7 @@ fn a_second_refusal_and_its_probe_find_the_rate_between() {
     near(calls.control.flat_after, SETTLE * SLOWER);
     near(calls.per_second(), BETA * rate);
     let now = calls.turn();
-    let opened = calls.call(now, Reply::Admitted);
+    let opened = calls.call(now, RateReply::Admitted);
     let counted = 31.0 / ((now - (refused - 3 * SECOND)) as f64 / 1e9);
     let per_second = (counted + rate) / 2.0;
     assert!(rate / 2.0 < counted && counted < rate);
@@ -260,7 +260,7 @@ fn a_rate_settles_within_five_minutes() {
         let now = calls.turn();
         calls.call(now, REFUSED);
         let now = calls.turn();
-        calls.call(now, Reply::Admitted);
+        calls.call(now, RateReply::Admitted);
     }
     near(calls.control.flat_after, SLOWEST / SLOWER.powf(UNDONE));
 }
@@ -271,16 +271,16 @@ fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slo
     for (seconds, flat) in [(120, 120.0), (1_000, SLOWEST)] {
         let mut calls = Calls::new();
         for _ in 0..5 {
-            calls.call(0, Reply::Admitted);
+            calls.call(0, RateReply::Admitted);
         }
         let end = seconds * SECOND;
-        calls.call(0, Reply::Refused { hint: end });
+        calls.call(0, RateReply::Refused { hint: end });
         while calls.turn() < end {
             let now = calls.turn();
-            calls.call(now, Reply::Refused { hint: end - now });
+            calls.call(now, RateReply::Refused { hint: end - now });
         }
         let now = calls.turn();
-        let opened = calls.call(now, Reply::Admitted);
+        let opened = calls.call(now, RateReply::Admitted);
         // Five calls and the probe.
         assert_eq!(opened, Some(RateChange::Opened { per_second: 3.0 }));
         assert!(calls.control.flat_after >= flat && calls.control.flat_after < 1.01 * flat);
@@ -291,14 +291,14 @@ fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slo
     for is_stated in [false, true] {
         let mut calls = Calls::new();
         if is_stated {
-            calls.call(0, Reply::Admitted);
+            calls.call(0, RateReply::Admitted);
             let quota = Quota {
                 limit: Some(100.0),
                 left: 100.0,
                 resets_in: Duration::from_secs(3_000),
                 ..Quota::default()
             };
-            calls.control.hears(vec![quota], None, 0);
+            calls.control.learn(vec![quota], None, 0);
         }
         for n in 0..40 {
             let now = calls.turn().max(n);
@@ -306,7 +306,7 @@ fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slo
         }
         let now = calls.turn();
         assert!(now - calls.control.closed > BLOCK);
-        calls.call(now, Reply::Admitted);
+        calls.call(now, RateReply::Admitted);
         near(calls.control.flat_after, SETTLE);
     }
 }
@@ -320,8 +320,11 @@ fn a_rate_without_refusals_is_switched_off_after_a_minute() {
     calls.control.at(at(quiet));
     assert_eq!(calls.control.per_second(), None);
     // The next reply says so, once.
-    assert_eq!(calls.call(quiet, Reply::Admitted), Some(RateChange::Off));
-    assert_eq!(calls.call(quiet, Reply::Admitted), None);
+    assert_eq!(
+        calls.call(quiet, RateReply::Admitted),
+        Some(RateChange::Off)
+    );
+    assert_eq!(calls.call(quiet, RateReply::Admitted), None);
 }
 
 #[test]
@@ -380,9 +383,9 @@ fn a_clock_that_goes_back_stands_until_it_runs_again() {
 fn the_end_of_the_clock_breaks_nothing() {
     let mut calls = Calls::closed();
     for now in [u64::MAX - SECOND, u64::MAX - 1, u64::MAX] {
-        calls.call(now, Reply::Refused { hint: u64::MAX });
+        calls.call(now, RateReply::Refused { hint: u64::MAX });
         calls.call(now, REFUSED);
-        calls.call(now, Reply::Admitted);
+        calls.call(now, RateReply::Admitted);
         calls.control.at(Duration::MAX);
         calls.control.at(Duration::ZERO);
     }
@@ -392,7 +395,7 @@ fn the_end_of_the_clock_breaks_nothing() {
 fn each_warning_is_given_once_a_closing_or_once() {
     let mut calls = Calls::closed();
     let mut warned = Vec::new();
-    let replies: [&[Reply]; 3] = [&[REFUSED; 30], &[Reply::Admitted; 5], &[REFUSED; 40]];
+    let replies: [&[RateReply]; 3] = [&[REFUSED; 30], &[RateReply::Admitted; 5], &[REFUSED; 40]];
     for reply in replies.concat() {
         let now = calls.turn();
         calls.call(now, reply);
@@ -404,7 +407,7 @@ fn each_warning_is_given_once_a_closing_or_once() {
     // Each second call is refused: others use the quota.
     let mut calls = Calls::closed();
     for _ in 0..100 {
-        for reply in [REFUSED, Reply::Admitted, Reply::Admitted] {
+        for reply in [REFUSED, RateReply::Admitted, RateReply::Admitted] {
             let now = calls.turn();
             calls.call(now, reply);
             calls.control.waits(true);
@@ -436,15 +439,15 @@ enum Step {
     /// A call begins, if its turn has come.
     Begins,
     /// One of the running calls ends, with a reply or without.
-    Ends(prop::sample::Index, Option<Reply>),
+    Ends(prop::sample::Index, Option<RateReply>),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let passes = prop_oneof![8 => 1..200_u64, 2 => 200..5_000_u64, 1 => 5_000..90_000_u64];
     let reply = prop_oneof![
-        6 => Just(Some(Reply::Admitted)),
+        6 => Just(Some(RateReply::Admitted)),
         3 => Just(Some(REFUSED)),
-        1 => (1..=300_u64).prop_map(|it| Some(Reply::Refused { hint: it * SECOND })),
+        1 => (1..=300_u64).prop_map(|it| Some(RateReply::Refused { hint: it * SECOND })),
         1 => Just(None),
     ];
     let step = prop_oneof![

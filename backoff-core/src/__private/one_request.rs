@@ -7,7 +7,7 @@ use crate::{
         retrying::Retrying,
         settings::judges::{By, Judge},
     },
-    policy::Policy,
+    policy::{NEVER, Policy},
     runtime::{ASYNC, AsyncRuntime, Sleep},
 };
 
@@ -15,6 +15,12 @@ use crate::{
 #[must_use]
 pub const fn is_idempotent_policy(policy: &Policy) -> bool {
     policy.idempotent
+}
+
+/// Whether a policy makes no second attempt.
+#[must_use]
+pub fn makes_one_attempt(policy: &Policy) -> bool {
+    policy.attempts() == 1 || policy.deadline != NEVER && policy.schedule().next().is_none()
 }
 
 /// Whether a policy lets a request with this method and these headers be made twice.

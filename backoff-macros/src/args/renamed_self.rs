@@ -2,7 +2,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::keys;
+use super::key_names;
 use super::split::pieces;
 use super::table::Key;
 use crate::groups::with;
@@ -12,7 +12,7 @@ pub(crate) fn with_self(tokens: TokenStream, this: &TokenTree) -> TokenStream {
     let mut written = TokenStream::new();
     for (piece, comma) in pieces(tokens) {
         let names = matches!(piece.clone().into_iter().next(),
-            Some(TokenTree::Ident(key)) if keys::find(&key).is_some_and(Key::takes_parentheses));
+            Some(TokenTree::Ident(key)) if key_names::find(&key).is_some_and(Key::takes_parentheses));
         written.extend(if names { piece } else { renamed(piece, this) });
         written.extend(comma);
     }

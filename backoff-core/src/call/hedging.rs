@@ -1,9 +1,9 @@
 //! An attempt that gets a second request if its first one is slow. See [`Hedge`].
 
 use super::{
-    call::{Call, Outcome},
+    after::in_tests,
+    erased::{Call, ErasedCall, Outcome},
     operation::{Failed, Operation},
-    parts::{Parts, in_tests},
     plan::Plan,
     setting::{Setting, Surrounds},
     signal::Signal,
@@ -12,8 +12,8 @@ use crate::{
     event,
     facts::fault::FaultKind,
     hedge::Hedge,
-    judge::{Ruled, Stage},
     runtime::{Clock, Random, Sleep, shared_now},
+    stage::Stage,
     state::{Decision, WaitSource},
 };
 use core::{
@@ -26,7 +26,7 @@ use core::{
 use pin_project_lite::pin_project;
 
 /// The type of a running attempt, with its span if it has one.
-pub(super) type Attempt<O, S> = <S as Surrounds>::Attempt<<O as Operation>::Running>;
+pub(super) type RunningAttempt<O, S> = <S as Surrounds>::Wrapped<<O as Operation>::Running>;
 
 /// Whether attempts get second requests: never ([`Unhedged`]), or as a `&Hedge` says.
 pub trait Hedging {
@@ -70,7 +70,12 @@ impl Hedging for &Hedge {
         mut second: Pin<&'s mut Option<Second<A, S, T, E>>>,
     ) -> Option<Hedged<'s, A, S, T, E>> {
         if second.is_none() {
-            second.set(Some(Second::default()));
+            second.set(Some(Second {
+                sleep: None,
+                request: None,
+                began: None,
+                failed: None,
+            }));
         }
         second.as_pin_mut().map(|second| (*self, second))
     }
@@ -92,25 +97,13 @@ pin_project! {
     }
 }
 
-impl<A, S, T, E> Default for Second<A, S, T, E> {
-    fn default() -> Self {
-        let (sleep, request, began, failed) = Default::default();
-        Second {
-            sleep,
-            request,
-            began,
-            failed,
-        }
-    }
-}
-
 impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     /// Polls the two requests of an attempt.
     pub(super) fn race<O, G>(
         &mut self,
         operation: &mut O,
-        mut first: Pin<&mut Attempt<O, S>>,
-        (hedge, second): Hedged<'_, Attempt<O, S>, R::Sleep, O::Value, O::Error>,
+        mut first: Pin<&mut RunningAttempt<O, S>>,
+        (hedge, second): Hedged<'_, RunningAttempt<O, S>, R::Sleep, O::Value, O::Error>,
         mut signal: Pin<&mut G>,
         cx: &mut Context<'_>,
     ) -> Poll<Outcome<O::Value, O::Error>>
@@ -135,39 +128,37 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
             if !is_first && sleep.is_some_and(|sleep| sleep.poll(cx).is_ready()) {
                 second.sleep.set(None);
                 let is_over = G::IS_ONE && signal.as_mut().has_come(cx);
-                let mut memory = operation.memory();
-                if !is_over && self.parts(&mut memory).takes_hedge(hedge) {
-                    second.request.set(Some(self.attempt(operation)));
+                if !is_over && self.erased(operation.erased()).may_begin_second(hedge) {
+                    second.request.set(Some(self.begin(operation)));
                 }
             }
             let polled = match second.request.as_mut().as_pin_mut() {
-                Some(request) if !is_first => self.polled(operation, request, cx),
+                Some(request) if !is_first => self.poll(operation, request, cx),
                 // The first one has failed.
                 Some(_) if second.failed.is_some() => continue,
-                _ if is_first => self.polled(operation, first.as_mut(), cx),
+                _ if is_first => self.poll(operation, first.as_mut(), cx),
                 _ => continue,
             };
-            let Poll::Ready(outcome) = polled.map_err(Into::into) else {
+            let Poll::Ready(outcome) = polled else {
                 continue;
             };
-            let mut memory = operation.memory();
-            let asked = self.parts(&mut memory).asked(&outcome);
-            match (asked, second.failed.take()) {
-                (Some(asked), None) if second.request.is_some() => {
-                    *second.failed = Some((outcome, asked));
+            let hint = self.erased(operation.erased()).retry_hint(&outcome);
+            match (hint, second.failed.take()) {
+                (Some(hint), None) if second.request.is_some() => {
+                    *second.failed = Some((outcome, hint));
                     if !is_first {
                         second.request.set(None);
                     }
                 }
-                (Some(asked), Some((other, longer))) if longer > asked => {
+                (Some(hint), Some((other, longer))) if longer > hint => {
                     return Poll::Ready(other);
                 }
                 _ => {
-                    if asked.is_none() && outcome.is_ok() {
+                    if hint.is_none() && outcome.is_ok() {
                         let since = |began| self.runtime.now().saturating_sub(began);
                         hedge.answered(&|| second.began.map(since).unwrap_or_default());
                         if !is_first {
-                            self.parts(&mut memory).tells(true);
+                            self.erased(operation.erased()).log_second(true);
                         }
                     }
                     return Poll::Ready(outcome);
@@ -178,43 +169,43 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     }
 }
 
-impl<T, E, S: Setting<T, E>, R: Clock + Random> Parts<'_, T, E, S, R> {
+impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     /// Whether the second request begins now, if no signal has come. All reasons against it that may change during an
     /// attempt are here.
-    fn takes_hedge(&self, hedge: &Hedge) -> bool {
-        let (plan, state) = (self.plan, &*self.state);
+    fn may_begin_second(&self, hedge: &Hedge) -> bool {
+        let (shared, state) = (self.plan.shared(), &*self.state);
         let now = || shared_now(self.runtime);
         let begins = !state.remaining(&self.rules(), self.runtime).is_zero()
             // `testing::off` switches second requests off, too.
             && in_tests(Decision::after(0, WaitSource::Backoff), &mut { state.retry }).is_wait()
-            && plan.breaker().is_none_or(|it| !it.is_open())
-            && plan.rate().is_none_or(|it| it.has_room(plan.tokens(), now))
+            && shared.breaker.is_none_or(|it| !it.is_open())
+            && shared.rate.is_none_or(|it| it.has_room(shared.tokens, now))
             && hedge.take()
-            && plan.budget().is_none_or(|it| it.take(FaultKind::Transient));
+            && shared.budget.is_none_or(|it| it.take(FaultKind::Transient));
         #[cfg(feature = "metrics")]
-        event::metrics::level(plan.budget());
+        event::metrics::level(shared.budget);
         if begins {
-            let _ = plan.rate().map(|it| it.begins_second(plan.tokens(), now));
+            let _ = shared.rate.map(|it| it.begins_second(shared.tokens, now));
             let _entered = self.settings.enter();
-            self.tells(false);
+            self.log_second(false);
         }
         begins
     }
 
     /// How long a failure asks the call to wait, in nanoseconds; nothing if the outcome is none that the call retries.
-    fn asked(&self, outcome: &Outcome<T, E>) -> Option<u64> {
+    fn retry_hint(&self, outcome: &Outcome<T, E>) -> Option<u64> {
         let policy = self.plan.policy();
-        let ruling = match outcome {
+        let verdict = match outcome {
             Ok(value) => policy.rule(Stage::Whole, S::answer(value)?),
             Err(failed) => self.settings.judge(policy, failed.stage, &failed.error)?,
         };
-        matches!(ruling.ruled, Ruled::Retry(_)).then_some(ruling.asked())
+        verdict.retried().map(|_| verdict.hint())
     }
 
     /// The second request begins, or wins.
-    fn tells(&self, wins: bool) {
+    fn log_second(&self, wins: bool) {
         let plan = self.plan;
-        let name = plan.operation().unwrap_or_else(|| self.memory.name());
+        let name = plan.operation().unwrap_or(self.operation.name);
         event::hedged(name, plan.policy(), wins);
     }
 }

@@ -3,14 +3,14 @@
 use super::context::Context;
 use crate::{
     call::{
+        before::End,
         call_state::CallState,
-        parts::End,
         plan::{CallPlan, Guard},
         signal::unless_stopped,
     },
     facts::fault::TimedOut,
     policy::Policy,
-    rate::{Left, Queued},
+    rate::{QueueEnd, Queued},
     runtime::{BlockingSleep, Clock, Sleep},
 };
 use core::{
@@ -29,30 +29,30 @@ pub use super::step::sleep as wait;
 /// The wait for a turn. Without rates, no attempt waits for one.
 #[cfg(not(feature = "rate"))]
 #[inline]
-pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Entering<'_, C> {
-    entering
+pub fn turn<C: Sleep>(admission: Admission<'_, C>) -> Admission<'_, C> {
+    admission
 }
 
 #[cfg(feature = "rate")]
 pin_project! {
     /// The future that an annotated function awaits between two attempts. One type for both, so that dropping the
     /// function's future is one comparison and one call for each.
-    #[project = WaitProjection]
-    pub enum Wait<'a, C: Sleep> {
+    #[project = WaitOrTurnProjection]
+    pub enum WaitOrTurn<'a, C: Sleep> {
         Until { #[pin] sleep: C::Sleep },
-        Turn { entering: Entering<'a, C> },
+        Turn { admission: Admission<'a, C> },
     }
 }
 
 #[cfg(feature = "rate")]
-impl<C: Clock + Sleep> Future for Wait<'_, C> {
+impl<C: Clock + Sleep> Future for WaitOrTurn<'_, C> {
     type Output = Option<TimedOut>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            WaitProjection::Until { sleep } => sleep.poll(cx).map(|()| None),
-            WaitProjection::Turn { entering } => Pin::new(entering).poll(cx),
+            WaitOrTurnProjection::Until { sleep } => sleep.poll(cx).map(|()| None),
+            WaitOrTurnProjection::Turn { admission } => Pin::new(admission).poll(cx),
         }
     }
 }
@@ -61,20 +61,20 @@ impl<C: Clock + Sleep> Future for Wait<'_, C> {
 #[cfg(feature = "rate")]
 #[inline]
 #[track_caller]
-pub fn wait<'a, C: Sleep>(runtime: &C, wait: Duration) -> Wait<'a, C> {
+pub fn wait<'a, C: Sleep>(runtime: &C, wait: Duration) -> WaitOrTurn<'a, C> {
     let sleep = runtime.sleep(wait);
-    Wait::Until { sleep }
+    WaitOrTurn::Until { sleep }
 }
 
 /// The wait for a turn.
 #[cfg(feature = "rate")]
 #[inline]
-pub fn turn<C: Sleep>(entering: Entering<'_, C>) -> Wait<'_, C> {
-    Wait::Turn { entering }
+pub fn turn<C: Sleep>(admission: Admission<'_, C>) -> WaitOrTurn<'_, C> {
+    WaitOrTurn::Turn { admission }
 }
 
 /// An attempt at the rate of its call. Ready when the attempt may begin, or when the time of the call is over.
-pub struct Entering<'a, C: Sleep> {
+pub struct Admission<'a, C: Sleep> {
     policy: &'a Policy,
     runtime: &'a C,
     state: &'a mut CallState,
@@ -85,9 +85,9 @@ pub struct Entering<'a, C: Sleep> {
 }
 
 /// No field is pinned in place: the queue has a box of its own.
-impl<C: Sleep> Unpin for Entering<'_, C> {}
+impl<C: Sleep> Unpin for Admission<'_, C> {}
 
-impl<C: Clock + Sleep> Future for Entering<'_, C> {
+impl<C: Clock + Sleep> Future for Admission<'_, C> {
     type Output = Option<TimedOut>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
@@ -96,7 +96,7 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
             Ok(None) => Poll::Ready(None),
             Ok(Some(queued)) => {
                 let gate = (this.policy as &dyn CallPlan, this.expires);
-                this.state.turn(gate, queued, this.runtime, cx)
+                this.state.poll_turn(gate, queued, this.runtime, cx)
             }
             Err(refused) => Poll::Ready(Some(*refused)),
         }
@@ -106,7 +106,7 @@ impl<C: Clock + Sleep> Future for Entering<'_, C> {
 /// Whether an attempt of the call asks a rate or a breaker.
 #[inline]
 pub fn has_rate(context: &Context<'_>) -> bool {
-    context.policy.has_gate()
+    context.policy.shared().admits()
 }
 
 /// Whether a first attempt is next, and the call has a rate or a breaker. A retry of a loop with a signal has waited for its turn
@@ -118,17 +118,17 @@ pub fn has_first_turn(context: &Context<'_>, state: &CallState) -> bool {
 
 /// Before an attempt: the future of its turn.
 #[inline]
-pub fn enters<'a, C: Clock + Sleep>(
+pub fn admission<'a, C: Clock + Sleep>(
     context: &Context<'a>,
     runtime: &'a C,
     state: &'a mut CallState,
     max_queue_time: Option<Duration>,
-) -> Entering<'a, C> {
+) -> Admission<'a, C> {
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time;
-    Entering {
+    Admission {
         policy: context.policy,
-        queued: state.enters(context, &rules, runtime),
+        queued: state.begin_or_queue(context, &rules, runtime),
         runtime,
         state,
         expires: max_queue_time.is_some(),
@@ -136,37 +136,43 @@ pub fn enters<'a, C: Clock + Sleep>(
 }
 
 /// Waits for the turn of a first attempt, or until the signal comes: then the attempt is made at once.
-pub async fn first_turn<C, F>(mut entering: Entering<'_, C>, stop: Pin<&mut F>) -> Option<TimedOut>
+pub async fn first_turn<C, F>(
+    mut admission: Admission<'_, C>,
+    stop: Pin<&mut F>,
+) -> Option<TimedOut>
 where
     C: Clock + Sleep,
     F: Future<Output = ()>,
 {
-    match turn_or_signal(&mut entering, stop).await? {
-        Left::Over(late) => Some(late),
-        Left::Stopped => {
-            let Entering {
+    match turn_or_signal(&mut admission, stop).await? {
+        QueueEnd::Over(late) => Some(late),
+        QueueEnd::Stopped => {
+            let Admission {
                 policy,
                 runtime,
                 state,
                 expires,
                 ..
-            } = entering;
+            } = admission;
             state
-                .begins_unless_refused(policy, expires, None, runtime)
+                .begin_unless_refused(policy, expires, None, runtime)
                 .err()
         }
     }
 }
 
-async fn turn_or_signal<C, F>(entering: &mut Entering<'_, C>, mut stop: Pin<&mut F>) -> Option<Left>
+async fn turn_or_signal<C, F>(
+    admission: &mut Admission<'_, C>,
+    mut stop: Pin<&mut F>,
+) -> Option<QueueEnd>
 where
     C: Clock + Sleep,
     F: Future<Output = ()>,
 {
     poll_fn(|cx| {
-        match matches!(entering.queued, Ok(Some(_))) && stop.as_mut().poll(cx).is_ready() {
-            true => Poll::Ready(Some(Left::Stopped)),
-            false => Poll::Ready(ready!(Pin::new(&mut *entering).poll(cx)).map(Left::Over)),
+        match matches!(admission.queued, Ok(Some(_))) && stop.as_mut().poll(cx).is_ready() {
+            true => Poll::Ready(Some(QueueEnd::Stopped)),
+            false => Poll::Ready(ready!(Pin::new(&mut *admission).poll(cx)).map(QueueEnd::Over)),
         }
     })
     .await
@@ -195,15 +201,15 @@ where
         if !has_rate(context) {
             return None;
         }
-        let mut entering = enters(context, runtime, state, max_queue_time);
-        Some(turn_or_signal(&mut entering, stop).await?.end())
+        let mut admission = admission(context, runtime, state, max_queue_time);
+        Some(turn_or_signal(&mut admission, stop).await?.end())
     }
 }
 
 /// Before an attempt of a sync function. The first attempt waits here for its turn, and a retry in
 /// [`pause`](super::pause).
 #[inline]
-pub fn enters_blocking<C: Clock + BlockingSleep>(
+pub fn admit_blocking<C: Clock + BlockingSleep>(
     context: &Context<'_>,
     runtime: &C,
     state: &mut CallState,
@@ -214,8 +220,8 @@ pub fn enters_blocking<C: Clock + BlockingSleep>(
     }
     let mut rules = context.rules();
     rules.max_queue_time = max_queue_time;
-    match state.enters_blocking(context, &rules, &|| false, runtime) {
-        Err(Left::Over(late)) => Some(late),
+    match state.begin_blocking(context, &rules, &|| false, runtime) {
+        Err(QueueEnd::Over(late)) => Some(late),
         _ => None,
     }
 }
