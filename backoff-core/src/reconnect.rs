@@ -334,7 +334,7 @@ impl<C: Clone, O, OpenError: Clone> Reconnect<C, O, OpenError> {
         O: Fn() -> Opening,
         Opening: Future<Output = Result<C, OpenError>>,
     {
-        let _running = Opening(self, number);
+        let _running = RunningOpening(self, number);
         // Boxed, so that the futures of the waiting callers need no space for the opening.
         let mut opening = Box::pin((self.open)());
         let opened = loop {
@@ -368,9 +368,9 @@ async fn before<T>(
 }
 
 /// An opening that is running. If its caller drops it, another caller begins another opening.
-struct Opening<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
+struct RunningOpening<'a, C, O, OpenError>(&'a Reconnect<C, O, OpenError>, u64);
 
-impl<C, O, OpenError> Drop for Opening<'_, C, O, OpenError> {
+impl<C, O, OpenError> Drop for RunningOpening<'_, C, O, OpenError> {
     fn drop(&mut self) {
         self.0.current().stopped(self.1);
         self.0.changed.notify_waiters();

@@ -106,7 +106,7 @@ impl<C: Clock + Sleep> Future for Admission<'_, C> {
 /// Whether an attempt of the call asks a rate or a breaker.
 #[inline]
 pub fn has_rate(context: &Context<'_>) -> bool {
-    context.policy.shared().admits()
+    context.policy.shared().needs_admission()
 }
 
 /// Whether a first attempt is next, and the call has a rate or a breaker. A retry of a loop with a signal has waited for its turn

@@ -6,7 +6,7 @@ use crate::{
     facts::fault::Fault,
 };
 
-/// The outcome and its stage. A value that is not yet the awaited one is a failure. `is_retried` says that a value
+/// The outcome and how the attempt ended. A value that is not yet the awaited one is a failure. `is_retried` says that a value
 /// in a row is a failure by the policy's codes.
 #[inline]
 pub fn awaited<T, E: FromNotYet>(

@@ -1,7 +1,7 @@
 //! The policy of an annotated function, its limits and its name.
 
 use crate::{
-    call::{call_state::CallState, operation::AnyOperation, plan::CallPlan},
+    call::{call_state::CallState, plan::CallPlan},
     policy::{NEVER, Policy},
     runtime::Clock,
     state::Rules,
@@ -56,14 +56,6 @@ impl CallPlan for Context<'_> {
     #[inline]
     fn rules(&self) -> Rules<'_> {
         Context::rules(self)
-    }
-}
-
-/// The function as an operation, which remembers nothing. Its name is in the context.
-pub(super) const fn function<'o, E>() -> AnyOperation<'o, E> {
-    AnyOperation {
-        name: "function",
-        memory: None,
     }
 }
 

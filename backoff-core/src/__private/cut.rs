@@ -91,7 +91,7 @@ pub fn expired<R>() -> Result<R, TimedOut> {
     Err(TimedOut::new(Duration::ZERO))
 }
 
-/// The outcome of an attempt that may have been cut or not begun, and its stage.
+/// The outcome of an attempt that may have been cut or not begun, and how the attempt ended.
 #[inline]
 pub fn settle<R: Outcome>(
     make: Late<R::Error>,
@@ -104,7 +104,7 @@ pub fn settle<R: Outcome>(
     }
 }
 
-/// The outcome of an attempt that has been cut or is not begun, and its stage.
+/// The outcome of an attempt that has been cut or is not begun, and how the attempt ended.
 #[cold]
 pub fn refused<R: Outcome>(make: Late<R::Error>, late: TimedOut, ending: Ending) -> (R, Ending) {
     let ending = match late.is_by_breaker() {

@@ -7,7 +7,7 @@ use crate::{
         retrying::Retrying,
         settings::judges::{By, Judge},
     },
-    policy::{NEVER, Policy},
+    policy::Policy,
     runtime::{ASYNC, AsyncRuntime, Sleep},
 };
 
@@ -19,8 +19,8 @@ pub const fn is_idempotent_policy(policy: &Policy) -> bool {
 
 /// Whether a policy makes no second attempt.
 #[must_use]
-pub fn makes_one_attempt(policy: &Policy) -> bool {
-    policy.attempts() == 1 || policy.deadline != NEVER && policy.schedule().next().is_none()
+pub const fn makes_one_attempt(policy: &Policy) -> bool {
+    policy.attempts() == 1
 }
 
 /// Whether a policy lets a request with this method and these headers be made twice.

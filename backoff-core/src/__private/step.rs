@@ -1,16 +1,13 @@
 //! The steps of a loop that a macro writes: begin, judge, wait.
 
-use super::{
-    context::{Context, function},
-    ending::Ending,
-    outcome::Outcome,
-};
+use super::{context::Context, ending::Ending, outcome::Outcome};
 use crate::{
     call::{
         before::End,
         call_info::CallInfo,
         call_state::CallState,
         erased::ErasedCall,
+        operation::AnyOperation,
         plan::{CallPlan, Guard},
         setting::Setting,
     },
@@ -25,7 +22,7 @@ use core::time::Duration;
 #[inline]
 pub fn begins<P: CallPlan>(guard: &mut Guard<P>) {
     let shared = guard.plan.shared();
-    if shared.budget.is_some() && !shared.admits() {
+    if shared.budget.is_some() && !shared.needs_admission() {
         guard.state.retry.begins();
     }
 }
@@ -67,9 +64,23 @@ where
         return failed(context, runtime, state, ending, error, settings);
     }
     if let Some(value) = value.filter(|value| !is_success(*value)) {
-        return ErasedCall::new(context, function(), state, settings, runtime).answered(value);
+        return ErasedCall::new(
+            context,
+            AnyOperation::named(context.operation),
+            state,
+            settings,
+            runtime,
+        )
+        .answered(value);
     }
-    ErasedCall::new(context, function(), state, settings, runtime).succeeded(value);
+    ErasedCall::new(
+        context,
+        AnyOperation::named(context.operation),
+        state,
+        settings,
+        runtime,
+    )
+    .succeeded(value);
     None
 }
 
@@ -88,7 +99,13 @@ where
     H: Setting<(), E>,
     C: Clock + Random,
 {
-    let mut call = ErasedCall::new(context, function(), state, settings, runtime);
+    let mut call = ErasedCall::new(
+        context,
+        AnyOperation::named(context.operation),
+        state,
+        settings,
+        runtime,
+    );
     match ending.of_attempt() {
         Ok((stage, ended_by)) => call.failed(error, stage, ended_by).wait_if_any(),
         Err(end) => {
@@ -114,7 +131,14 @@ pub fn ended<C, R, H>(
     C: Clock + Random,
 {
     let error = outcome.error();
-    ErasedCall::new(context, function(), state, settings, runtime).end(error, value, end);
+    ErasedCall::new(
+        context,
+        AnyOperation::named(context.operation),
+        state,
+        settings,
+        runtime,
+    )
+    .end(error, value, end);
 }
 
 /// The wait of an async function.

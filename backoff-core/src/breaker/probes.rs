@@ -23,7 +23,7 @@ impl Breaker {
         (core::ptr::from_ref(self).addr(), admitted)
     }
 
-    /// The attempt runs on this thread, until [`leaves`], if it is a probe. Returns whether it does.
+    /// The attempt runs on this thread, until [`end_scope`], if it is a probe. Returns whether it does.
     pub(crate) fn begin_scope(&self, attempt: Admitted) -> bool {
         let is_probe = attempt.period > 0 && attempt.period.is_multiple_of(2);
         is_probe && enter(&PROBES, self.probe(attempt))

@@ -1,4 +1,5 @@
-//! The work after each attempt, in this order: the judge, the rate and the breaker, the rules, the decision, the event.
+//! The work after each attempt, in this order: the judge, the rate and the breaker, the rules, the operation, the decision,
+//! the event.
 //! The code is compiled once for all closures with the same types of values, errors, settings and runtimes.
 
 use super::{
@@ -89,11 +90,9 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     ) -> Result<(Duration, Outcome<T, E>), Result<T, E>> {
         let wait = match &last {
             Ok(value) => S::answer(value).and_then(|fault| self.answered(fault)),
-            Err(Failed {
-                error,
-                stage,
-                ended_by,
-            }) => self.failed(error, *stage, *ended_by).wait_if_any(),
+            Err(failed) => self
+                .failed(&failed.error, failed.stage, failed.ended_by)
+                .wait_if_any(),
         };
         match wait {
             Some(wait) => Ok((wait, last)),
@@ -117,7 +116,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             verdict: verdict.unwrap_or(Verdict::NothingKnown),
         };
         match ended_by {
-            EndedBy::Signal => self.stopped_by_signal(failure),
+            EndedBy::Signal => self.end_without_retry(failure),
             EndedBy::Operation | EndedBy::Clock => self.decided(failure),
         }
     }
@@ -157,7 +156,9 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         rules.shared = shared;
         let mut writes = WriteOutcome::Known;
         if let Some(memory) = &mut self.operation.memory {
-            match memory.failed(&JudgedFailure { ..failure }, rules.policy, self.runtime) {
+            // A copy, so that the failure needs no memory without this.
+            let failed = JudgedFailure { ..failure };
+            match memory.failed(&failed, rules.policy, self.runtime) {
                 Remembered::Nothing => {}
                 Remembered::UsedUp => rules.is_unrepeatable = true,
                 Remembered::Writes(outcome, pace) => {
@@ -181,17 +182,17 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
 
     /// A signal ended the attempt, or nobody waits for its outcome any more. The attempt counts.
     #[inline]
-    pub(crate) fn stopped_by_signal(&mut self, failure: JudgedFailure<'_, E>) -> Decision {
+    pub(crate) fn end_without_retry(&mut self, failure: JudgedFailure<'_, E>) -> Decision {
         let JudgedFailure { stage, verdict, .. } = failure;
         self.settings.failed(stage);
         self.state.retry.ended();
         self.plan.give_back(self.state);
-        let permanent = JudgedFailure {
-            verdict: Verdict::Permanent,
-            ..failure
-        };
         if let Some(memory) = &mut self.operation.memory {
-            let _ = memory.failed(&permanent, self.plan.policy(), self.runtime);
+            let _ = memory.failed(
+                &JudgedFailure { ..failure },
+                self.plan.policy(),
+                self.runtime,
+            );
         }
         let writes = self.write_outcome();
         let reason = match writes.corrected(stage, verdict) {
@@ -230,7 +231,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         // Before any hook, which may panic.
         let shared = self.plan.shared();
         self.state.return_tokens(shared.budget);
-        if shared.admits() && self.state.retry.is_in_flight() {
+        if shared.needs_admission() && self.state.retry.is_in_flight() {
             // A value with a fault is one that the policy does not retry.
             let failure = value.and_then(|value| judge::unretried(Some(value)));
             self.replied(reply_to(value), failure, value);
@@ -244,41 +245,25 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     fn replied_with(&mut self, failure: &JudgedFailure<'_, E>) {
         let (verdict, fault) = (failure.verdict, failure.fault);
         if failure.ended_by != EndedBy::Operation {
-            let kind = match self.had_only_the_rest() {
+            let kind = match self.is_late() {
                 true => FaultKind::Permanent,
                 false => FaultKind::Transient,
             };
             return self.replied(None, Some(kind), fault);
         }
-        let (reply, kind) = match verdict {
-            Verdict::Retry {
-                kind: FaultKind::Throttled,
-                ..
-            } => {
-                let hint = verdict.hint();
-                (
-                    Some(RateReply::Refused { hint }),
-                    Some(FaultKind::Throttled),
-                )
-            }
-            Verdict::Retry { kind, .. } => (reply_to(fault), Some(kind)),
+        let kind = match verdict {
+            Verdict::Retry { kind, .. } => Some(kind),
             // The policy would retry the failure if it were idempotent.
-            Verdict::MaybeApplied => {
-                let kind = fault.map_or(FaultKind::Transient, judge::kind_of);
-                (reply_to(fault), Some(kind))
-            }
-            Verdict::Permanent | Verdict::NothingKnown | Verdict::StoppedByServer => {
-                (reply_to(fault), judge::unretried(fault))
-            }
+            Verdict::MaybeApplied => Some(fault.map_or(FaultKind::Transient, kind_of)),
+            _ => judge::unretried(fault),
+        };
+        let reply = match verdict.retried() {
+            Some(FaultKind::Throttled) => Some(RateReply::Refused {
+                hint: verdict.hint(),
+            }),
+            _ => reply_to(fault),
         };
         self.replied(reply, kind, fault);
-    }
-
-    /// Whether the end of the call has cut a retry, which had only what the attempts before it left.
-    fn had_only_the_rest(&self) -> bool {
-        let rules = self.rules();
-        let elapsed = || self.state.retry.elapsed(|| self.runtime.now());
-        self.state.retry.failures() > 0 && rules.is_over(nanos(elapsed()))
     }
 
     /// The call ends between two attempts, with an error that the library has made.
@@ -291,12 +276,8 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     /// The error of a call that no attempt follows: this one, or the one that the operation has kept.
     #[inline]
     fn final_error(&mut self, error: E) -> E {
-        let kept = self
-            .operation
-            .memory
-            .as_mut()
-            .and_then(|memory| memory.kept());
-        kept.unwrap_or(error)
+        let memory = self.operation.memory.as_mut();
+        memory.and_then(|memory| memory.kept()).unwrap_or(error)
     }
 
     /// Whether a write of an update may have been applied.

@@ -38,7 +38,7 @@ pub(super) type PhaseOf<O, S, R, H> = Phase<
 pin_project! {
     /// What an async call stores of its attempt.
     #[project = PhaseProjection]
-    #[allow(missing_docs, reason = "only the loop below uses the variants")]
+    #[allow(missing_docs, reason = "only the loop uses the variants")]
     pub enum Phase<A, T, S, D> {
         Waiting { #[pin] wait: WaitState<S> },
         // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.
@@ -190,20 +190,17 @@ impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
             let remaining = run.state.remaining(&run.rules, run.clock);
             timer_of(&self.runtime, limit.min(remaining))
         };
-        let error = if let Some(cuts) = cuts {
-            cuts(Stopped)
+        let (error, ended_by) = if let Some(cuts) = cuts {
+            (cuts(Stopped), EndedBy::Signal)
         } else if let Some(timer) = timer.as_pin_mut()
             && let Some(late) = timer.expired(is_over, limited, cx)
         {
-            S::expired(late).expect("a setting that cuts attempts makes an error")
+            let error = S::expired(late).expect("a setting that cuts attempts makes an error");
+            (error, EndedBy::Clock)
         } else {
             return Poll::Pending;
         };
         let stage = stage(self, attempt);
-        let ended_by = match cuts {
-            Some(_) => EndedBy::Signal,
-            None => EndedBy::Clock,
-        };
         cut(phase, ended_by);
         Poll::Ready(Err(Failed {
             error,

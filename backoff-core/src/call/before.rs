@@ -88,8 +88,8 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         self.guard.state.start(&self.runtime, timed);
     }
 
-    /// The call asks for an attempt. The attempt begins, or the call has its outcome. The first attempt of a call that asks
-    /// nothing before begins at once.
+    /// The attempt begins, or the call waits, or it has its outcome. The first attempt begins at once if no signal, rate or
+    /// breaker can delay it.
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
     pub(super) fn begin_or_wait<'c, T, E, G>(
@@ -107,7 +107,7 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     {
         if matches!(*wait, WaitState::New) {
             self.start(is_timed);
-            if !G::IS_ONE && !self.guard.plan.shared().admits() {
+            if !G::IS_ONE && !self.guard.plan.shared().needs_admission() {
                 self.erased(operation).measure_beginning(false);
                 return None;
             }
@@ -144,8 +144,10 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
         if has_come && let Some(ended) = call.stopped(signal.as_mut()) {
             return Poll::Ready(Some(ended));
         }
+        let mut after_wait = false;
         if let WaitStateProjection::Until { sleep } = wait.as_mut().project() {
             ready!(sleep.poll(cx));
+            after_wait = true;
             let late = TimedOut::new(Duration::ZERO);
             if <S::Timer<()> as Timer<()>>::CUTS
                 && call.is_late()
@@ -154,10 +156,9 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
                 return Poll::Ready(Some(ended));
             }
         }
-        let mut after_wait = call.state.retry.failures() > 0;
         let mut late = None;
         if !matches!(*wait, WaitState::Queued { .. }) {
-            match call.begin_or_queue() {
+            match call.begin_or_queue(after_wait) {
                 Ok(None) => {}
                 Ok(Some(queued)) => wait.set(WaitState::Queued { queued }),
                 Err(refused) => late = Some(refused),
@@ -200,15 +201,17 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     }
 
     /// The attempt begins, or the call gets a place in the queue of its rate; or the breaker refuses the attempt.
-    fn begin_or_queue(&mut self) -> Result<Option<Queued<R::Sleep>>, TimedOut>
+    fn begin_or_queue(&mut self, after_wait: bool) -> Result<Option<Queued<R::Sleep>>, TimedOut>
     where
         R: Sleep,
     {
-        if self.plan.shared().admits() {
+        if self.plan.shared().needs_admission() {
             let rules = rules_of(self.plan, &*self.settings);
             return self.state.begin_or_queue(self.plan, &rules, self.runtime);
         }
-        self.state.begins(self.runtime);
+        if after_wait {
+            self.state.begins(self.runtime);
+        }
         Ok(None)
     }
 

@@ -63,7 +63,7 @@ where
     pub(super) fn run(&mut self) -> Result<O::Value, O::Error> {
         let (call, operation, stops) = (&mut self.call, &mut self.operation, &self.driver.0);
         call.start(O::TIMED);
-        let mut after_wait = call.guard.plan.shared().admits();
+        let mut after_wait = call.guard.plan.shared().needs_admission();
         if after_wait
             && let Some(error) = call.erased(operation.erased()).wait_for_first_turn(stops)
         {
@@ -146,7 +146,7 @@ where
         is_retry: bool,
     ) -> Result<(), QueueEnd> {
         let (plan, runtime) = (self.plan, self.runtime);
-        if !plan.shared().admits() {
+        if !plan.shared().needs_admission() {
             self.state.begins(runtime);
             return Ok(());
         }

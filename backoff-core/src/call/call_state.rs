@@ -110,9 +110,9 @@ impl CallState {
     }
 
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
-    pub(super) fn begins_wait(&mut self) {
+    pub(super) fn forget_beginning(&mut self) {
         #[cfg(feature = "metrics")]
-        self.metrics.begins_wait();
+        self.metrics.forget_beginning();
     }
 
     /// The attempt after the wait begins.

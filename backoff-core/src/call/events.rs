@@ -39,17 +39,12 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let retry = &self.state.retry;
         let reads = S::TIMED || has_listener || self.state.is_recorded();
         let now = (reads && retry.is_timed()).then(|| self.runtime.now());
+        let step = Step::Succeeded;
         let event = AttemptEvent {
             attempt: retry.failures().saturating_add(1),
             elapsed: now.map(|now| retry.elapsed(|| now)),
             stage: Some(Stage::Whole),
-            ..attempt_event(
-                self.plan,
-                &self.operation,
-                self.state,
-                None,
-                Step::Succeeded,
-            )
+            ..attempt_event(self.plan, &self.operation, self.state, None, step)
         };
         emit(self.state, self.settings, &event, None, now, has_listener);
     }
@@ -62,7 +57,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     }
 
     /// An attempt ended with a failure. `deadline` is the deadline that an attempt may pass; the
-    /// queue of the rate comes next.
+    /// next attempt waits in the queue of the rate.
     #[inline(always)]
     pub(super) fn emit_failure(
         &mut self,

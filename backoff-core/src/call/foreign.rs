@@ -113,7 +113,7 @@ impl ForeignCall {
 
     /// Waits for the turn of the attempt, if the policy has a rate.
     pub async fn turn<R: Clock + Sleep>(&mut self, runtime: &R) {
-        if !self.policy.shared().admits() {
+        if !self.policy.shared().needs_admission() {
             return;
         }
         let policy = &self.policy;
@@ -174,10 +174,7 @@ impl ForeignCall {
         runtime: &R,
         f: impl FnOnce(ErasedCall<'_, (), E, Repeats, R>) -> T,
     ) -> T {
-        let operation = AnyOperation {
-            name: self.operation,
-            memory: None,
-        };
+        let operation = AnyOperation::named(self.operation);
         let (state, repeats) = (&mut self.state, &mut self.repeats);
         f(ErasedCall::new(
             &self.policy,

@@ -158,7 +158,7 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
                         let since = |began| self.runtime.now().saturating_sub(began);
                         hedge.answered(&|| second.began.map(since).unwrap_or_default());
                         if !is_first {
-                            self.erased(operation.erased()).log_second(true);
+                            self.erased(operation.erased()).emit_second(true);
                         }
                     }
                     return Poll::Ready(outcome);
@@ -187,7 +187,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         if begins {
             let _ = shared.rate.map(|it| it.begins_second(shared.tokens, now));
             let _entered = self.settings.enter();
-            self.log_second(false);
+            self.emit_second(false);
         }
         begins
     }
@@ -203,7 +203,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     }
 
     /// The second request begins, or wins.
-    fn log_second(&self, wins: bool) {
+    fn emit_second(&self, wins: bool) {
         let plan = self.plan;
         let name = plan.operation().unwrap_or(self.operation.name);
         event::hedged(name, plan.policy(), wins);

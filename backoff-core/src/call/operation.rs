@@ -99,13 +99,8 @@ pub struct JudgedFailure<'a, E> {
 impl<E> JudgedFailure<'_, E> {
     /// Whether the attempt may have been applied.
     pub(crate) fn may_be_applied(&self) -> bool {
-        let Self {
-            stage,
-            ended_by,
-            fault,
-            ..
-        } = *self;
-        self.verdict.may_be_applied(stage, ended_by, fault)
+        self.verdict
+            .may_be_applied(self.stage, self.ended_by, self.fault)
     }
 }
 
@@ -152,6 +147,14 @@ pub struct AnyOperation<'o, E> {
     pub name: &'static str,
     /// The part that gets the failures; most operations have none.
     pub memory: Option<&'o mut dyn Memory<E>>,
+}
+
+impl<E> AnyOperation<'_, E> {
+    /// An operation of this name that remembers nothing.
+    #[inline]
+    pub(crate) const fn named(name: &'static str) -> Self {
+        AnyOperation { name, memory: None }
+    }
 }
 
 /// What the call remembers for the `Attempt`s that it is given.
@@ -294,10 +297,7 @@ impl<C: Closure<()>> Operation for Plain<C> {
 
     #[inline]
     fn erased(&mut self) -> AnyOperation<'_, C::Error> {
-        AnyOperation {
-            name: type_name::<C::Function>(),
-            memory: None,
-        }
+        AnyOperation::named(type_name::<C::Function>())
     }
 
     #[inline]

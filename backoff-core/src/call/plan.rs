@@ -235,7 +235,7 @@ impl<P: CallPlan> Guard<P> {
     pub fn runs(&self) -> AttemptScope {
         let (retry, plan) = (&self.state.retry, &self.plan);
         let shared = plan.shared();
-        if retry.is_in_flight() && shared.admits() {
+        if retry.is_in_flight() && shared.needs_admission() {
             AttemptScope::of(shared, retry)
         } else {
             AttemptScope {
@@ -286,7 +286,7 @@ impl<P: CallPlan> Drop for Guard<P> {
     fn drop(&mut self) {
         // A plan without a size is a constant, of which the compiler knows whether it shares anything.
         let shared = self.plan.shared();
-        let may_share = size_of::<P>() > 0 || shared.budget.is_some() || shared.admits();
+        let may_share = size_of::<P>() > 0 || shared.budget.is_some() || shared.needs_admission();
         if may_share && self.state.retry.holds() {
             self.give_back();
         }

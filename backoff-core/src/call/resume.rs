@@ -60,10 +60,7 @@ impl<E> Operation for Resumed<E> {
     type Report = Report;
 
     fn erased(&mut self) -> AnyOperation<'_, E> {
-        AnyOperation {
-            name: "resuming",
-            memory: None,
-        }
+        AnyOperation::named("resuming")
     }
 
     fn begin(&mut self, _call: &impl CallOf<(), E>) {}
@@ -363,7 +360,7 @@ where
             plan.warn_unasked("`resuming`");
             // The beginning of this attempt is unknown: the time counts from now.
             call.start::<(), E>(false);
-            call.guard.state.begins_wait();
+            call.guard.state.forget_beginning();
         }
         let next =
             call.erased(self.operation.erased())
@@ -376,7 +373,7 @@ where
     /// state to use when the wait is over.
     fn waits(&mut self) -> CallState {
         let waiting = self.call.guard.state;
-        self.call.guard.state.begins_wait();
+        self.call.guard.state.forget_beginning();
         waiting
     }
 
@@ -388,7 +385,7 @@ where
         let error = call
             .erased(self.operation.erased())
             .end_with_error(error, end);
-        call.guard.state.begins_wait();
+        call.guard.state.forget_beginning();
         self.operation.is_given_up = true;
         error
     }

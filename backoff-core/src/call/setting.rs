@@ -94,8 +94,8 @@ pub trait Setting<T, E>: Surrounds {
     #[inline]
     fn failed(&mut self, _stage: Stage) {}
 
-    /// An attempt of this operation begins, after so many failures. `elapsed` is the time since the start; zero before the
-    /// first attempt.
+    /// An attempt of this operation begins, after so many failures. `elapsed` is the time since the start; zero if
+    /// no wait came before, or if no setting asks for the time.
     #[inline]
     fn begins(&mut self, _operation: &'static str, _failures: u32, _elapsed: Duration) {}
 

@@ -79,7 +79,7 @@ impl FailedStep {
     }
 
     /// The verdict for this caller. A change that does not recognise its own effect is not applied twice.
-    pub(super) fn ruling_for<V, W, E>(&self, caller: &Caller<V, W, E>) -> Verdict {
+    pub(super) fn verdict_for<V, W, E>(&self, caller: &Caller<V, W, E>) -> Verdict {
         match self.maybe_applied && !caller.recognises {
             true => self.verdict.not_repeated(),
             false => self.verdict,

@@ -165,7 +165,7 @@ where
         let runtime = &*settings.runtime;
         while self.has_group() {
             self.guard.state.start_if_metered(runtime);
-            self.enters().await;
+            self.wait_for_turn().await;
             // Callers may have come or left while the task waited for its turn.
             if !self.has_group() {
                 continue;
@@ -325,9 +325,9 @@ where
     }
 
     /// Waits for a turn at the rate of the policy, if it has one.
-    async fn enters(&mut self) {
+    async fn wait_for_turn(&mut self) {
         let (policy, runtime) = (&self.shared.settings.policy, &*self.shared.settings.runtime);
-        if !policy.shared().admits() {
+        if !policy.shared().needs_admission() {
             return;
         }
         // A write that was refused for its value, and whose parts are written next, was a reply.
@@ -370,15 +370,12 @@ where
         Err((error, failed))
     }
 
-    /// The parts of the call that decide. The judge of the settings is not asked: `FailedStep` has the verdict.
+    /// The call without its types. The judge of the settings is not asked: `FailedStep` has the verdict.
     fn call<'c>(&'c mut self, plan: &'c dyn CallPlan) -> ErasedCall<'c, (), E, By<ByCodes>, R> {
         let (state, runtime) = (&mut self.guard.state, &*self.shared.settings.runtime);
         ErasedCall::new(
             plan,
-            AnyOperation {
-                name: self.shared.settings.operation,
-                memory: None,
-            },
+            AnyOperation::named(self.shared.settings.operation),
             state,
             &mut self.settings,
             runtime,
@@ -410,7 +407,7 @@ where
         for caller in self.concerned(failed) {
             caller.limits.failed(is_paced);
             caller.fail(failed.maybe_applied);
-            let own = failed.ruling_for(caller);
+            let own = failed.verdict_for(caller);
             if own != Verdict::MaybeApplied {
                 verdict = Some(own);
                 patience = patience.max(caller.limits.patience(policy, now));
@@ -428,7 +425,7 @@ where
                 let kind = Some(FaultKind::Permanent);
                 call.replied(reply_to(Some(&error)), kind, Some(&error));
             }
-            let _stop = call.stopped_by_signal(failed.judged(&error, verdict));
+            let _stop = call.end_without_retry(failed.judged(&error, verdict));
             self.anew();
             return None;
         };
@@ -441,7 +438,7 @@ where
         for caller in self.concerned(failed) {
             let decided = caller
                 .limits
-                .decide(policy, failed.ruling_for(caller), next, now);
+                .decide(policy, failed.verdict_for(caller), next, now);
             let Some(reason) = decided.reason() else {
                 caller.give_back();
                 continues |= caller.is_waiting();

@@ -33,7 +33,7 @@ pub struct AttemptEvent<'e> {
     pub(crate) fault: Option<&'e dyn Fault>,
     /// The stage at which the attempt ended; nothing between two attempts.
     pub(crate) stage: Option<Stage>,
-    /// What ended the attempt, or the call between two attempts.
+    /// What ended the attempt. Between two attempts: the clock or a signal, and the operation for any other reason.
     pub(crate) ended_by: EndedBy,
     /// The verdict about an attempt that has just ended by itself or by a timer.
     pub(crate) verdict: Option<Verdict>,

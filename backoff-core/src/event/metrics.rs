@@ -105,7 +105,7 @@ impl CallMetrics {
     }
 
     /// The beginning of the next attempt is unknown until [`begins`](Self::begins).
-    pub(crate) fn begins_wait(&mut self) {
+    pub(crate) fn forget_beginning(&mut self) {
         if self.is_on() {
             self.began = UNKNOWN;
         }

@@ -55,7 +55,7 @@ pub(crate) fn begin_scope_without_rate() -> bool {
 }
 
 impl Rate {
-    /// This attempt runs on this thread, until [`leaves`]. Returns whether it does.
+    /// This attempt runs on this thread, until [`end_scope`]. Returns whether it does.
     pub(crate) fn begin_scope(&self, attempt: CountedAttempt) -> bool {
         begin_scope(Some((Arc::clone(self.shared()), attempt)))
     }

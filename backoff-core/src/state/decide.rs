@@ -37,7 +37,8 @@ impl RetryState {
             self.set_failures(retry + 1);
             return Decision::after(uniform(most, random()), WaitSource::Backoff);
         }
-        self.decide_by_all_rules(*rules, kind, retry_after, now, random)
+        // A copy, so that the rules need no memory above.
+        self.decide_by_all_rules(*rules, (kind, retry_after), now, random)
     }
 
     /// Every reason to stop after a failure that is retried, in the order in which it matters. Compiled once for each
@@ -47,8 +48,7 @@ impl RetryState {
     fn decide_by_all_rules(
         &mut self,
         rules: Rules<'_>,
-        kind: FaultKind,
-        retry_after: Option<Duration>,
+        (kind, retry_after): (FaultKind, Option<Duration>),
         now: impl FnOnce() -> Duration,
         random: impl FnOnce() -> u64,
     ) -> Decision {
@@ -122,7 +122,7 @@ impl RetryState {
         retry: u32,
         random: impl FnOnce() -> u64,
     ) -> Option<u64> {
-        let (policy, turn, is_first) = (rules.policy, rules.turn(retry), rules.waits_as_first());
+        let (policy, turn, is_first) = (rules.policy, rules.turn(retry), rules.is_first_wait);
         let previous = || match is_first {
             true => Duration::ZERO,
             false => self.last(),
@@ -214,4 +214,41 @@ fn hinted(policy: &Policy, backoff: u64, hint: u64, deadline: u64) -> Option<u64
         true => hint.saturating_add(backoff).min(most),
         false => hint,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::jitter::Jitter;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_call_that_only_its_attempts_limit_waits_as_all_rules_say(
+            base in 1u64..u64::MAX,
+            cap in 1u64..u64::MAX,
+            attempts in 1u32..100,
+            failures in 0u32..100,
+            jitter in prop_oneof![Just(Jitter::Full), Just(Jitter::Equal)],
+            kind in prop_oneof![Just(FaultKind::Transient), Just(FaultKind::Conflict)],
+            random: u64,
+        ) {
+            let policy = Policy::exponential()
+                .base(Duration::from_nanos(base.min(cap)))
+                .max_backoff(Duration::from_nanos(cap))
+                .jitter(jitter)
+                .max_attempts(attempts);
+            let rules = Rules::of(&policy);
+            let retry_after = None;
+            let mut short = RetryState::resumed(Duration::ZERO, failures);
+            let mut long = short;
+            let now = || Duration::ZERO;
+            let verdict = Verdict::Retry { kind, retry_after };
+            let next = short.decide(&rules, verdict, now, || random);
+            let kind = (kind, retry_after);
+            let expected = long.decide_by_all_rules(rules, kind, now, || random);
+            prop_assert_eq!(next, expected);
+            prop_assert_eq!(short.failures(), long.failures());
+        }
+    }
 }

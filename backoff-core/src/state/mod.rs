@@ -358,7 +358,7 @@ impl RetryState {
     ) -> Decision {
         let verdict = verdict.into();
         let mut rules = Rules::of(policy);
-        rules.wait_by(delays);
+        rules.delays = Some(delays);
         self.decide(&rules, verdict, now, random)
     }
 

@@ -5,7 +5,7 @@ use super::{Decision, RetryState, Rules};
 use crate::{
     delay::Pace,
     judge::Verdict,
-    policy::{NEVER, Policy},
+    policy::{MOST_ATTEMPTS, NEVER, Policy},
     report::StopReason,
     runtime::nanos,
 };
@@ -46,7 +46,11 @@ impl Together {
         let mut rules = Rules::of(&self.policy);
         rules.keep_pace(&self.pace);
         rules.cuts = true;
-        rules.attempts = if self.deadline.is_some() { u32::MAX } else { 1 };
+        rules.attempts = if self.deadline.is_some() {
+            MOST_ATTEMPTS
+        } else {
+            1
+        };
         rules.deadline = self.deadline.map_or(NEVER, nanos);
         rules
     }
@@ -247,5 +251,17 @@ mod tests {
         assert_eq!(decide(Some(3 * SECOND)), Some(StopReason::Deadline));
         assert_eq!(decide(Some(4 * SECOND)), None);
         assert_eq!(decide(Some(Duration::MAX)), None);
+    }
+
+    /// The number of attempts of a policy with a deadline is the greatest one.
+    #[test]
+    fn conflicts_at_a_pace_do_not_add_to_attempts_without_a_limit() {
+        let policy = Policy::exponential().deadline(SECOND);
+        let mut pace = Pace::new();
+        pace.read(Duration::ZERO, false);
+        pace.failed(FaultKind::Conflict, || SECOND);
+        assert!(pace.kept() > 0);
+        let together = Together::new(&policy, pace, Some(3 * SECOND));
+        assert_eq!(together.rules().attempts, MOST_ATTEMPTS);
     }
 }

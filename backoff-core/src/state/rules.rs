@@ -44,7 +44,7 @@ impl<'s> SharedLimits<'s> {
 
     /// Whether an attempt asks a rate or a breaker before it begins.
     #[inline]
-    pub(crate) const fn admits(&self) -> bool {
+    pub(crate) const fn needs_admission(&self) -> bool {
         self.rate.is_some() || self.breaker.is_some()
     }
 
@@ -66,7 +66,7 @@ impl<'s> SharedLimits<'s> {
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     pub(crate) policy: &'a Policy,
-    /// A loop that does not ask the rate of its policy has none.
+    /// Only the decision reads the rate; there is none if the attempt has no number at the rate.
     pub(crate) shared: SharedLimits<'a>,
     pub(crate) delays: Option<&'a dyn Delay>,
     pub(super) pace: Option<&'a Pace>,
@@ -78,15 +78,14 @@ pub struct Rules<'a> {
     pub(crate) max_queue_time: Option<Duration>,
     /// The highest number of attempts.
     pub(crate) attempts: u32,
-    /// The number of earlier failures that do not lengthen the waits; [`ALL`]: the next wait is the first.
-    uncounted: u32,
+    /// The number of earlier failures that do not lengthen the waits.
+    pub(crate) uncounted: u32,
+    /// The next wait is the policy's first wait, as if nothing had failed.
+    pub(crate) is_first_wait: bool,
     /// Whether attempts are cut at the deadline.
     pub(crate) cuts: bool,
     pub(crate) is_unrepeatable: bool,
 }
-
-/// More than the highest number of failures.
-const ALL: u32 = u32::MAX;
 
 impl<'a> Rules<'a> {
     /// The rules of the policy.
@@ -105,15 +104,10 @@ impl<'a> Rules<'a> {
             max_queue_time: None,
             attempts: policy.attempts(),
             uncounted: 0,
+            is_first_wait: false,
             cuts: false,
             is_unrepeatable: false,
         }
-    }
-
-    /// These waits replace those of the policy.
-    #[inline]
-    pub(crate) fn wait_by(&mut self, delays: &'a dyn Delay) {
-        self.delays = Some(delays);
     }
 
     /// After a conflict, this pace gives the wait, up to the policy's cap. After another failure the pace says
@@ -131,7 +125,8 @@ impl<'a> Rules<'a> {
     pub(crate) const fn count_paced(&mut self, conflicts: u32) {
         let more = self.policy.more_at_pace();
         if self.deadline == NEVER {
-            self.attempts += if conflicts < more { conflicts } else { more };
+            let more = if conflicts < more { conflicts } else { more };
+            self.attempts = self.attempts.saturating_add(more);
         }
     }
 
@@ -147,18 +142,6 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// This number of earlier failures does not lengthen the waits.
-    #[inline]
-    pub(crate) const fn leave_out(&mut self, failures: u32) {
-        self.uncounted = self.uncounted.saturating_add(failures);
-    }
-
-    /// The next wait is the policy's first wait, as if nothing had failed.
-    #[inline]
-    pub(crate) const fn wait_as_first(&mut self) {
-        self.uncounted = ALL;
-    }
-
     /// Whether an attempt would begin too late, so many nanoseconds after the start. An attempt that is cut at the
     /// deadline needs some time before the deadline.
     #[inline]
@@ -169,6 +152,9 @@ impl<'a> Rules<'a> {
     /// The index of the wait after this number of failures, counted from 0.
     #[inline]
     pub(crate) fn turn(&self, failures: u32) -> u32 {
+        if self.is_first_wait {
+            return 0;
+        }
         let turn = self.pace.and_then(|pace| pace.turn().checked_sub(1));
         turn.map_or(failures, u32::from)
             .saturating_sub(self.uncounted)
@@ -179,16 +165,11 @@ impl<'a> Rules<'a> {
     pub(super) const fn limits_attempts_only(&self) -> bool {
         self.deadline == NEVER
             && self.shared.budget.is_none()
-            && !self.shared.admits()
+            && !self.shared.needs_admission()
             && self.delays.is_none()
             && self.pace.is_none()
             && self.uncounted == 0
+            && !self.is_first_wait
             && !self.is_unrepeatable
-    }
-
-    /// Whether the next wait is the policy's first wait.
-    #[inline]
-    pub(crate) const fn waits_as_first(&self) -> bool {
-        self.uncounted == ALL
     }
 }

@@ -334,19 +334,19 @@ impl Loop<'_> {
             Some(_) => (
                 mixed!(has_first_turn(#context, &__guard.state)),
                 mixed! {
-                    __backoff::first_turn(__entering, __stop.as_mut())
+                    __backoff::first_turn(__admission, __stop.as_mut())
                 },
             ),
             None => (
                 mixed!(has_rate(#context)),
-                mixed!(__backoff::turn(__entering)),
+                mixed!(__backoff::turn(__admission)),
             ),
         };
         // Two statements, so that the future need not keep the context; in a block, so that it need not keep the
         // place in the queue during the attempt.
         Some(mixed! {
             let __late = if __backoff::#is_asked {
-                let __entering =
+                let __admission =
                     __backoff::admission(#with, &mut __guard.state, #max_queue_time);
                 #turn.await
             } else {

@@ -84,8 +84,8 @@ fn the_written_code_of_both_forms() {
                     let mut __info = p::call_info(&__timer);
                     loop {
                         let __late = if p::has_first_turn(p::known(&__guard), &__guard.state) {
-                            let __entering = p::admission(p::known(&__guard), &__timer, &mut __guard.state, p::Option::Some(p::Duration::MAX));
-                            p::first_turn(__entering, __stop.as_mut()).await
+                            let __admission = p::admission(p::known(&__guard), &__timer, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                            p::first_turn(__admission, __stop.as_mut()).await
                         } else {
                             p::Option::None
                         };
@@ -262,8 +262,8 @@ fn the_written_code_of_both_forms() {
                     loop {
                         let __wait = {
                             let __late = if p::has_rate(p::known(&__guard)) {
-                                let __entering = p::admission(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
-                                p::turn(__entering).await
+                                let __admission = p::admission(p::known(&__guard), &p::ASYNC, &mut __guard.state, p::Option::Some(p::Duration::MAX));
+                                p::turn(__admission).await
                             } else {
                                 p::Option::None
                             };

@@ -63,7 +63,7 @@ pub struct Delays<D>(pub(crate) D);
 
 impl<T, E, D: Delay> Setting<T, E> for Delays<D> {
     fn rules<'a>(&'a self, rules: &mut Rules<'a>) {
-        rules.wait_by(&self.0);
+        rules.delays = Some(&self.0);
     }
 }
 

@@ -74,8 +74,8 @@ impl ConsecutiveCount {
     pub(crate) fn rules(&self, rules: &mut Rules<'_>) {
         match (self.seen, self.confirmed) {
             (0, 0) => {}
-            (0, confirmed) => rules.leave_out(confirmed),
-            _ => rules.wait_as_first(),
+            (0, confirmed) => rules.uncounted = rules.uncounted.saturating_add(confirmed),
+            _ => rules.is_first_wait = true,
         }
     }
 }
