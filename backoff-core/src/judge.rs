@@ -58,20 +58,7 @@ impl Verdict {
             stop => stop,
         }
     }
-}
 
-/// `true` means retry.
-impl From<bool> for Verdict {
-    #[inline]
-    fn from(retry: bool) -> Self {
-        match retry {
-            true => Verdict::retry(FaultKind::Transient),
-            false => Verdict::Permanent,
-        }
-    }
-}
-
-impl Verdict {
     const fn retry(kind: FaultKind) -> Self {
         Verdict::Retry {
             kind,
@@ -147,6 +134,17 @@ impl Verdict {
         match self {
             Verdict::Retry { .. } => Verdict::MaybeApplied,
             stop => stop,
+        }
+    }
+}
+
+/// `true` means retry.
+impl From<bool> for Verdict {
+    #[inline]
+    fn from(retry: bool) -> Self {
+        match retry {
+            true => Verdict::retry(FaultKind::Transient),
+            false => Verdict::Permanent,
         }
     }
 }

@@ -23,19 +23,7 @@ pub struct Context<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Limits(pub Option<Duration>);
 
-impl<'a> Context<'a> {
-    /// The rules of the call.
-    #[inline]
-    pub(super) fn rules(&self) -> Rules<'a> {
-        let mut rules = CallPlan::rules(self.policy);
-        match self.limits {
-            None => {}
-            Some(Limits(None)) => rules.cuts = true,
-            Some(Limits(Some(timeout))) => rules.limit(timeout),
-        }
-        rules
-    }
-
+impl Context<'_> {
     /// The name of the operation, as hooks and logs say it.
     #[cfg(feature = "tracing")]
     pub(super) fn display_name(&self) -> &'static str {
@@ -55,7 +43,13 @@ impl CallPlan for Context<'_> {
 
     #[inline]
     fn rules(&self) -> Rules<'_> {
-        Context::rules(self)
+        let mut rules = CallPlan::rules(self.policy);
+        match self.limits {
+            None => {}
+            Some(Limits(None)) => rules.cuts = true,
+            Some(Limits(Some(timeout))) => rules.limit(timeout),
+        }
+        rules
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     call::{
         call_state::CallState,
         cut_flag,
+        plan::CallPlan as _,
         timer::{Limit, Timer as _},
     },
     facts::fault::TimedOut,

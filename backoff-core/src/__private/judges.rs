@@ -22,8 +22,11 @@ pub const BY_CODES: By<ByCodes> = By(ByCodes);
 /// The policy's codes judge a fault that `find` finds, if the fault has facts. Any other error is
 /// retried.
 #[inline]
-pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<Every<Find<R::Error>>> {
-    By(Every(find))
+pub fn every<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<ByFacts<Find<R::Error>>> {
+    By(ByFacts {
+        find,
+        repeats_unknown: true,
+    })
 }
 
 /// The type of the error.
@@ -93,8 +96,11 @@ where
 
 /// The policy's codes judge the fault that `find` finds. An error without one is not retried.
 #[inline]
-pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<Found<Find<R::Error>>> {
-    By(Found(find))
+pub fn found<R: Outcome>(_outcome: &R, find: Find<R::Error>) -> By<ByFacts<Find<R::Error>>> {
+    By(ByFacts {
+        find,
+        repeats_unknown: false,
+    })
 }
 
 /// The same settings, and the user's hook.
@@ -107,9 +113,12 @@ where
     (settings, Notify(hook))
 }
 
-/// Made by [`every`].
+/// The facts of an error decide. Without facts, the error is repeated or not.
 #[derive(Debug)]
-pub struct Every<K>(K);
+pub struct ByFacts<K> {
+    find: K,
+    repeats_unknown: bool,
+}
 
 /// Made by [`when`].
 #[derive(Debug)]
@@ -122,20 +131,20 @@ pub struct When<F, K> {
 #[derive(Debug)]
 pub struct Or<F>(F);
 
-/// Made by [`found`].
-#[derive(Debug)]
-pub struct Found<K>(K);
-
-impl<E, K> Judge<E> for Every<K>
+impl<E, K> Judge<E> for ByFacts<K>
 where
     K: Fn(&E) -> Option<&dyn Fault>,
 {
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
-        policy.rule_any(stage, (self.0)(error))
+        match (self.find)(error) {
+            fault if self.repeats_unknown => policy.rule_any(stage, fault),
+            Some(fault) => policy.rule(stage, fault),
+            None => Verdict::NothingKnown,
+        }
     }
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-        (self.0)(error)
+        (self.find)(error)
     }
 }
 
@@ -169,20 +178,6 @@ where
 
     fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
         Some(error)
-    }
-}
-
-impl<E, K> Judge<E> for Found<K>
-where
-    K: Fn(&E) -> Option<&dyn Fault>,
-{
-    fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict {
-        let ruled = |fault| policy.rule(stage, fault);
-        (self.0)(error).map_or(Verdict::NothingKnown, ruled)
-    }
-
-    fn fault<'e>(&self, error: &'e E) -> Option<&'e dyn Fault> {
-        (self.0)(error)
     }
 }
 

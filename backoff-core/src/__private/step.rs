@@ -4,8 +4,7 @@ use super::{context::Context, ending::Ending, outcome::Outcome};
 use crate::{
     call::{
         before::End,
-        call_info::CallInfo,
-        call_state::CallState,
+        call_state::{CallInfo, CallState},
         erased::ErasedCall,
         operation::AnyOperation,
         plan::{CallPlan, Guard},

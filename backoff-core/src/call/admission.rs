@@ -3,11 +3,13 @@
 use super::{call_state::CallState, plan::CallPlan};
 use crate::{
     facts::fault::TimedOut,
+    policy::Policy,
     rate::{QueueEnd, Queued, Rate, wait_blocking},
     runtime::{BlockingSleep, Clock, Sleep, left_out, shared_now},
     state::Rules,
 };
 use core::{
+    future::poll_fn,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -25,9 +27,8 @@ impl CallState {
         clock: &C,
     ) -> Result<Option<(&'p Rate, (Duration, bool))>, TimedOut> {
         let (shared, expires) = (plan.shared(), rules.max_queue_time.is_some());
-        let rate = shared.rate;
-        let Some(rate) = rate.filter(|rate| !rate.is_off()) else {
-            let epoch = rate.map(Rate::begins);
+        let Some(rate) = shared.rate.filter(|rate| !rate.is_off()) else {
+            let epoch = shared.rate.map(Rate::begins);
             self.begin_unless_refused(plan, expires, epoch, clock)?;
             return Ok(None);
         };
@@ -103,6 +104,17 @@ impl CallState {
         self.retry.skip(left_out() - before);
         let begins = |epoch| self.begin_unless_refused(plan, expires, epoch, runtime);
         Poll::Ready(ready!(turn).and_then(begins).err())
+    }
+
+    /// Waits for the turn of an attempt, for a loop that can make no error: no breaker refuses the attempt.
+    pub(crate) async fn wait_for_turn<R: Clock + Sleep>(&mut self, policy: &Policy, runtime: &R) {
+        if !policy.shared().needs_admission() {
+            return;
+        }
+        let queued = self.begin_or_queue(policy, &Rules::of(policy), runtime);
+        if let Ok(Some(mut queued)) = queued {
+            poll_fn(|cx| self.poll_turn((policy, false), &mut queued, runtime, cx)).await;
+        }
     }
 
     /// Waits on this thread until an attempt may begin, or until `stopped` says so.

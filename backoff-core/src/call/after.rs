@@ -144,16 +144,12 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     #[inline(always)]
     pub(crate) fn decided(&mut self, mut failure: JudgedFailure<'_, E>) -> Decision {
         self.settings.failed(failure.stage);
-        let plan = self.plan;
-        let mut shared = plan.shared();
-        if self.state.retry.epoch().is_none() {
-            shared.rate = None;
-        }
+        let has_number = self.state.retry.epoch().is_some();
         if self.state.retry.is_in_flight() {
-            self.replied_with(&failure);
+            self.replied_with(&JudgedFailure { ..failure });
         }
-        let mut rules = rules_of(plan, &*self.settings);
-        rules.shared = shared;
+        let mut rules = rules_of(self.plan, &*self.settings);
+        rules.shared.rate = rules.shared.rate.filter(|_| has_number);
         let mut writes = WriteOutcome::Known;
         if let Some(memory) = &mut self.operation.memory {
             // A copy, so that the failure needs no memory without this.
@@ -173,10 +169,10 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let next = retry.decide(&rules, failure.verdict, now, random);
         let next = writes.concluded(in_tests(next, retry));
         #[cfg(feature = "metrics")]
-        metrics::level(shared.budget);
+        metrics::level(rules.shared.budget);
         // Without `cuts`, an attempt may run on after the deadline.
         let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline));
-        self.emit_failure(&failure, next, deadline, shared);
+        self.emit_failure(&failure, next, deadline, has_number);
         next
     }
 
@@ -229,9 +225,8 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
     #[inline(always)]
     pub(crate) fn succeeded(&mut self, value: Option<&dyn Fault>) {
         // Before any hook, which may panic.
-        let shared = self.plan.shared();
-        self.state.return_tokens(shared.budget);
-        if shared.needs_admission() && self.state.retry.is_in_flight() {
+        self.state.return_tokens(self.plan.shared().budget);
+        if self.state.retry.is_in_flight() {
             // A value with a fault is one that the policy does not retry.
             let failure = value.and_then(|value| judge::unretried(Some(value)));
             self.replied(reply_to(value), failure, value);

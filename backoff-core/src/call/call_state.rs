@@ -1,14 +1,31 @@
 //! The state of one call. Policy, stage and runtime are passed in, so that a future stores only 15 bytes.
 
-use super::call_info::CallInfo;
 #[cfg(feature = "metrics")]
 use crate::event::metrics::{self, CallMetrics};
 use crate::{
     budget::Budget,
-    runtime::Clock,
-    state::{Attempt, RetryState, Rules},
+    runtime::{Clock, Random},
+    state::{Attempt, RequestId, RetryState, Rules},
 };
 use core::time::Duration;
+
+/// The information that each [`Attempt`](crate::Attempt) has about its call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallInfo {
+    pub(crate) id: RequestId,
+    pub(crate) maybe_applied: bool,
+}
+
+impl CallInfo {
+    /// Before the first attempt. The id is drawn.
+    #[inline]
+    pub(crate) fn new(random: &dyn Random) -> Self {
+        CallInfo {
+            id: RequestId::random(random),
+            maybe_applied: false,
+        }
+    }
+}
 
 /// The state of a call.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,7 @@ use crate::{
     rate::RateReply,
     runtime::{Clock, Random, shared_now},
     stage::{EndedBy, Stage},
-    state::{Decision, SharedLimits},
+    state::Decision,
 };
 use core::time::Duration;
 
@@ -56,15 +56,15 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         (S::MEASURES || reads).then(|| reads.then(|| self.runtime.now()))
     }
 
-    /// An attempt ended with a failure. `deadline` is the deadline that an attempt may pass; the
-    /// next attempt waits in the queue of the rate.
+    /// An attempt ended with a failure. An attempt may pass `deadline`. The next attempt waits in the queue of the rate, if
+    /// this one had a number at the rate.
     #[inline(always)]
     pub(super) fn emit_failure(
         &mut self,
         failure: &JudgedFailure<'_, E>,
         next: Decision,
         deadline: Option<Duration>,
-        shared: SharedLimits<'_>,
+        has_number: bool,
     ) {
         let Some(now) = self.time_of_event() else {
             return;
@@ -78,8 +78,9 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             }
             _ => None,
         };
+        let shared = self.plan.shared();
         // The call is not in the queue yet.
-        let next = match (shared.rate, now) {
+        let next = match (shared.rate.filter(|_| has_number), now) {
             (Some(rate), Some(now)) if next.is_wait() => {
                 next.lasting(rate.turn_after(next.wait(), shared.tokens, now))
             }

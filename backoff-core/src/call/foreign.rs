@@ -18,7 +18,7 @@ use crate::{
     stage::{EndedBy, Stage},
     state::{Decision, Rules},
 };
-use core::{future::poll_fn, time::Duration};
+use core::time::Duration;
 
 /// Such a call, with its policy and the name of its operation.
 #[derive(Debug)]
@@ -113,21 +113,7 @@ impl ForeignCall {
 
     /// Waits for the turn of the attempt, if the policy has a rate.
     pub async fn turn<R: Clock + Sleep>(&mut self, runtime: &R) {
-        if !self.policy.shared().needs_admission() {
-            return;
-        }
-        let policy = &self.policy;
-        let queued = self
-            .state
-            .begin_or_queue(policy, &Rules::of(policy), runtime);
-        // Nobody could make an error, so no breaker refuses the attempt.
-        if let Ok(Some(mut queued)) = queued {
-            poll_fn(|cx| {
-                self.state
-                    .poll_turn((policy, false), &mut queued, runtime, cx)
-            })
-            .await;
-        }
+        self.state.wait_for_turn(&self.policy, runtime).await;
     }
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.

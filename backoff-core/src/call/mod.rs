@@ -13,7 +13,6 @@ pub(crate) mod attempt;
 pub(crate) mod before;
 pub(crate) mod blocking;
 pub(crate) mod builder;
-pub(crate) mod call_info;
 pub(crate) mod call_state;
 pub(crate) mod cut_flag;
 pub(crate) mod entry;
@@ -55,7 +54,7 @@ pub use self::{
     before::WaitState,
     blocking::OnThread,
     builder::{CutsAttempts, Hedges, MakesAttempts, Replaced},
-    call_info::CallInfo,
+    call_state::CallInfo,
     erased::Call,
     hedging::{Hedging, Second, Unhedged},
     operation::{

@@ -1,14 +1,12 @@
 //! Operations that can be attempted several times, async and blocking.
 
 use super::{
-    call_info::CallInfo,
-    call_state::CallState,
+    call_state::{CallInfo, CallState},
     write_outcome::{Remembered, WriteOutcome},
 };
 use crate::{
     facts::fault::Fault,
     judge::Verdict,
-    named_debug::named_in_debug,
     policy::Policy,
     report::{Measures, Report},
     runtime::{Clock, Random},
@@ -108,7 +106,6 @@ impl<E> JudgedFailure<'_, E> {
 /// is compiled once for each error type, and not for each closure.
 pub trait Memory<E> {
     /// The host that the operation calls, a field of log events.
-    #[inline]
     fn host(&self) -> Option<&str> {
         None
     }
@@ -122,19 +119,16 @@ pub trait Memory<E> {
     ) -> Remembered<'_>;
 
     /// Whether a write of an update may have been applied.
-    #[inline]
     fn write_outcome(&self) -> WriteOutcome {
         WriteOutcome::Known
     }
 
     /// A wait follows after this error, which the operation may keep.
-    #[inline]
     fn keep(&mut self, error: E) -> Option<E> {
         Some(error)
     }
 
     /// Returns the error that [`keep`](Self::keep) stored, because no attempt follows.
-    #[inline]
     fn kept(&mut self) -> Option<E> {
         None
     }
@@ -151,7 +145,6 @@ pub struct AnyOperation<'o, E> {
 
 impl<E> AnyOperation<'_, E> {
     /// An operation of this name that remembers nothing.
-    #[inline]
     pub(crate) const fn named(name: &'static str) -> Self {
         AnyOperation { name, memory: None }
     }
@@ -371,5 +364,3 @@ pub trait RunsTwice: Operation {}
 
 impl<F> RunsTwice for Plain<Awaits<F>> where Self: Operation {}
 impl<F> RunsTwice for WithAttempt<Awaits<F>> where Self: Operation {}
-
-named_in_debug!(Awaits, Blocks, Plain, WithAttempt);

@@ -234,9 +234,8 @@ impl<P: CallPlan> Guard<P> {
     #[inline(always)]
     pub fn runs(&self) -> AttemptScope {
         let (retry, plan) = (&self.state.retry, &self.plan);
-        let shared = plan.shared();
-        if retry.is_in_flight() && shared.needs_admission() {
-            AttemptScope::of(shared, retry)
+        if retry.is_in_flight() && plan.shared().needs_admission() {
+            AttemptScope::of(plan.shared(), retry)
         } else {
             AttemptScope {
                 in_rate: is_inside() && begin_scope_without_rate(),

@@ -84,14 +84,6 @@ impl<F, T, E> StoppedBy<F, T, E> {
     }
 }
 
-impl<F, T, E> fmt::Debug for StoppedBy<F, T, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoppedBy")
-            .field("cuts", &self.cuts.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
 impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
     fn has_come(self: Pin<&mut Self>, cx: &mut Context<'_>) -> bool {
         self.project().signal.has_come(cx)

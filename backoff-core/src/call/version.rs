@@ -14,7 +14,7 @@ use crate::{
     runtime::Clock,
     stage::{EndedBy, Stage},
 };
-use core::{fmt, time::Duration};
+use core::time::Duration;
 
 /// The version of a value: an etag, a number, a generation. Two values with the same version are
 /// the same value, and each write makes another version.
@@ -190,13 +190,5 @@ impl<F, K, E: Fault> Memory<E> for Versioned<F, K, E> {
 
     fn kept(&mut self) -> Option<E> {
         self.maybe_applied.as_mut()?.take()
-    }
-}
-
-impl<F, K, E> fmt::Debug for Versioned<F, K, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Versioned")
-            .field("maybe_applied", &self.maybe_applied.is_some())
-            .finish_non_exhaustive()
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     report::Updated,
     runtime::{Clock, Random, Sleep, Spawn},
     stage::{EndedBy, Stage},
-    state::{self, Together},
+    state::Together,
 };
 use core::{
     future::{Future, poll_fn},
@@ -327,21 +327,10 @@ where
     /// Waits for a turn at the rate of the policy, if it has one.
     async fn wait_for_turn(&mut self) {
         let (policy, runtime) = (&self.shared.settings.policy, &*self.shared.settings.runtime);
-        if !policy.shared().needs_admission() {
-            return;
-        }
         // A write that was refused for its value, and whose parts are written next, was a reply.
         self.call(policy)
             .replied(Some(RateReply::Admitted), None, None);
-        let queued = self
-            .guard
-            .state
-            .begin_or_queue(policy, &state::Rules::of(policy), runtime);
-        // Nobody could make an error, so no breaker refuses the attempt.
-        if let Ok(Some(mut queued)) = queued {
-            let state = &mut self.guard.state;
-            let _ = poll_fn(|cx| state.poll_turn((policy, false), &mut queued, runtime, cx)).await;
-        }
+        self.guard.state.wait_for_turn(policy, runtime).await;
     }
 
     /// The time of the clock. The clock is read here only if a caller needs the time.
@@ -415,16 +404,15 @@ where
             verdict = verdict.or(Some(own));
         }
         let Some(verdict) = verdict else {
-            let is_cut = failed.ended_by != EndedBy::Operation;
-            let verdict = match is_cut {
-                true => policy.rule_unjudged(stage),
-                false => Verdict::Permanent,
-            };
             let mut call = self.call(policy);
-            if !is_cut {
-                let kind = Some(FaultKind::Permanent);
-                call.replied(reply_to(Some(&error)), kind, Some(&error));
-            }
+            let verdict = match failed.ended_by {
+                EndedBy::Operation => {
+                    let kind = Some(FaultKind::Permanent);
+                    call.replied(reply_to(Some(&error)), kind, Some(&error));
+                    Verdict::Permanent
+                }
+                EndedBy::Clock | EndedBy::Signal => policy.rule_unjudged(stage),
+            };
             let _stop = call.end_without_retry(failed.judged(&error, verdict));
             self.anew();
             return None;

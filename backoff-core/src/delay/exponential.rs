@@ -89,12 +89,20 @@ pub(crate) const fn checked(factor: f64) -> f64 {
 /// The factors 1 and 2 are exact at every `n`. Any other factor is computed in `f64` with
 /// multiplications only, so the result is the same on every machine. `factor` is finite and at least 1;
 /// `Policy` ensures this.
-#[inline(always)]
 pub(crate) fn delay(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
     if factor == 2.0 {
-        doubled(base, cap, n)
+        return doubled(base, cap, n);
+    }
+    if factor == 1.0 {
+        return base.min(cap);
+    }
+    let exact = base as f64 * power(factor, n);
+    // Not `>=`: 0 · ∞ is NaN, and a base of zero stays zero.
+    if exact < cap as f64 {
+        // A number of more than 53 bits is rounded.
+        ((exact + 0.5) as u64).max(base).min(cap)
     } else {
-        uneven(base, factor, cap, n)
+        capped(base, cap)
     }
 }
 
@@ -104,22 +112,6 @@ pub(crate) fn doubled(base: u64, cap: u64, n: u32) -> u64 {
     // `base << n` exceeds the cap, or 64 bits, exactly when `base > cap >> n`.
     if n < 64 && base <= cap >> n {
         base << n
-    } else {
-        capped(base, cap)
-    }
-}
-
-/// A separate function, so that doubling is inlined.
-#[inline(never)]
-fn uneven(base: u64, factor: f64, cap: u64, n: u32) -> u64 {
-    if factor == 1.0 {
-        return base.min(cap);
-    }
-    let exact = base as f64 * power(factor, n);
-    // Not `>=`: 0 · ∞ is NaN, and a base of zero stays zero.
-    if exact < cap as f64 {
-        // A number of more than 53 bits is rounded.
-        ((exact + 0.5) as u64).max(base).min(cap)
     } else {
         capped(base, cap)
     }

@@ -18,19 +18,10 @@ pub(crate) enum Growth {
 
 impl Growth {
     /// The wait before retry `n` without jitter, at most `cap`.
-    #[inline(always)]
     pub(crate) fn delay(self, base: u64, cap: u64, n: u32) -> u64 {
         match self {
             Growth::Exponential(factor) => exponential::delay(base, factor, cap, n),
-            other => other.uncommon(base, cap, n),
-        }
-    }
-
-    /// A separate function, so that the common case is inlined.
-    #[inline(never)]
-    fn uncommon(self, base: u64, cap: u64, n: u32) -> u64 {
-        match self {
-            Growth::Exponential(_) | Growth::Constant => base.min(cap),
+            Growth::Constant => base.min(cap),
             Growth::Linear(step) => series::linear(base, step, n).min(cap),
             Growth::Fibonacci => series::fibonacci(base, cap, n),
             Growth::Slots => slots::most(base, n).min(cap),

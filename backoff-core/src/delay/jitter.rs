@@ -117,23 +117,7 @@ impl Spread {
         previous: u64,
         random: u64,
     ) -> u64 {
-        self.spread(plain(self.limit(cap)), base, cap, previous, random)
-    }
-
-    /// The cap for the wait without jitter, which may leave room for the random part.
-    pub(crate) const fn limit(self, cap: u64) -> u64 {
-        match self {
-            Spread::AdditiveWithin(most) => cap.saturating_sub(most),
-            // Rounded up, so that the sum is not above the cap.
-            Spread::Proportional(share) => {
-                cap.saturating_sub((cap as f64 * (share / (1.0 + share)) + 0.999) as u64)
-            }
-            Spread::WholeSeconds(_) => u64::MAX,
-            _ => cap,
-        }
-    }
-
-    fn spread(self, plain: u64, base: u64, cap: u64, previous: u64, random: u64) -> u64 {
+        let plain = plain(self.limit(cap));
         match self {
             Spread::None => plain,
             Spread::Full => uniform(plain, random),
@@ -152,6 +136,19 @@ impl Spread {
             Spread::WholeSeconds(unit) => {
                 uniform(plain / unit, random).saturating_mul(unit).min(cap)
             }
+        }
+    }
+
+    /// The cap for the wait without jitter, which may leave room for the random part.
+    pub(crate) const fn limit(self, cap: u64) -> u64 {
+        match self {
+            Spread::AdditiveWithin(most) => cap.saturating_sub(most),
+            // Rounded up, so that the sum is not above the cap.
+            Spread::Proportional(share) => {
+                cap.saturating_sub((cap as f64 * (share / (1.0 + share)) + 0.999) as u64)
+            }
+            Spread::WholeSeconds(_) => u64::MAX,
+            _ => cap,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     call::{
-        call_info::CallInfo,
+        call_state::CallInfo,
         operation::Failed,
         setting::{Setting, surrounds_nothing},
     },

@@ -11,7 +11,6 @@ use crate::{
     runtime::Clock,
 };
 use core::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -55,12 +54,6 @@ impl<S, Request, C> Sends<S, Request, C> {
     }
 }
 
-impl<S, Request, C> fmt::Debug for Sends<S, Request, C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sends").finish_non_exhaustive()
-    }
-}
-
 pin_project! {
     /// One attempt of a [`Sends`].
     pub struct Sending<S, Request>
@@ -78,14 +71,6 @@ pin_project! {
         // The service is not ready yet.
         Readying { service: S, request: Option<Request> },
         Called { #[pin] reply: F },
-    }
-}
-
-impl<S: Service<Request>, Request> fmt::Debug for Sending<S, Request> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_called = matches!(self.phase, Phase::Called { .. });
-        let mut shown = f.debug_struct("Sending");
-        shown.field("is_called", &is_called).finish_non_exhaustive()
     }
 }
 
