@@ -55,7 +55,7 @@ const CALLS: &[Limit] = &[
 /// In instructions. Not compared with a build that has a feature.
 const OTHERS: &[Limit] = &[
     limit("retry", ATTRIBUTE, TOKIO, 18_000.0),
-    limit("retry", FUNCTION, TOKIO, 18_400.0), // goal: 18,000
+    limit("retry", FUNCTION, TOKIO, 18_500.0), // goal: 18,000
     limit("other loops", "ours", ".version", 402.0),
     limit("other loops", "ours", "reported", 650.0),
     limit("other loops", "ours", "layer, success", 1_000.0),
