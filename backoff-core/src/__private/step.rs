@@ -43,6 +43,18 @@ pub fn call_info<R: Random>(runtime: &R) -> CallInfo {
     CallInfo::new(runtime)
 }
 
+/// The call of an annotated function. Such an operation has no memory of its own.
+#[inline(always)]
+fn erased<'c, E, C, H>(
+    context: &'c Context<'_>,
+    runtime: &'c C,
+    state: &'c mut CallState,
+    settings: &'c mut H,
+) -> ErasedCall<'c, (), E, H, C> {
+    let operation = AnyOperation::named(context.operation);
+    ErasedCall::new(context, operation, state, settings, runtime)
+}
+
 /// After an attempt: returns the wait before the next one, or nothing if this outcome is the last.
 #[inline]
 pub fn step<C, R, H>(
@@ -63,23 +75,9 @@ where
         return failed(context, runtime, state, ending, error, settings);
     }
     if let Some(value) = value.filter(|value| !is_success(*value)) {
-        return ErasedCall::new(
-            context,
-            AnyOperation::named(context.operation),
-            state,
-            settings,
-            runtime,
-        )
-        .answered(value);
+        return erased(context, runtime, state, settings).answered(value);
     }
-    ErasedCall::new(
-        context,
-        AnyOperation::named(context.operation),
-        state,
-        settings,
-        runtime,
-    )
-    .succeeded(value);
+    erased(context, runtime, state, settings).succeeded(value);
     None
 }
 
@@ -98,13 +96,7 @@ where
     H: Setting<(), E>,
     C: Clock + Random,
 {
-    let mut call = ErasedCall::new(
-        context,
-        AnyOperation::named(context.operation),
-        state,
-        settings,
-        runtime,
-    );
+    let mut call = erased(context, runtime, state, settings);
     match ending.of_attempt() {
         Ok((stage, ended_by)) => call.failed(error, stage, ended_by).wait_if_any(),
         Err(end) => {
@@ -130,14 +122,7 @@ pub fn ended<C, R, H>(
     C: Clock + Random,
 {
     let error = outcome.error();
-    ErasedCall::new(
-        context,
-        AnyOperation::named(context.operation),
-        state,
-        settings,
-        runtime,
-    )
-    .end(error, value, end);
+    erased(context, runtime, state, settings).end(error, value, end);
 }
 
 /// The wait of an async function.
