@@ -3,7 +3,7 @@
 use crate::{
     facts::{
         codes,
-        fault::{Delivery, Fault, FaultKind, says_something},
+        fault::{Fault, FaultKind, is_perhaps_applied, says_something},
         grpc::GrpcCode,
     },
     policy::Policy,
@@ -103,7 +103,7 @@ impl Verdict {
     /// another writer was faster.
     pub(crate) const fn kind_at(self, stage: Stage) -> FaultKind {
         match (self.retried(), stage) {
-            (Some(FaultKind::Conflict), Stage::Write | Stage::Reply) => FaultKind::Conflict,
+            (Some(FaultKind::Conflict), Stage::Write { .. } | Stage::Reply) => FaultKind::Conflict,
             (Some(FaultKind::Throttled), _) => FaultKind::Throttled,
             _ => FaultKind::Transient,
         }
@@ -121,19 +121,10 @@ impl Verdict {
         match (stage, ended_by) {
             (Stage::Read | Stage::Change | Stage::Reply | Stage::Value, _) => false,
             (Stage::Version, _) | (_, EndedBy::Clock | EndedBy::Signal) => true,
-            (Stage::Whole | Stage::Write | Stage::WriteOnce, EndedBy::Operation) => match fault {
-                Some(fault) => is_perhaps_applied(fault),
-                None => self.retried().is_none_or(|kind| !did_nothing(kind)),
+            (Stage::Whole | Stage::Write { .. }, EndedBy::Operation) => match fault {
+                Some(fault) => is_perhaps_applied_at(stage, fault),
+                None => self.retried().is_none_or(|kind| !kind.did_nothing()),
             },
-        }
-    }
-
-    /// The verdict if the attempt may have been applied, and must not be applied twice.
-    #[cfg(feature = "combine")]
-    pub(crate) const fn not_repeated(self) -> Self {
-        match self {
-            Verdict::Retry { .. } => Verdict::MaybeApplied,
-            stop => stop,
         }
     }
 }
@@ -211,8 +202,7 @@ impl Policy {
     const fn may_repeat(&self, stage: Stage) -> bool {
         match stage {
             Stage::Read => true,
-            Stage::WriteOnce => false,
-            _ => self.idempotent,
+            _ => self.idempotent && !stage.is_write_once(),
         }
     }
 
@@ -226,8 +216,8 @@ impl Policy {
         fault: &F,
     ) -> Verdict {
         // The most frequent case comes first.
-        let is_harmless = self.idempotent && stage != Stage::WriteOnce;
-        if !is_harmless && !self.may_repeat(stage) && is_perhaps_applied(fault) {
+        let is_harmless = self.idempotent && !stage.is_write_once();
+        if !is_harmless && !self.may_repeat(stage) && is_perhaps_applied_at(stage, fault) {
             return Verdict::MaybeApplied;
         }
         Verdict::Retry {
@@ -299,9 +289,7 @@ impl Policy {
                 self.retried(stage, kind, retry_after.or(fault.retry_after()), fault)
             }
             // Without facts, it is unknown whether the write was applied.
-            (Verdict::Retry { kind, .. }, None)
-                if stage == Stage::WriteOnce && !did_nothing(kind) =>
-            {
+            (Verdict::Retry { kind, .. }, None) if stage.is_write_once() && !kind.did_nothing() => {
                 Verdict::MaybeApplied
             }
             (verdict, _) => verdict,
@@ -344,55 +332,22 @@ pub(crate) fn unretried(fault: Option<&dyn Fault>) -> Option<FaultKind> {
     (!answered.is_some_and(is_answer)).then_some(FaultKind::Permanent)
 }
 
-/// Whether a failure of this kind means that the server did nothing.
-const fn did_nothing(kind: FaultKind) -> bool {
-    matches!(
-        kind,
-        FaultKind::Throttled | FaultKind::Conflict | FaultKind::Pending
-    )
-}
-
-/// Whether the attempt may have been applied although it failed.
-pub(crate) fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
-    if let Some(transport) = fault.delivery() {
-        return transport == Delivery::MaybeSent;
+/// Whether an attempt that failed at this stage may have been applied.
+#[inline]
+fn is_perhaps_applied_at<F: Fault + ?Sized>(stage: Stage, fault: &F) -> bool {
+    match stage {
+        Stage::Write {
+            is_conditional: true,
+            ..
+        } => fault.may_be_written(),
+        _ => is_perhaps_applied(fault),
     }
-    let says_it_did_nothing = match (fault.kind(), fault.grpc_code(), fault.status()) {
-        (Some(kind), _, status) => did_nothing(kind) || matches!(status, Some(409 | 449)),
-        (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
-        (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
-        (None, None, None) => false,
-    };
-    !says_it_did_nothing
-}
-
-/// Whether a conditional write was refused for its value, so that a part of its changes may be accepted.
-#[cfg(feature = "combine")]
-pub(crate) fn refuses_value<F: Fault + ?Sized>(fault: &F) -> bool {
-    is_refused(&codes::VALUE_REFUSED, fault)
-}
-
-/// Whether a conditional write may have been applied although it failed.
-#[cfg(feature = "combine")]
-pub(crate) fn is_perhaps_written<F: Fault + ?Sized>(fault: &F) -> bool {
-    is_perhaps_applied(fault) && !is_refused(&codes::WRITE_REFUSED, fault)
-}
-
-/// Whether a reply refused the request by one of these codes. A failure of the transport has no code.
-#[cfg(feature = "combine")]
-fn is_refused<F: Fault + ?Sized>(codes: &codes::Codes, fault: &F) -> bool {
-    fault.delivery().is_none()
-        && matches!(fault.kind(), None | Some(FaultKind::Permanent))
-        && match (fault.grpc_code(), fault.status()) {
-            (Some(code), _) => codes.contains_grpc(code),
-            (None, status) => status.is_some_and(|status| codes.contains_status(status)),
-        }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{codes, test_error::TestError};
+    use crate::{codes, facts::fault::Delivery, test_error::TestError};
     use Delivery::{MaybeSent, NotSent};
     use FaultKind::{Conflict, Permanent, Throttled, Transient};
     use GrpcCode::{

@@ -176,8 +176,6 @@ pub use rate::{Rate, RateChange};
 #[cfg(feature = "reconnect")]
 pub use reconnect::Reconnect;
 pub use report::{Report, RetryError, StopReason, UpdateReport, Updated};
-#[cfg(feature = "combine")]
-pub use runtime::Spawn;
 #[cfg(feature = "std")]
 pub use runtime::Std;
 #[cfg(feature = "tokio")]

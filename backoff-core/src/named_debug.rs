@@ -2,8 +2,11 @@
 
 macro_rules! named_in_debug {
     ($($name:ident),+ $(,)?) => {
+        $crate::named_debug::named_in_debug!($($name<F>),+);
+    };
+    ($($name:ident<$($parameter:ident),+>),+ $(,)?) => {
         $(
-            impl<F> core::fmt::Debug for $name<F> {
+            impl<$($parameter),+> core::fmt::Debug for $name<$($parameter),+> {
                 fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                     f.write_str(concat!(stringify!($name), "(..)"))
                 }

@@ -37,9 +37,8 @@ pub enum StopReason {
     Breaker,
     /// The highest number of callers already wait for the resource (`combine::Combining::at_most`).
     Full,
-    /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on) and others). In log events and
-    /// metrics of combined changes, this reason also means: all callers of a group left, because their
-    /// deadlines passed or the calls were dropped.
+    /// A signal ended the call ([`Retrying::stop_on`](crate::Retrying::stop_on) and others), or the caller of a combined
+    /// change has left.
     Stopped,
     /// The request cannot be sent again, because its body could not be copied (feature `tower`).
     Unrepeatable,

@@ -33,29 +33,9 @@ pub trait Sleep {
     fn sleep(&self, wait: Duration) -> Self::Sleep;
 }
 
-/// Runs tasks in the background. Only [`Policy::combine`](crate::Policy::combine) needs this.
-///
-/// ```
-/// use backoff_core::Spawn;
-/// use std::{future::Future, pin::Pin};
-///
-/// struct OnHandle(tokio::runtime::Handle);
-/// impl Spawn for OnHandle {
-///     fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
-///         self.0.spawn(task);
-///     }
-/// }
-/// ```
+/// A task that combines changes, for a runtime.
 #[cfg(feature = "combine")]
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot run the task that combines changes",
-    label = "`{Self}` does not implement `Spawn`",
-    note = "write `impl Spawn for` your runtime: one method, which spawns a task"
-)]
-pub trait Spawn {
-    /// Runs a task until its end. Nobody waits for this end. If the runtime ends first, it drops the task.
-    fn spawn(&self, task: core::pin::Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>);
-}
+pub type Task = core::pin::Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>;
 
 /// A timer for blocking functions.
 pub trait BlockingSleep {
@@ -169,14 +149,6 @@ impl<S: Sleep, R> Sleep for (S, R) {
     }
 }
 
-/// Uses the timer of the first part.
-#[cfg(feature = "combine")]
-impl<S: Spawn, R> Spawn for (S, R) {
-    fn spawn(&self, task: core::pin::Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
-        self.0.spawn(task);
-    }
-}
-
 impl<P: BlockingSleep, R> BlockingSleep for (P, R) {
     fn sleep_blocking(&self, wait: Duration) {
         self.0.sleep_blocking(wait);
@@ -260,6 +232,16 @@ mod host;
 
 #[cfg(feature = "http-1")]
 pub(crate) use host::date;
+
+#[cfg(all(
+    feature = "combine",
+    any(
+        feature = "smol",
+        feature = "tokio",
+        all(feature = "wasm", target_family = "wasm", target_os = "unknown")
+    )
+))]
+pub(crate) use host::spawn;
 
 /// The runtime of async calls if the caller names none.
 pub use host::AsyncRuntime;

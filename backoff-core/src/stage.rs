@@ -14,10 +14,13 @@ pub enum Stage {
     /// The change of a read-modify-write refused the value that it was given: no attempt follows.
     Change,
     /// The write of a read-modify-write. After a conflict, the next step is a read.
-    Write,
-    /// The write of a read-modify-write whose change cannot recognise its own effect. A write that may
-    /// have been applied is not repeated.
-    WriteOnce,
+    Write {
+        /// Whether the next attempt finds out whether this write was applied: the change recognises its own effect, or
+        /// the update compares versions. Otherwise a write that may have been applied is not repeated.
+        is_repeatable: bool,
+        /// Whether the service refuses the write if somebody else has written since the read.
+        is_conditional: bool,
+    },
     /// The write's reply, which says that another writer was faster.
     Reply,
     /// The value, which is not yet the expected one.
@@ -38,7 +41,19 @@ pub enum EndedBy {
 impl Stage {
     /// Whether this is a step of a read-modify-write that is one request.
     pub(crate) const fn is_step(self) -> bool {
-        matches!(self, Stage::Read | Stage::Write | Stage::WriteOnce)
+        matches!(self, Stage::Read | Stage::Write { .. })
+    }
+
+    /// Whether this is a write that must not be repeated if it may have been applied.
+    #[inline]
+    pub(crate) const fn is_write_once(self) -> bool {
+        matches!(
+            self,
+            Stage::Write {
+                is_repeatable: false,
+                ..
+            }
+        )
     }
 
     /// Whether the judge decides about an error of this stage. The other stages have one verdict each.

@@ -13,8 +13,8 @@
 //! dashboards if it gives names:
 //!
 //! - `.operation("invoices.get")`, a method of async and blocking calls
-//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming),
-//!   of [`Combining`](crate::combine::Combining::operation) and of tower's layer. A request of `send` has it
+//!   ([`Retrying::operation`](crate::Retrying::operation)), of [`Resuming`](crate::Resuming)
+//!   and of tower's layer. The update of [combined changes](crate::combine) has it too. A request of `send` has it
 //!   after `.json()`, `.text()`, `.bytes()` or `.reply()`.
 //! - The key `operation = "invoices.get"` of `#[retry]` and `retry_block!`.
 //!
@@ -68,8 +68,8 @@
 //! - A call inside an attempt of another call warns by itself. If it ends with a [`RetryError`](crate::RetryError),
 //!   the outer call does not retry this error, and logs it at `DEBUG`.
 //! - Many callers of [combined changes](crate::combine) share one event for each wait and for the end of their group. A
-//!   caller that ends alone, because its own deadline, attempts or signal end or its change fails, has an event of its
-//!   own.
+//!   caller for whom there is no room has a `WARN` of its own. A caller that ends alone, because it leaves or its change fails, has
+//!   none.
 //! - A call that its caller drops, for example in `tokio::select!`, writes no further event, also if it was logged as
 //!   waiting.
 //!
@@ -177,14 +177,12 @@
 //! With this feature and a recorder, each call reads the clock before its first attempt and after each attempt.
 //! A call that begins before a recorder is installed is not recorded. Without a recorder, a call reads no clock for its
 //! metrics, and allocates nothing. In an
-//! annotated function, and for combined changes, a wait without a rate ends as planned: an attempt begins then, and
+//! annotated function, a wait without a rate ends as planned: an attempt begins then, and
 //! a timer that wakes late makes it longer. A
 //! call that is dropped records nothing more, except for the
-//! level of a budget that gets its tokens back. Combined changes
-//! ([`combine::Combining`](crate::combine::Combining)) are one call: the call of their resource. If all
-//! callers of a group leave (they are dropped or stopped, or their deadlines are over) while others
-//! wait for the next group, the call of the group ends with the reason `stopped` or `maybe_applied`
-//! when its attempt fails. If no caller waits, the call is dropped.
+//! level of a budget that gets its tokens back. The changes of a group
+//! ([`combine::Combining`](crate::combine::Combining)) are one call, an update. If no caller waits for the resource any more, this
+//! call is dropped.
 //!
 //! A call that makes no further attempt because no time remains gets the label `timeout` if its error
 //! was made from [`TimedOut`](crate::TimedOut), as in async calls with a `timeout` or an

@@ -230,14 +230,6 @@ impl Sleep for VirtualTime {
     }
 }
 
-/// The task runs on tokio's runtime.
-#[cfg(all(feature = "combine", feature = "tokio"))]
-impl crate::runtime::Spawn for VirtualTime {
-    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
-        crate::runtime::ASYNC.spawn(task);
-    }
-}
-
 impl BlockingSleep for VirtualTime {
     fn sleep_blocking(&self, wait: Duration) {
         let end = self.wait(wait);

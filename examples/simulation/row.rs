@@ -131,12 +131,10 @@ struct Writer {
 
 impl Writer {
     fn start(clients: u32, strategy: &Strategy, arrival: Duration) -> Self {
-        let mut pace = Pace::new();
-        pace.combines(clients);
         Self {
             clients,
             retry: RetryState::start(&strategy.policy, || arrival),
-            pace,
+            pace: Pace::new(),
             version: None,
         }
     }

@@ -135,7 +135,7 @@
 //!
 //! The error of a call without an attempt is made from [`TimedOut`](crate::TimedOut), as that of a timeout is: derive
 //! [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write [`Fault::late`](crate::Fault::late). Where no error
-//! can be made, first attempts are made all the same, and so are those of jobs and of combined changes.
+//! can be made, first attempts are made all the same, and so are those of jobs.
 //! [`Breaker`](crate::Breaker) says what counts: a conflict or a 404 is an answer, and a 429 says nothing. What began before
 //! the breaker opened or closed says nothing either, and failures are forgotten after a minute without one.
 //!

@@ -21,9 +21,13 @@
 //! | removed from combined changes and IAM | write |
 //! |---|---|
 //! | `many` | the module [`combine`](crate::combine), with the feature `combine`, which is on by default in `backoff-cloud` |
-//! | `many::Updating::reported`, `many::UpdatingReported` | nothing: attempts belong to all callers of a group. The log and the metrics count them |
-//! | `iam::Members::at_most`, `iam::Members::attempt_timeout`, `iam::Members::operation` | the same method of [`Combining`](crate::combine::Combining): `members.set(\|it\| it.at_most(1_000))` |
-//! | `iam::MemberChange` | [`combine::Updating`](crate::combine::Updating), the future that `Members::add` returns; `into_future()` is not needed |
+//! | `many::Combining::attempt_timeout`, `many::Combining::conflict_if`, `many::Combining::operation`, `many::Combining::runtime`, `many::Combining::version` | the update of a group by yourself, with these settings: the page of [`Combining`](crate::combine::Combining) has one |
+//! | `many::Updating` | [`combine::Changing`](crate::combine::Changing), without limits of its own: its page says what to write for a deadline and for a signal. Attempts belong to all callers of a group |
+//! | `many::UpdatingReported` | nothing: the log and the metrics count the attempts of a group |
+//! | `many::CombineError::OutOfTime`, `many::CombineError::Stopped` | [`CombineError::Left`](crate::combine::CombineError::Left) |
+//! | `delay::Pace::combines` | nothing: a pace counts conflicts only |
+//! | `iam::Members::at_most`, `iam::Members::attempt_timeout`, `iam::Members::operation` | the same method of [`MembersSettings`](crate::iam::MembersSettings): `members.set(\|it\| it.at_most(1_000))` |
+//! | `iam::MemberChange` | [`combine::Changing`](crate::combine::Changing), the future that `Members::add` returns; `into_future()` is not needed |
 //! | `iam::MemberChange::when` | [`Members::change`](crate::iam::Members::change) with a [`Grant`](crate::iam::Grant): `members.change(resource, Grant::add(role, member).condition(condition))` |
 //! | `iam::ReportedChange` | `Pin<Box<dyn Future<..> + Send>>`, which `.reported()` returns |
 //! | `iam::store`, `iam::StoreFns` | a type of your own that implements [`iam::PolicyStore`](crate::iam::PolicyStore); its page has one |
@@ -49,7 +53,7 @@
 //! | `pace.read(now, Passed::Same)`, `Passed::Changed`, `Passed::Writes(n)` | [`pace.read`](crate::delay::Pace::read)`(now, true)`, and `false` for the others |
 //! | a `PolicyStore` that is not `Sync`, or whose policy or error is not `Send + Sync + 'static` or `Clone` | all of them are: [`iam::PolicyStore`](crate::iam::PolicyStore) |
 //! | `CombineError::Interrupted` | [`CombineError::Interrupted`](crate::combine::CombineError::Interrupted)` { may_be_applied }` |
-//! | `combining.runtime(mine)` | the same, where `mine` implements [`Spawn`](crate::Spawn) too: a task makes the reads and writes |
+//! | `combine::Combining<K, V, W, E, R>` | the same without the runtime `R`. A runtime of your own gives a closure to [`Combining::on`](crate::combine::Combining::on) |
 //! | a `base` that is longer than `max_backoff` or the `deadline`, a `throttled_base` longer than `max_backoff`, a `deadline` of zero | do not compile, and are refused in a configuration |
 //!
 //! # retry_mut

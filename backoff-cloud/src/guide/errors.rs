@@ -75,7 +75,7 @@
 //! [`Verdict`](crate::Verdict). An error that is no `Fault` goes to
 //! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both. A
 //! [request](crate::http::Sending::when), a [change of a role](crate::iam::Change::when) and
-//! [combined changes](crate::combine::Combining::when) have a `when` of their own.
+//! [`iam::Members`](crate::iam::MembersSettings::when) have a `when` of their own.
 //!
 //! ```
 //! use backoff_cloud::retry;

@@ -36,8 +36,8 @@
 #![doc = include_str!("examples/smol.rs")]
 //! ```
 //!
-//! With this feature, `combine` runs the task of each busy resource on a thread of its own. A runtime of your own can
-//! use `smol::spawn(task).detach()` instead: see [`Spawn`](crate::Spawn).
+//! With this feature, `combine` runs the task of each busy resource on a thread of its own. With
+//! [`Combining::on`](crate::combine::Combining::on) it runs where you say: `|task| smol::spawn(task).detach()`.
 //!
 //! # A timer of your own
 //!
@@ -100,9 +100,9 @@
 //! That allocates once for each wait, and nothing where the first attempt succeeds.
 //!
 //! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
-//! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`, `combine`
-//! and a layer of tower have the method `.runtime(..)` too. `combine` also needs a [`Spawn`](crate::Spawn) of the
-//! runtime: one method, which runs a task. `Reconnect` and the feature `http` need tokio.
+//! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`
+//! and a layer of tower have the method `.runtime(..)` too. For combined changes write the update yourself, with this method, and
+//! give [`Combining::on`](crate::combine::Combining::on) a closure that spawns a task. `Reconnect` and the feature `http` need tokio.
 //!
 //! # Threads
 //!

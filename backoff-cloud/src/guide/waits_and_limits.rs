@@ -145,7 +145,7 @@
 //! | `stop_on(..)` and `cut_on(..)` of a layer of tower | is ended | is finished, or cut | as above |
 //! | [`stop_on(&stop)`](crate::Retrying::stop_on) of a blocking call | is ended | is finished | the attempt is made |
 //! | [`stop_on(..)`](crate::Retrying::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |
-//! | [`stop_on(future)`](crate::combine::Updating::stop_on) of a combined change | is ended | a write of the change is finished; a read is abandoned | no attempt is made |
+//! | [`leave`](crate::combine::Changing::leave) of a combined change | is ended | a write of the change is finished; a read goes on for the others | the change is not made |
 //! | dropping the future | is ended | is dropped | no attempt is made |
 //!
 //! # Retry-After

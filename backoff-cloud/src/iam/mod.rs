@@ -179,7 +179,7 @@ pub use condition::Condition;
 #[cfg(feature = "tokio")]
 pub use grant::Grant;
 #[cfg(feature = "combine")]
-pub use members::Members;
+pub use members::{Members, MembersSettings};
 pub use plain::{PlainBinding, PlainPolicy};
 #[cfg(feature = "http")]
 pub use rest::Rest;

@@ -82,7 +82,7 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 ///
 /// # Loops of other crates
 ///
-/// Attempts of combined changes and jobs count, and their retries end while the breaker of their policy is open; first
+/// Attempts of jobs count, and their retries end while the breaker of their policy is open; first
 /// attempts are always made. The clients of Google and AWS, [`resuming`](crate::Policy::resuming) and
 /// [`RetryState`](crate::RetryState) end their retries too, but their attempts do not count. A loop of your own calls
 /// [`admit`](Self::admit) and [`ended`](Self::ended).

@@ -176,7 +176,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         next
     }
 
-    /// A signal ended the attempt, or nobody waits for its outcome any more. The attempt counts.
+    /// A signal ended the attempt. The attempt counts.
     #[inline]
     pub(crate) fn end_without_retry(&mut self, failure: JudgedFailure<'_, E>) -> Decision {
         let JudgedFailure { stage, verdict, .. } = failure;

@@ -24,7 +24,7 @@ use super::{
         values::{Conflict, ConflictIf, Responses},
     },
     signal::{Stopped, StoppedBy},
-    update::Update,
+    update::{Conditional, ConditionalUpdate, Update},
     version::{Version, Versioned, VersionedUpdate},
 };
 #[cfg(feature = "breaker")]
@@ -1090,5 +1090,48 @@ where
         W: Driver<VersionedUpdate<Read, Change, Write, F, T, E>, R>,
     {
         self.rebuilt(|p, update, s, r, w| (p, update.with_memory(Versioned::new(version)), s, r, w))
+    }
+
+    /// Says that each write is conditional: the write names the value that was read, by an etag or another precondition, and
+    /// the service refuses the write if somebody has written since. A write that was refused with 400, 401, 404, 413 or 422
+    /// was then surely not applied ([`Fault::may_be_written`]). If the policy retries such a code, the write is made again
+    /// although the policy is not [idempotent](crate::Policy::idempotent), or although the change returns nothing.
+    ///
+    /// [`version`](Self::version) says so too.
+    ///
+    /// ```
+    /// use backoff_core::{Fault, Policy, codes};
+    /// use std::future::ready;
+    ///
+    /// #[derive(Debug)]
+    /// struct Refused(u16);
+    /// impl Fault for Refused {
+    ///     fn status(&self) -> Option<u16> { Some(self.0) }
+    /// }
+    ///
+    /// // The row is there a moment later.
+    /// const POLICY: Policy = Policy::exponential().on(codes![404, 503]).idempotent(false);
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut is_there = false;
+    /// let updated = POLICY
+    ///     .update(
+    ///         || ready(Ok(1)),
+    ///         |count| *count += 1,
+    ///         |_| ready(if std::mem::replace(&mut is_there, true) { Ok(()) } else { Err(Refused(404)) }),
+    ///     )
+    ///     .conditional()
+    ///     .await;
+    /// assert!(updated.is_ok_and(|updated| updated.is_written()));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn conditional(self) -> Retrying<P, ConditionalUpdate<Read, Change, Write>, S, R, W>
+    where
+        W: Driver<ConditionalUpdate<Read, Change, Write>, R>,
+    {
+        self.rebuilt(|p, update, s, r, w| (p, update.with_memory(Conditional), s, r, w))
     }
 }

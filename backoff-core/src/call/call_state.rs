@@ -92,15 +92,6 @@ impl CallState {
         }
     }
 
-    /// As [`start`](Self::start), for a call in which only metrics ask for the time.
-    #[cfg(feature = "combine")]
-    #[inline]
-    pub(crate) fn start_if_metered<C: Clock>(&mut self, clock: &C) {
-        if self.retry.failures() == 0 && Self::records() {
-            self.start_now(clock);
-        }
-    }
-
     /// A function of its own, so that it is compiled once for each clock.
     #[inline(never)]
     fn start_now<C: Clock>(&mut self, clock: &C) {

@@ -41,7 +41,7 @@ pub use report::Reported;
 pub use resume::Resuming;
 pub use retrying::Retrying;
 pub use settings::judges::{ByCodes, When, WhenAny};
-pub use update::{Changed, Update};
+pub use update::{Changed, ConditionalUpdate, Update};
 pub use version::{Version, VersionedUpdate};
 
 #[doc(no_inline)]
@@ -75,7 +75,7 @@ pub use self::{
     },
     signal::{BlockingSignal, Once, Signal, StoppedBy, Unstopped},
     timer::{Limit, Timer},
-    update::{NoWriteMemory, UpdateAttempt, WriteMemory},
+    update::{Conditional, NoWriteMemory, UpdateAttempt, WriteMemory},
     version::Versioned,
     write_outcome::{Remembered, WriteOutcome},
 };

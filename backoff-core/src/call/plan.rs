@@ -1,8 +1,6 @@
 //! The policy of a call, and a budget, a rate, a breaker and a name of the call's own; and the guard that gives tokens back.
 
 use super::call_state::CallState;
-#[cfg(feature = "combine")]
-use crate::state::Together;
 use crate::{
     breaker::{self, Admitted, Breaker},
     facts::fault::{Fault, FaultKind},
@@ -107,18 +105,6 @@ impl dyn CallPlan + '_ {
             reply => reply,
         };
         Some((rate.replied(reply, epoch, now)?, rate.label()))
-    }
-}
-
-/// Several calls together.
-#[cfg(feature = "combine")]
-impl CallPlan for Together {
-    fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    fn rules(&self) -> Rules<'_> {
-        Together::rules(self)
     }
 }
 

@@ -26,6 +26,17 @@ pub trait Changed<E> {
     /// value that was read after a write whose reply was lost.
     const RECOGNISES: bool;
 
+    /// The changes of a [`combine::Group`](crate::combine::Group): each write is conditional.
+    #[doc(hidden)]
+    const IS_GROUP: bool = false;
+
+    /// Whether this change recognises its own effect.
+    #[doc(hidden)]
+    #[inline]
+    fn recognises(&self) -> bool {
+        Self::RECOGNISES
+    }
+
     /// Whether there is something to write.
     ///
     /// # Errors
@@ -82,6 +93,9 @@ pub trait WriteMemory<V, E> {
     /// Whether the memory is used.
     const KEEPS: bool = false;
 
+    /// Whether the service refuses a write if somebody else has written since the read.
+    const IS_CONDITIONAL: bool = false;
+
     /// Takes note of a value that was read. Returns the error of the earlier write that may have been
     /// applied, if the value shows that somebody has written since and the change would not recognise that
     /// write as its own.
@@ -107,6 +121,18 @@ pub trait WriteMemory<V, E> {
 pub struct NoWriteMemory;
 
 impl<V, E> WriteMemory<V, E> for NoWriteMemory {}
+
+/// An update whose writes are conditional, and that remembers none. Made by
+/// [`Retrying::conditional`](crate::Retrying::conditional).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Conditional;
+
+impl<V, E> WriteMemory<V, E> for Conditional {
+    const IS_CONDITIONAL: bool = true;
+}
+
+/// An update whose writes are conditional. Made by [`Retrying::conditional`](crate::Retrying::conditional).
+pub type ConditionalUpdate<Read, Change, Write> = Update<Read, Change, Write, Conditional>;
 
 impl<Read, Change, Write> Update<Read, Change, Write> {
     pub(super) const fn new(read: Read, change: Change, write: Write) -> Self {
@@ -147,8 +173,13 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
         if let Some(error) = self.memory.read(&value, Changes::RECOGNISES, now) {
             return Err(Err(Failed::at(Stage::Version, error)));
         }
-        match (self.change)(&mut value).changed() {
-            Ok(true) => Ok(value),
+        let changes = (self.change)(&mut value);
+        let is_repeatable = match Changes::RECOGNISES {
+            true => changes.recognises(),
+            false => M::KEEPS,
+        };
+        match changes.changed() {
+            Ok(true) => Ok((value, is_repeatable)),
             Ok(false) => Err(Ok(Updated::Unchanged(value))),
             Err(error) => Err(Err(Failed::at(Stage::Change, error))),
         }
@@ -158,18 +189,8 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
 /// An end of the attempt.
 type Ended<V, W, E> = Result<Updated<V, W>, Failed<E>>;
 
-/// A value to write, or the end of the attempt without a write.
-type Changing<V, W, E> = Result<V, Ended<V, W, E>>;
-
-/// The stage of a write after such a change.
-#[inline]
-const fn writing<V, E, Changes: Changed<E>, M: WriteMemory<V, E>>() -> Stage {
-    if Changes::RECOGNISES || M::KEEPS {
-        Stage::Write
-    } else {
-        Stage::WriteOnce
-    }
-}
+/// A value to write and whether the write may be repeated, or the end of the attempt without a write.
+type Changing<V, W, E> = Result<(V, bool), Ended<V, W, E>>;
 
 impl<Read, Change, Write, M> fmt::Debug for Update<Read, Change, Write, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,7 +207,7 @@ pin_project! {
         Reading { #[pin] read: Reading },
         // The time of an attempt that is cut was over before the write began.
         Over,
-        Writing { #[pin] write: Writing },
+        Writing { #[pin] write: Writing, is_repeatable: bool },
     }
 }
 
@@ -235,18 +256,21 @@ where
             };
             match self.changed(value, || call.run().clock.now()) {
                 Ok(_) if call.run().is_over() => running.set(UpdateAttempt::Over),
-                Ok(value) => {
+                Ok((value, is_repeatable)) => {
                     self.writes = self.writes.saturating_add(1);
                     let write = self.write.call((value,));
-                    running.set(UpdateAttempt::Writing { write });
+                    running.set(UpdateAttempt::Writing {
+                        write,
+                        is_repeatable,
+                    });
                 }
                 Err(ended) => return Poll::Ready(ended),
             }
         }
-        match running.project() {
-            UpdateProjection::Writing { write } => Poll::Ready(match ready!(write.poll(cx)) {
+        match running.as_mut().project() {
+            UpdateProjection::Writing { write, .. } => Poll::Ready(match ready!(write.poll(cx)) {
                 Ok(written) => Ok(Updated::Written(written)),
-                Err(error) => Err(Failed::at(writing::<V, E, Changes, M>(), error)),
+                Err(error) => Err(Failed::at(Self::stage(running.as_ref()), error)),
             }),
             UpdateProjection::Reading { .. } | UpdateProjection::Over => Poll::Pending,
         }
@@ -256,7 +280,10 @@ where
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref() {
             UpdateAttempt::Reading { .. } | UpdateAttempt::Over => Stage::Read,
-            UpdateAttempt::Writing { .. } => writing::<V, E, Changes, M>(),
+            UpdateAttempt::Writing { is_repeatable, .. } => Stage::Write {
+                is_repeatable: *is_repeatable,
+                is_conditional: M::IS_CONDITIONAL || Changes::IS_GROUP,
+            },
         }
     }
 }

@@ -9,7 +9,6 @@ use super::{
 use crate::{
     delay::Pace,
     facts::fault::Fault,
-    judge,
     policy::Policy,
     runtime::Clock,
     stage::{EndedBy, Stage},
@@ -122,6 +121,7 @@ where
     E: Fault,
 {
     const KEEPS: bool = true;
+    const IS_CONDITIONAL: bool = true;
 
     fn read(&mut self, value: &V, recognises: bool, now: impl FnOnce() -> Duration) -> Option<E> {
         let version = (self.version)(value);
@@ -162,9 +162,9 @@ impl<F, K, E: Fault> Memory<E> for Versioned<F, K, E> {
             self.maybe_applied = None;
         }
         let is_cut = failure.ended_by != EndedBy::Operation;
-        let is_maybe_applied = || is_cut || failure.error.is_some_and(judge::is_perhaps_applied);
-        if is_writing && stage == Stage::Write && self.maybe_applied.is_none() && is_maybe_applied()
-        {
+        let is_maybe_applied = || is_cut || failure.error.is_some_and(Fault::may_be_written);
+        let is_write = is_writing && matches!(stage, Stage::Write { .. });
+        if is_write && self.maybe_applied.is_none() && is_maybe_applied() {
             self.maybe_applied = Some(None);
         }
         Remembered::Writes(self.write_outcome(), &self.pace)

@@ -1,11 +1,12 @@
 //! The error of a change to a resource that many callers change at once.
 
 use crate::{
-    facts::fault::{Fault, FaultKind},
+    call::settings::values::Conflict,
+    facts::fault::{Fault, FaultKind, TimedOut},
     report::StopReason,
     text::Loggable,
 };
-use core::{error::Error, fmt};
+use core::{error::Error, fmt, ops::Deref};
 use std::sync::Arc;
 
 /// The reason why [`Combining::update`](super::Combining::update) did not succeed.
@@ -44,21 +45,16 @@ pub enum CombineError<E> {
         /// Whether this write or an earlier one may have applied the change.
         may_be_applied: bool,
     },
-    /// The deadline is over. The running read or write continues as long as another caller waits for it.
-    OutOfTime {
-        /// Whether a write may have applied the change, or may still apply it.
-        may_be_applied: bool,
-    },
-    /// A signal has ended the waiting ([`Updating::stop_on`](super::Updating::stop_on)).
-    Stopped {
+    /// The caller has left ([`Changing::leave`](super::Changing::leave)).
+    Left {
         /// Whether a write may have applied the change.
         may_be_applied: bool,
     },
     /// The maximum number of callers ([`Combining::at_most`](super::Combining::at_most)) already waits for
     /// the resource. The change was not applied.
     Full,
-    /// The read or the write panicked, or the runtime of the task that made them has ended. The caller may ask again,
-    /// unless the change may have been applied and does not recognise its own effect.
+    /// The read or the write panicked, or the runtime of the task that made them has ended, or the write was cut at a time
+    /// limit. The caller may ask again, unless the change may have been applied and does not recognise its own effect.
     Interrupted {
         /// Whether a write may have applied the change.
         may_be_applied: bool,
@@ -69,39 +65,33 @@ impl<E> CombineError<E> {
     /// The error of the change, of the read or of the write, if there is one.
     pub fn error(&self) -> Option<&E> {
         match self {
-            CombineError::Own { error, .. } => Some(error),
-            CombineError::Shared { error, .. } => Some(error),
-            CombineError::OutOfTime { .. }
-            | CombineError::Stopped { .. }
-            | CombineError::Full
-            | CombineError::Interrupted { .. } => None,
+            Self::Own { error, .. } => Some(error),
+            Self::Shared { error, .. } => Some(error),
+            Self::Left { .. } | Self::Full | Self::Interrupted { .. } => None,
         }
     }
 
     /// Whether the change may have been applied, or may still be applied.
     pub const fn may_be_applied(&self) -> bool {
         match self {
-            CombineError::Own { may_be_applied, .. }
-            | CombineError::Shared { may_be_applied, .. }
-            | CombineError::OutOfTime { may_be_applied }
-            | CombineError::Stopped { may_be_applied }
-            | CombineError::Interrupted { may_be_applied } => *may_be_applied,
-            CombineError::Full => false,
+            Self::Own { may_be_applied, .. }
+            | Self::Shared { may_be_applied, .. }
+            | Self::Left { may_be_applied }
+            | Self::Interrupted { may_be_applied } => *may_be_applied,
+            Self::Full => false,
         }
     }
 
     /// The reason why no further attempt is made.
     pub const fn reason(&self) -> StopReason {
         match self {
-            CombineError::Own { .. } => StopReason::Permanent,
-            CombineError::Shared { reason, .. } => *reason,
-            CombineError::OutOfTime { .. } => StopReason::Deadline,
-            CombineError::Stopped { .. } => StopReason::Stopped,
-            CombineError::Full => StopReason::Full,
-            CombineError::Interrupted {
+            Self::Own { .. } => StopReason::Permanent,
+            Self::Shared { reason, .. } => *reason,
+            Self::Full => StopReason::Full,
+            Self::Interrupted {
                 may_be_applied: true,
             } => StopReason::MaybeApplied,
-            CombineError::Interrupted { .. } => StopReason::Stopped,
+            Self::Interrupted { .. } | Self::Left { .. } => StopReason::Stopped,
         }
     }
 }
@@ -111,22 +101,17 @@ impl<E> CombineError<E> {
 impl<E: fmt::Display> fmt::Display for CombineError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CombineError::Own { .. } => f.write_str("the change failed")?,
-            CombineError::Shared { reason, .. } => write!(f, "gave up: {reason}")?,
-            CombineError::OutOfTime { .. } => f.write_str("the deadline is over")?,
-            CombineError::Stopped { .. } => f.write_str("the change was stopped by a signal")?,
-            CombineError::Full => f.write_str("too many callers wait for the resource")?,
-            CombineError::Interrupted { .. } => {
-                f.write_str("the read or the write was interrupted")?
-            }
+            Self::Own { .. } => f.write_str("the change failed")?,
+            Self::Shared { reason, .. } => write!(f, "gave up: {reason}")?,
+            Self::Left { .. } => f.write_str("the caller has left")?,
+            Self::Full => f.write_str("too many callers wait for the resource")?,
+            Self::Interrupted { .. } => f.write_str("the read or the write was interrupted")?,
         }
         if self.may_be_applied() {
             f.write_str(" (the change may have been applied)")?;
         }
-        match self.error() {
-            Some(error) => write!(f, ": {}", Loggable(error)),
-            None => Ok(()),
-        }
+        self.error()
+            .map_or(Ok(()), |error| write!(f, ": {}", Loggable(error)))
     }
 }
 
@@ -142,21 +127,79 @@ impl<E: Fault> Fault for CombineError<E> {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        Some(match self {
-            CombineError::Full => FaultKind::Throttled,
-            _ => FaultKind::Permanent,
+        let is_full = matches!(self, Self::Full);
+        Some(if is_full {
+            FaultKind::Throttled
+        } else {
+            FaultKind::Permanent
         })
+    }
+}
+
+/// The error of the read-modify-write of a group, which its callers share. Only a [`Group`](super::Group) makes it from the
+/// error of a read or a write, and the settings of the call from a [`TimedOut`] or a [`Conflict`]. It is a [`Fault`] with the
+/// facts of the error inside.
+#[derive(Debug)]
+pub struct Shared<E>(Arc<E>);
+
+impl<E> Shared<E> {
+    pub(super) fn new(error: E) -> Self {
+        Shared(Arc::new(error))
+    }
+
+    /// The error of a caller.
+    pub(super) fn told(&self, reason: StopReason, may_be_applied: bool) -> CombineError<E> {
+        CombineError::Shared {
+            error: Arc::clone(&self.0),
+            reason,
+            may_be_applied,
+        }
+    }
+}
+
+impl<E: From<TimedOut>> From<TimedOut> for Shared<E> {
+    fn from(late: TimedOut) -> Self {
+        Shared::new(E::from(late))
+    }
+}
+
+impl<E: From<Conflict>> From<Conflict> for Shared<E> {
+    fn from(conflict: Conflict) -> Self {
+        Shared::new(E::from(conflict))
+    }
+}
+
+impl<E> Deref for Shared<E> {
+    type Target = E;
+
+    fn deref(&self) -> &E {
+        &self.0
+    }
+}
+
+impl<E: Fault> Fault for Shared<E> {
+    fn inner(&self) -> Option<&dyn Fault> {
+        Some(&*self.0)
+    }
+
+    fn may_be_written(&self) -> bool {
+        self.0.may_be_written()
+    }
+
+    fn refuses_value(&self) -> bool {
+        self.0.refuses_value()
+    }
+
+    fn late() -> Option<fn(TimedOut) -> Self> {
+        E::late()?;
+        Some(|late| Shared::new(E::late().expect("the error says how it is made")(late)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        facts::fault::{Delivery, TimedOut},
-        judge::{Verdict, is_perhaps_applied},
-        policy::Policy,
-    };
+    use crate::{facts::fault::Delivery, judge::Verdict, policy::Policy};
     use core::time::Duration;
 
     fn shared(may_be_applied: bool) -> CombineError<TimedOut> {
@@ -169,7 +212,7 @@ mod tests {
 
     #[test]
     fn each_error_has_a_reason_and_says_whether_the_change_may_be_applied() {
-        use CombineError::{Full, Interrupted, OutOfTime, Own, Stopped};
+        use CombineError::{Full, Interrupted, Left, Own};
         let error = TimedOut::new(Duration::ZERO);
         let said = |error: CombineError<_>| (error.reason(), error.may_be_applied());
         let broken_off = [
@@ -184,8 +227,7 @@ mod tests {
             for (error, reason) in [
                 (own, StopReason::Permanent),
                 (shared(may_be_applied), StopReason::Attempts),
-                (OutOfTime { may_be_applied }, StopReason::Deadline),
-                (Stopped { may_be_applied }, StopReason::Stopped),
+                (Left { may_be_applied }, StopReason::Stopped),
                 (Interrupted { may_be_applied }, interrupted),
             ] {
                 assert_eq!(said(error), (reason, may_be_applied), "{reason}");
@@ -199,14 +241,14 @@ mod tests {
         let policy = Policy::exponential();
         assert_eq!(policy.judge(&shared(false)), Verdict::Permanent);
         let may_be_applied = true;
-        let late = CombineError::<TimedOut>::OutOfTime { may_be_applied };
-        assert_eq!(policy.judge(&late), Verdict::Permanent);
+        let left = CombineError::<TimedOut>::Left { may_be_applied };
+        assert_eq!(policy.judge(&left), Verdict::Permanent);
         let full = CombineError::<TimedOut>::Full;
         let Verdict::Retry { kind, .. } = policy.idempotent(false).judge(&full) else {
             panic!("there may be room later")
         };
         assert_eq!(kind, FaultKind::Throttled);
-        assert!(!is_perhaps_applied(&full));
+        assert!(!full.may_be_written());
     }
 
     #[test]

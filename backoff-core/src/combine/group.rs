@@ -1,118 +1,369 @@
-//! Applies the changes of a group to one value.
+//! The changes that one read-modify-write makes. The decisions about retries are those of the call around it.
 
 use super::{
-    caller::{Caller, Change, Effect, Outcome},
-    error::CombineError,
+    caller::{Caller, Effect, Resource},
+    error::{CombineError, Shared},
 };
-use crate::report::Updated;
-use core::{future::poll_fn, panic::AssertUnwindSafe, task::Poll};
-use std::{panic::catch_unwind, sync::Arc};
+use crate::{
+    call::update::Changed,
+    facts::fault::Fault,
+    named_debug::named_in_debug,
+    report::{Reporting, RetryError, StopReason, UpdateReport, Updated},
+    sync::{Mutex, MutexGuard},
+};
+use core::{
+    future::{Future, poll_fn},
+    mem,
+    panic::AssertUnwindSafe,
+    task::Poll,
+};
+use std::{
+    panic::catch_unwind,
+    sync::{Arc, PoisonError},
+};
 
 /// How many changes run in one poll of the task. Longer polls would keep a runtime's thread from its other
 /// tasks.
 const CHANGES_PER_POLL: usize = 128;
 
-/// Runs a change. A failure is the outcome of its caller.
-fn run<V, W, E>(change: &mut Change<V, E>, value: &mut V) -> Result<bool, Outcome<V, W, E>> {
-    let own = |error| {
-        let may_be_applied = false;
-        Outcome::failed(CombineError::Own {
-            error,
-            may_be_applied,
-        })
-    };
-    match catch_unwind(AssertUnwindSafe(|| change(value))) {
-        Ok(changed) => changed.map_err(own),
-        Err(panic) => Err(Outcome::Panicked(panic)),
+/// The end of the read-modify-write of a group: that of a [`reported`](crate::Retrying::reported) update.
+pub type GroupResult<V, W, E> = Reporting<Updated<V, W>, Shared<E>, UpdateReport>;
+
+/// The changes that one read-modify-write makes. Its three methods stand around the three steps of
+/// [`Policy::update`](crate::Policy::update): see [`Combining`](super::Combining).
+///
+/// The error of these steps is [`Shared`], which only a group and the settings of the call make. So an update whose read or
+/// write does not go through the group does not compile.
+pub struct Group<V, W, E>(pub(super) Arc<GroupState<V, W, E>>);
+
+pub(super) struct GroupState<V, W, E> {
+    resource: Arc<Resource<V, W, E>>,
+    /// Newcomers join before each read and after it. The halves of a refused group take in nobody.
+    is_half: bool,
+    /// Only the task locks it.
+    changes: Mutex<Changes<V, W, E>>,
+}
+
+struct Changes<V, W, E> {
+    callers: Vec<Caller<V, W, E>>,
+    /// The value that is written, for those who changed nothing in it.
+    copy: Option<Arc<V>>,
+    attempts: u32,
+    /// The last write was refused for its value, which had several changes.
+    is_refused: bool,
+}
+
+/// What the changes of a group did: nothing, or something, and whether one of them recognises its own effect.
+struct GroupChange(Option<bool>);
+
+impl<E> Changed<E> for GroupChange {
+    const RECOGNISES: bool = true;
+    const IS_GROUP: bool = true;
+
+    fn recognises(&self) -> bool {
+        self.0 == Some(true)
+    }
+
+    fn changed(self) -> Result<bool, E> {
+        Ok(self.0.is_some())
     }
 }
 
-/// Ends the poll; the next poll goes on.
-async fn end_poll() {
-    let mut has_ended = false;
-    poll_fn(|cx| {
-        if has_ended {
-            return Poll::Ready(());
-        }
-        has_ended = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+impl<V, W, E> Group<V, W, E> {
+    /// Makes the read, and then the changes of all callers who have come until it returns.
+    ///
+    /// # Errors
+    /// The error of the read.
+    pub async fn read(&self, read: impl Future<Output = Result<V, E>>) -> Result<V, Shared<E>>
+    where
+        V: Clone,
+    {
+        self.0.changes().begin();
+        self.0.join(true);
+        let value = read.await.map_err(Shared::new)?;
+        self.0.join(false);
+        Ok(self.0.applied(value).await)
+    }
+
+    /// Whether there is something to write: the change of the update.
+    pub fn has_changed(&self) -> impl Changed<Shared<E>> + use<V, W, E> {
+        self.0.changes().made()
+    }
+
+    /// Makes the write.
+    ///
+    /// # Errors
+    /// The error of the write.
+    pub async fn write(&self, write: impl Future<Output = Result<W, E>>) -> Result<W, Shared<E>>
+    where
+        E: Fault,
+    {
+        let mut cut = Cut(Some(&self.0));
+        let written = write.await;
+        cut.0 = None;
+        written.map_err(|error| {
+            let shared = Shared::new(error);
+            let mut changes = self.0.changes();
+            changes.is_refused =
+                shared.refuses_value() && changes.with(Effect::Changed).count() > 1;
+            let error = || shared.told(StopReason::MaybeApplied, true);
+            changes.not_written(shared.may_be_written(), error);
+            shared
+        })
+    }
 }
 
-/// Applies the changes in their order. A change that fails, or that says that it changed nothing, leaves no trace:
-/// the value before it is restored from a copy, and the changes since the copy run again.
-///
-/// Callers whose change failed get their outcome, and so do those who changed nothing in a value that was read after
-/// their call and that no change before theirs had changed. The other callers get an [`Effect`]. Returns the value to
-/// write, if it was changed, and a copy for those who changed nothing in it.
-pub(super) async fn apply<V: Clone, W, E>(
-    value: V,
-    callers: &mut [Caller<V, W, E>],
-) -> Option<(V, Option<Arc<V>>)> {
-    // A copy of the value after the first `kept_after` changes of `changed`. These changes are not run
-    // again, however many others fail. A change that is alone needs no copy.
-    let mut kept = (callers.len() > 1).then(|| Arc::new(value.clone()));
-    let mut kept_after = 0;
-    let mut value = Some(value);
-    // Here a change is named by its index. The next change to run is the last of `to_run`.
-    let mut to_run: Vec<usize> = (0..callers.len()).rev().collect();
-    let (mut changed, mut unchanged) = (Vec::new(), Vec::new());
-    // While changes run again: how many changes have not run yet.
-    let mut not_run = None;
-    let mut runs = 0;
-    while let (Some(index), Some(current)) = (to_run.pop(), &mut value) {
-        let caller = &mut callers[index];
-        let ran = run(&mut caller.change, current);
-        if let Ok(true) = ran {
-            changed.push(index);
-        } else {
-            // The value may hold a half-done change.
-            let seen = core::mem::replace(&mut value, kept.as_deref().cloned());
-            // Callers after this one saw a change that is now undone, so they wait for a new read.
-            unchanged.truncate(unchanged.partition_point(|&unchanged| unchanged < index));
-            match ran {
-                Err(outcome) => caller.answer(outcome),
-                Ok(_) if caller.was_there && changed.is_empty() => {
-                    // The copy is still the value that was read.
-                    if let Some(read) = kept.clone().or_else(|| seen.map(Arc::new)) {
-                        caller.answer(Outcome::Done(Updated::Unchanged(read)));
+impl<V, W, E> GroupState<V, W, E> {
+    pub(super) fn new(
+        resource: &Arc<Resource<V, W, E>>,
+        callers: Vec<Caller<V, W, E>>,
+        is_half: bool,
+    ) -> Arc<Self> {
+        Arc::new(GroupState {
+            resource: Arc::clone(resource),
+            is_half,
+            changes: Mutex::new(Changes {
+                callers,
+                copy: None,
+                attempts: 0,
+                is_refused: false,
+            }),
+        })
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Changes<V, W, E>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in the callers who came.
+    fn join(&self, was_there: bool) {
+        if self.is_half {
+            return;
+        }
+        let mut newcomers = mem::take(&mut self.resource.queue().waiting);
+        let mut changes = self.changes();
+        for caller in &mut newcomers {
+            caller.was_there = was_there;
+            caller.is_late = changes.attempts > 1;
+        }
+        changes.callers.append(&mut newcomers);
+    }
+
+    /// Applies the changes in their order. What a change does that has no effect is undone: the changes since the last
+    /// copy run again on this copy.
+    async fn applied(&self, mut value: V) -> V
+    where
+        V: Clone,
+    {
+        let count = {
+            let mut changes = self.changes();
+            changes.callers.retain(Caller::take);
+            changes.callers.len()
+        };
+        // A change that is alone is not written without its effect, so it needs no copy.
+        let mut copy = (count > 1).then(|| Arc::new(value.clone()));
+        let (mut is_changed, mut since, mut runs) = (false, Vec::new(), 0);
+        for index in 0..count {
+            if self.apply(index, &mut value, &mut runs).await {
+                since.push(index);
+                continue;
+            }
+            let mut saw_undone = false;
+            if let Some(before) = &copy {
+                value.clone_from(before);
+                let mut again = 0;
+                while let Some(&other) = since.get(again) {
+                    if self.apply(other, &mut value, &mut runs).await {
+                        again += 1;
+                    } else {
+                        // This change has an effect only sometimes. It waits for the next read, with all who saw its effect.
+                        since.remove(again);
+                        saw_undone = true;
+                        self.changes().forget_unchanged();
+                        value.clone_from(before);
+                        again = 0;
                     }
                 }
-                Ok(_) => unchanged.push(index),
             }
-            not_run.get_or_insert(to_run.len());
-            to_run.extend(changed.drain(kept_after..).rev());
-        }
-        if not_run == Some(to_run.len()) {
-            not_run = None;
-            if kept_after < changed.len() {
-                kept_after = changed.len();
-                kept = value.clone().map(Arc::new);
+            if !mem::take(&mut since).is_empty() {
+                is_changed = true;
+                copy = Some(Arc::new(value.clone()));
+            }
+            if !saw_undone {
+                let read = copy.as_ref().filter(|_| !is_changed);
+                self.changes().found_nothing(index, read);
             }
         }
-        runs += 1;
-        if runs % CHANGES_PER_POLL == 0 {
-            end_poll().await;
+        drop(copy);
+        let mut changes = self.changes();
+        let is_shared = is_changed && changes.with(Effect::Unchanged).next().is_some();
+        changes.copy = is_shared.then(|| Arc::new(value.clone()));
+        value
+    }
+
+    /// Runs a change, in the next poll if enough changes ran in this one. Returns whether the change has an effect.
+    async fn apply(&self, index: usize, value: &mut V, runs: &mut usize) -> bool {
+        if *runs == CHANGES_PER_POLL {
+            // Pending once.
+            poll_fn(|cx| match mem::take(runs) {
+                0 => Poll::Ready(()),
+                _ => {
+                    cx.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            })
+            .await;
         }
+        *runs += 1;
+        self.changes().apply(index, value)
     }
-    let value = value.filter(|_| !changed.is_empty())?;
-    drop(kept);
-    let copy = (!unchanged.is_empty()).then(|| Arc::new(value.clone()));
-    for index in changed {
-        callers[index].effect = Effect::Changed;
+
+    /// The call of the group has ended: its callers get their outcomes, or wait for the next read. Returns the changes whose
+    /// value was refused, of which a half may be accepted, or whether the call succeeded.
+    pub(super) fn ended(&self, ended: GroupResult<V, W, E>) -> Result<bool, Vec<Caller<V, W, E>>>
+    where
+        W: Clone,
+    {
+        let (mut callers, copy, is_refused) = {
+            let mut changes = self.changes();
+            let callers = mem::take(&mut changes.callers);
+            (callers, changes.copy.take(), changes.is_refused)
+        };
+        let mut next = Ok(ended.is_ok());
+        match ended {
+            Ok((Updated::Unchanged(value), _)) => {
+                let value = Arc::new(value);
+                for caller in callers.iter().filter(|caller| caller.was_there) {
+                    caller.end(|_| Ok(Ok(Updated::Unchanged(Arc::clone(&value)))));
+                }
+            }
+            Ok((Updated::Written(reply), _)) => {
+                for caller in &callers {
+                    let updated = match caller.effect {
+                        Effect::Changed => Some(Updated::Written(reply.clone())),
+                        Effect::Unchanged => copy.clone().map(Updated::Unchanged),
+                        Effect::Waits => None,
+                    };
+                    if let Some(updated) = updated {
+                        caller.end(|_| Ok(Ok(updated)));
+                    }
+                }
+            }
+            Err(failed) if is_refused && failed.reason == StopReason::Permanent => {
+                let is_changed = |caller: &mut Caller<V, W, E>| caller.effect == Effect::Changed;
+                next = Err(callers.extract_if(.., is_changed).collect());
+            }
+            Err(RetryError { error, reason, .. }) => {
+                // Who came after the first attempt makes its own attempts next.
+                let is_used_up = matches!(reason, StopReason::Attempts | StopReason::Deadline);
+                let concerned = |caller: &&Caller<V, W, E>| !(is_used_up && caller.is_late);
+                for caller in callers.iter().filter(concerned) {
+                    caller.end(|may_be_applied| Ok(Err(error.told(reason, may_be_applied))));
+                }
+            }
+        }
+        // The others wait for the next read, before all who came later.
+        callers.retain(|caller| caller.is_open() && caller.give_back(false));
+        callers.iter_mut().for_each(|caller| caller.is_late = false);
+        self.resource.queue().waiting.splice(..0, callers);
+        next
     }
-    for index in unchanged {
-        callers[index].effect = Effect::Unchanged;
-    }
-    Some((value, copy))
 }
+
+impl<V, W, E> Changes<V, W, E> {
+    /// An attempt begins: no write contains a change any more.
+    fn begin(&mut self) {
+        self.copy = None;
+        self.is_refused = false;
+        self.attempts += 1;
+        self.callers.retain(|caller| caller.give_back(false));
+        for caller in &mut self.callers {
+            caller.was_there = true;
+            caller.effect = Effect::Waits;
+        }
+    }
+
+    fn with(&self, effect: Effect) -> impl Iterator<Item = &Caller<V, W, E>> {
+        let callers = self.callers.iter();
+        callers.filter(move |caller| caller.effect == effect)
+    }
+
+    fn made(&self) -> GroupChange {
+        let recognise = self.with(Effect::Changed).map(|caller| caller.recognises);
+        GroupChange(recognise.reduce(|one, other| one || other))
+    }
+
+    /// Runs a change. A failure is the outcome of its caller. Returns whether the change has an effect.
+    fn apply(&mut self, index: usize, value: &mut V) -> bool {
+        let caller = &mut self.callers[index];
+        caller.effect = Effect::Waits;
+        match catch_unwind(AssertUnwindSafe(|| (caller.change)(value))) {
+            Ok(Ok(true)) => caller.effect = Effect::Changed,
+            Ok(Ok(false)) => {}
+            Ok(Err(error)) => caller.end(|may_be_applied| {
+                Ok(Err(CombineError::Own {
+                    error,
+                    may_be_applied,
+                }))
+            }),
+            Err(panic) => caller.end(|_| Err(panic)),
+        }
+        caller.effect == Effect::Changed
+    }
+
+    /// A change found nothing to do. `read` is the value that was read, if no other change has changed it.
+    fn found_nothing(&mut self, index: usize, read: Option<&Arc<V>>) {
+        let caller = &mut self.callers[index];
+        if let Some(read) = read.filter(|_| caller.was_there) {
+            caller.end(|_| Ok(Ok(Updated::Unchanged(Arc::clone(read)))));
+        }
+        if caller.is_open() {
+            caller.effect = Effect::Unchanged;
+        }
+    }
+
+    fn forget_unchanged(&mut self) {
+        for caller in &mut self.callers {
+            if caller.effect == Effect::Unchanged {
+                caller.effect = Effect::Waits;
+            }
+        }
+    }
+
+    /// The write failed. If the write may have been applied and the call goes on with other changes, the changes that would not
+    /// recognise their effect end with this error. If none recognises it, the call ends, and all get its error.
+    fn not_written(&mut self, maybe_applied: bool, error: impl Fn() -> CombineError<E>) {
+        let goes_on = self.made().0 == Some(true);
+        for caller in &mut self.callers {
+            let maybe_applied = maybe_applied && caller.effect == Effect::Changed;
+            if maybe_applied && !caller.recognises && goes_on {
+                caller.end(|_| Ok(Err(error())));
+            }
+            caller.give_back(maybe_applied);
+        }
+        self.callers.retain(Caller::is_open);
+    }
+}
+
+/// A write that is dropped before its end may have been applied.
+struct Cut<'g, V, W, E>(Option<&'g GroupState<V, W, E>>);
+
+impl<V, W, E> Drop for Cut<'_, V, W, E> {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let may_be_applied = true;
+            let interrupted = || CombineError::Interrupted { may_be_applied };
+            group.changes().not_written(true, interrupted);
+        }
+    }
+}
+
+named_in_debug!(Group<V, W, E>);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Participant;
+    use crate::combine::caller::Change;
     use core::{
         cell::Cell,
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -121,7 +372,7 @@ mod tests {
 
     /// The results of the changes of a group.
     struct Applied<V> {
-        value: Option<V>,
+        value: V,
         copy: Option<Arc<V>>,
         /// For each caller: changed, unchanged, waits, or answered.
         effects: String,
@@ -129,31 +380,34 @@ mod tests {
     }
 
     fn apply<V: Clone>(value: V, changes: Vec<Change<V, ()>>) -> Applied<V> {
+        let resource = Arc::<Resource<V, (), ()>>::default();
+        resource.queue().present = changes.len();
         let callers = changes.into_iter().map(|change| {
-            let (receiver, mut caller) = Caller::<V, (), ()>::new(change, true, Participant::new());
+            let (receiver, mut caller) = Caller::new(Arc::clone(&resource), change, true);
             caller.was_there = true;
             (receiver, caller)
         });
-        let (_places, mut callers): (Vec<_>, Vec<_>) = callers.unzip();
-        let mut applying = Box::pin(super::apply(value, &mut callers));
+        let (_receivers, callers): (Vec<_>, Vec<_>) = callers.unzip();
+        let group = GroupState::new(&resource, callers, true);
+        let mut applying = Box::pin(group.applied(value));
         let cx = &mut Context::from_waker(Waker::noop());
         let polled = (1..).find_map(|polls| match applying.as_mut().poll(cx) {
-            Poll::Ready(applied) => Some((polls, applied)),
+            Poll::Ready(value) => Some((polls, value)),
             Poll::Pending => None,
         });
-        let (polls, applied) = polled.unwrap();
+        let (polls, value) = polled.unwrap();
         drop(applying);
-        let (value, copy) = applied.unzip();
         let effect = |caller: &Caller<V, (), ()>| match caller.effect {
-            _ if !caller.is_waiting() => 'a',
+            _ if !caller.is_open() => 'a',
             Effect::Changed => 'c',
             Effect::Unchanged => 'u',
             Effect::Waits => 'w',
         };
+        let mut changes = group.changes();
         Applied {
             value,
-            copy: copy.flatten(),
-            effects: callers.iter().map(effect).collect(),
+            copy: changes.copy.take(),
+            effects: changes.callers.iter().map(effect).collect(),
             polls,
         }
     }
@@ -178,7 +432,7 @@ mod tests {
                 })
             });
             let applied = apply(Counted(0, &copies), changes.collect());
-            assert_eq!(applied.value.map(|value| value.0), Some(sum));
+            assert_eq!(applied.value.0, sum);
             assert_eq!((&*applied.effects, copies.get()), (effects, copied));
         }
     }
@@ -219,11 +473,11 @@ mod tests {
         let untouched = vec![touches(), adds(1), touches(), adds(3)];
         for (changes, value, effects) in [
             (among(changes_once(Err(()))), [1, 7], "cawac"),
-            (among(changes_once(Ok(false))), [1, 7], "cuwac"),
+            (among(changes_once(Ok(false))), [1, 7], "cwwac"),
             (untouched, [1, 3], "acuc"),
         ] {
             let applied = apply(Vec::new(), changes);
-            assert_eq!(applied.value, Some(value.to_vec()), "{effects}");
+            assert_eq!(applied.value, value, "{effects}");
             assert_eq!(applied.effects, effects);
             assert!(applied.copy.is_none_or(|copy| *copy == value), "{effects}");
         }
@@ -241,7 +495,7 @@ mod tests {
         });
         let applied = apply(Vec::new(), changes.collect());
         let names = (0..100).step_by(2).collect::<Vec<u32>>();
-        assert_eq!(applied.value, Some(names));
+        assert_eq!(applied.value, names);
         assert_eq!(applied.effects, "ca".repeat(50));
         assert_eq!((ran.load(Relaxed), applied.polls), (150, 2));
     }

@@ -1,100 +1,109 @@
 //! Changes of one resource that wait at the same time become one read-modify-write.
 //!
-//! This file has the public type. `updating.rs` is the future of one caller, `caller.rs` what it shares with the task,
-//! `settings.rs` the resources, `task.rs` the task of one resource, `group.rs` applies the changes of a group. `state/`
-//! decides which callers go on after a failure (`Participant`).
+//! The loop is [`Policy::update`](crate::Policy::update): this module brings the changes of many callers to one call of it. This
+//! file has the handle, `changing.rs` the future of one caller, `caller.rs` what this future shares with the task of the resource,
+//! `resources.rs` the resources and that task, `group.rs` the changes that are made together, `policy.rs` the short form,
+//! `error.rs` the errors.
 
 mod caller;
+mod changing;
 mod error;
-mod failed_step;
 mod group;
+#[cfg(any(
+    feature = "smol",
+    feature = "tokio",
+    all(feature = "wasm", target_family = "wasm", target_os = "unknown")
+))]
+mod policy;
 #[cfg(all(test, loom))]
 mod races;
-mod settings;
-mod task;
+mod resources;
 #[cfg(all(test, feature = "tokio"))]
 mod tests;
-mod updating;
 
-pub use error::CombineError;
-pub use updating::Updating;
+pub use changing::Changing;
+pub use error::{CombineError, Shared};
+pub use group::{Group, GroupResult};
 
-use crate::{
-    call::{
-        settings::{
-            judges::{ByCodes, When},
-            values::Conflict,
-        },
-        update::Changed,
-        version::Version,
-    },
-    facts::fault::{Fault, TimedOut},
-    judge::Verdict,
-    policy::Policy,
-    runtime::{ASYNC, AsyncRuntime},
-};
-use core::{fmt, future::Future, hash::Hash, time::Duration};
-use settings::{Settings, Shared};
+pub use crate::runtime::Task;
+
+use crate::{call::update::Changed, named_debug::named_in_debug};
+use changing::State;
+use core::{future::Future, hash::Hash, sync::atomic::Ordering::Relaxed};
+use resources::Resources;
 use std::sync::Arc;
 
 /// Combines the changes of many callers: changes that wait for one resource at the same time are made
-/// by one read and one write. Made by [`Policy::combine`].
+/// by one read and one write.
 ///
-/// A hundred tasks that each [`update`](Policy::update) the same resource conflict with one another,
+/// A hundred tasks that each [`update`](crate::Policy::update) the same resource conflict with one another,
 /// and each conflict costs a read, a write and a wait. A `Combining` makes one or two reads and writes
 /// for them. No timer collects changes. The first change to an idle resource spawns a task, which reads the
 /// resource. Changes that arrive before this read returns join the first one, later changes form the next
 /// group. The task ends when no change waits.
 ///
-/// A `Combining` is a cheap handle: clones share the resources, and so do references. `read` and
-/// `write` send the requests of all callers, so make one `Combining` for each set of credentials. `K`
-/// names a resource, `V` is the value that is read and written, `W` the reply of a write, `E` the error
-/// of all, and `R` the runtime. Keys are hashed, compared and dropped while a lock is held; no other code
-/// of yours runs under the lock.
+/// [`Policy::combine`](crate::Policy::combine) makes a `Combining` from a policy, a read and a write. For any other setting,
+/// write the read-modify-write of a group yourself, as a call of [`Policy::update`](crate::Policy::update) whose three steps go
+/// through the [`Group`]:
 ///
 /// ```
-/// use backoff_core::{Fault, FaultKind, Policy, Updated, combine::Combining};
-/// use std::sync::{Arc, Mutex};
+/// use backoff_core::{Fault, FaultKind, Policy, TimedOut, Updated, combine::{Combining, Group}};
+/// use std::{sync::{Arc, Mutex}, time::Duration};
 ///
 /// #[derive(Debug)]
-/// struct Stale;
-/// impl Fault for Stale {
-///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
+/// enum Failure { Stale, Late }
+/// impl Fault for Failure {
+///     fn kind(&self) -> Option<FaultKind> {
+///         Some(match self { Failure::Stale => FaultKind::Conflict, Failure::Late => FaultKind::Transient })
+///     }
 /// }
+/// impl From<TimedOut> for Failure { fn from(_: TimedOut) -> Self { Failure::Late } }
 ///
 /// /// Members of a role, and the version that a write must name.
 /// #[derive(Clone, Default)]
 /// struct Members { names: Vec<String>, version: u64 }
 ///
-/// struct Roles { members: Combining<&'static str, Members, (), Stale> }
+/// #[derive(Clone, Default)]
+/// struct Store(Arc<Mutex<Members>>);
+/// impl Store {
+///     async fn read(&self, _role: &str) -> Result<Members, Failure> { Ok(self.0.lock().unwrap().clone()) }
+///     async fn write(&self, _role: &str, mut members: Members) -> Result<(), Failure> {
+///         let mut stored = self.0.lock().unwrap();
+///         if stored.version != members.version { return Err(Failure::Stale) }
+///         members.version += 1;
+///         *stored = members;
+///         Ok(())
+///     }
+/// }
+///
+/// const POLICY: Policy = Policy::exponential();
 ///
 /// # #[cfg(feature = "tokio")]
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
 /// # async fn main() {
-/// let store = Arc::new(Mutex::new(Members::default()));
-/// # let hop = || tokio::time::sleep(std::time::Duration::from_millis(5));
-/// let (read, write) = (store.clone(), store.clone());
-/// let roles = Roles {
-///     members: Policy::exponential().combine(
-///         move |_role| { let store = read.clone(); async move {
-/// #            hop().await;
-///             Ok(store.lock().unwrap().clone())
-///         } },
-///         move |_role, mut members: Members| { let store = write.clone(); async move {
-/// #            hop().await;
-///             let mut stored = store.lock().unwrap();
-///             if stored.version != members.version { return Err(Stale) }
-///             members.version += 1;
-///             *stored = members;
-///             Ok(())
-///         } },
-///     ),
-/// };
+/// let store = Store::default();
+/// let writer = store.clone();
+/// let roles = Combining::new(move |role: &'static str, group: Group<Members, (), Failure>| {
+///     let store = writer.clone();
+///     async move {
+///         POLICY
+///             .update(
+///                 || group.read(store.read(role)),
+///                 |_| group.has_changed(),
+///                 |members| group.write(store.write(role, members)),
+///             )
+///             .version(|members: &Members| members.version)
+///             .attempt_timeout(Duration::from_secs(60))
+///             .operation("roles.update")
+///             .reported()
+///             .await
+///     }
+/// });
 ///
 /// let tasks: Vec<_> = (0..100)
 ///     .map(|n| {
 ///         let name = format!("member-{n}");
-///         tokio::spawn(roles.members.update("viewer", move |members| {
+///         tokio::spawn(roles.update("viewer", move |members| {
 ///             let is_new = !members.names.contains(&name);
 ///             if is_new { members.names.push(name.clone()) }
 ///             is_new
@@ -104,11 +113,17 @@ use std::sync::Arc;
 /// for task in tasks {
 ///     assert!(matches!(task.await.unwrap(), Ok(Updated::Written(()))));
 /// }
-/// let stored = store.lock().unwrap();
+/// let stored = store.0.lock().unwrap();
 /// assert_eq!((stored.names.len(), stored.version), (100, 1));
 /// # }
 /// # #[cfg(not(feature = "tokio"))] fn main() {}
 /// ```
+///
+/// A `Combining` is a cheap handle: clones share the resources, and so do references. The reads and writes
+/// of all callers are the same requests, so make one `Combining` for each set of credentials. `K`
+/// names a resource, `V` is the value that is read and written, `W` the reply of a write, and `E` the error
+/// of all. Keys are hashed, compared and dropped while a lock is held; no other code
+/// of yours runs under the lock.
 ///
 /// # What a caller gets
 ///
@@ -118,37 +133,41 @@ use std::sync::Arc;
 ///   was read after the call, or that its group has written since. The `Updated` holds this value. The
 ///   callers share one value, and each makes its own copy when it gets its result. Where copies are large,
 ///   let `V` be an [`Arc`], and let the changes use [`Arc::make_mut`].
-/// - A [`CombineError`], which says whether the change may have been applied. Its
-///   [reason](CombineError::reason) is the reason of the last failure. After a write that may have been
-///   applied, a later read may be refused. Then the reason is `Permanent`, and
-///   [`may_be_applied`](CombineError::may_be_applied) is still true.
+/// - A [`CombineError`], which says whether the change may have been applied.
 ///
 /// The changes of a group are applied in the order in which the futures were first polled. After 128 of them the
 /// task lets other tasks run. A change may run many times, each time on a
 /// fresh value, so the change owns the values that it uses. A change
 /// that returns `false` should leave the value as it was: whatever it did to the value is not written
-/// with the changes of the others. An error or a panic of a change fails that change alone. When a
-/// write is refused for its value (400, 413, 422, `INVALID_ARGUMENT`, `FAILED_PRECONDITION`,
-/// `OUT_OF_RANGE`, if the policy does not retry it), the group is halved until only the bad change is
+/// with the changes of the others. An error or a panic of a change fails that change alone.
+///
+/// A write whose value is refused ([`Fault::refuses_value`](crate::Fault::refuses_value), if the policy does not retry it)
+/// ends the call of its group, and the group is halved until only the bad change is
 /// left: one bad change among `n` costs at most `2·log₂ n + 2` writes, and no number of bad changes
-/// costs `2n` writes or more. Any other failure goes to all callers who took part.
+/// costs `2n` writes or more. Each half is a call of its own, with its own attempts and its own log event. Any other failure
+/// goes to all callers who took part from the first attempt; the others make their first attempt next.
 ///
 /// # After a write that may have been applied
 ///
 /// A change that returns a `bool` recognises its own effect, and is applied again to the value that is
 /// read next. A change that returns nothing is not applied again: it ends with
 /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). So nothing is applied twice. If the
-/// policy is not [idempotent](Policy::idempotent), every change of the group ends with `MaybeApplied`.
+/// policy is not [idempotent](crate::Policy::idempotent), every change of the group ends with `MaybeApplied`. Each write must be
+/// conditional: a write that was refused with 400, 401 or 404 counts as not applied
+/// ([`Fault::may_be_written`](crate::Fault::may_be_written)).
 ///
 /// # Limits
 ///
-/// Each caller has its own deadline and attempts: those of the policy, or those [of the
-/// call](Updating::deadline). A deadline ends the waiting, whatever the server does. A
-/// [signal](Updating::stop_on) ends the waiting of its caller alone. The waits after failures and the
-/// [budget](Policy::budget) belong to the resource: a retry that a hundred callers share costs the same
-/// as one retry, and is logged once. A `Retry-After` belongs to the resource too: a caller who comes
-/// during such a wait waits until the wait ends. Halving a group costs no attempt. For the budget a
-/// halving is neither a success nor a failure.
+/// Attempts, deadline, waits, budget, rate and breaker are those of the call of the group: a retry that a hundred callers share
+/// costs the same as one retry, and is logged once. Who comes while a group retries joins it. If the group then uses up its
+/// attempts or its time, who came after its first attempt makes its own attempts in the next group. So a caller may wait for
+/// twice the deadline of the policy. In an outage, with a deadline of 5 s and a wait of a second after each failure, callers who
+/// came every 100 ms waited for their error for 4.0 s at least, 6.1 s in the middle and 8.1 s at most (on the virtual clock of a
+/// test). As in any update, a read or a write that hangs is cut only by a limit of the call, such as
+/// [`attempt_timeout`](crate::Retrying::attempt_timeout).
+///
+/// For a limit of its own, a caller [withdraws](Changing::withdraw) its change, [leaves](Changing::leave), or drops its future.
+/// A change of a caller that is kept and not polled may still be applied, also after a limit that the caller has in mind.
 ///
 /// # Dropping
 ///
@@ -159,149 +178,58 @@ use std::sync::Arc;
 ///
 /// # Runtimes
 ///
-/// The task runs on the runtime of the caller that came first, by the runtime's [`Spawn`](crate::Spawn). A
-/// runtime of your own needs this one method. One `Combining`, also in a `static`, serves one runtime after
+/// The task runs on the runtime of the caller that came first. One `Combining`, also in a `static`, serves one runtime after
 /// the other. Callers of two runtimes that run at the same time should not share a `Combining`: the task
 /// stands still while its runtime does. If its runtime ends, callers who were there at the last read or write get
 /// [`Interrupted`](CombineError::Interrupted), and the others begin a task of their own.
 ///
 /// # Panics
 ///
-/// A panic of a change is passed on to its caller, and concerns nobody else. A panic of `read`, of `write`
-/// or of other code in the task (a reply's `Clone`, the function of [`conflict_if`](Self::conflict_if), a
-/// method of [`Fault`], the destructor of a change) ends the task: callers who were there at the last read or
+/// A panic of a change is passed on to its caller, and concerns nobody else. A panic of a read, of a write
+/// or of other code in the task (the `Clone` of a key or a reply, a setting of the call, a
+/// method of [`Fault`](crate::Fault), the destructor of a change) ends the task: callers who were there at the last read or
 /// write get [`Interrupted`](CombineError::Interrupted), and the others begin the next task.
-pub struct Combining<K, V, W, E, R = AsyncRuntime> {
-    shared: Arc<Shared<K, V, W, E, R>>,
-}
+pub struct Combining<K, V, W, E>(Arc<Resources<K, V, W, E>>);
 
-impl Policy {
-    /// Combines the changes that many callers make to the same resource at the same time into one
-    /// read-modify-write. See [`Combining`].
-    ///
-    /// `read` reads the resource with this key. `write` writes it on the condition that nobody has written
-    /// in between; it gets only the value that was read, with its etag or version. The futures of both own
-    /// the values that they use.
-    pub fn combine<K, V, W, E, Read, Write, Reading, Writing>(
-        &self,
-        read: Read,
-        write: Write,
-    ) -> Combining<K, V, W, E>
-    where
-        Read: Fn(K) -> Reading + Send + Sync + 'static,
-        Reading: Future<Output = Result<V, E>> + Send + 'static,
-        Write: Fn(K, V) -> Writing + Send + Sync + 'static,
-        Writing: Future<Output = Result<W, E>> + Send + 'static,
-        E: Fault,
-    {
-        Combining::new(Settings {
-            policy: *self,
-            judge: Arc::new(ByCodes),
-            read: Arc::new(move |key| Box::pin(read(key))),
-            write: Arc::new(move |key, value| Box::pin(write(key, value))),
-            runtime: Arc::new(ASYNC),
-            operation: core::any::type_name::<Write>(),
-            at_most: usize::MAX,
-            attempt_timeout: None,
-            conflict: None,
-            versions: None,
-        })
-    }
-}
-
-impl<K, V, W, E, R> Combining<K, V, W, E, R> {
-    fn new(settings: Settings<K, V, W, E, R>) -> Self {
-        Combining {
-            shared: Arc::new(Shared::new(settings)),
-        }
-    }
-
-    /// A `Combining` with other settings, and with resources of its own.
-    fn with(self, change: impl FnOnce(&mut Settings<K, V, W, E, R>)) -> Self {
-        let settings = &self.shared.settings;
-        let mut settings = settings.under(Arc::clone(&settings.runtime));
-        change(&mut settings);
-        Combining::new(settings)
-    }
-
-    /// Changes the resource with this key. Nothing happens until the future is polled. The changes of a
-    /// group are applied in the order in which their futures were first polled.
-    ///
-    /// `change` returns nothing, a `bool`, or a `Result` of either, like a change of [`Policy::update`]. It
-    /// may run again on a fresh value, so it owns the values that it uses.
-    ///
-    /// # Errors
-    /// A [`CombineError`].
-    pub fn update<F, Changes>(&self, key: K, mut change: F) -> Updating<K, V, W, E, R>
-    where
-        F: FnMut(&mut V) -> Changes + Send + 'static,
-        Changes: Changed<E>,
-        K: Clone + Eq + Hash,
-        R: crate::runtime::Sleep,
-    {
-        let change = Box::new(move |value: &mut V| change(value).changed());
-        Updating::new(Arc::clone(&self.shared), key, change, Changes::RECOGNISES)
-    }
-
-    /// Cuts each attempt, a read and the write after it, after `limit`, as
-    /// [`Retrying::attempt_timeout`](crate::Retrying::attempt_timeout) does. Call this before the first
-    /// change: the returned `Combining` does not combine its changes with those of the old one.
-    #[must_use]
-    pub fn attempt_timeout(self, limit: Duration) -> Self
-    where
-        E: From<TimedOut>,
-    {
-        self.with(|settings| settings.attempt_timeout = Some((limit, E::from)))
-    }
-
-    /// Lets a function decide which failed reads and writes are retried, instead of the policy's codes, as
-    /// [`Policy::when`] does. The function decides about conflicts too. A write that it repeats is not halved: all
-    /// callers of the group wait for the next attempt. Call this before the first change: the returned
-    /// `Combining` does not combine its changes with those of the old one.
+impl<K, V, W, E> Combining<K, V, W, E> {
+    /// As `new`, on a runtime of your own: `spawn` runs a task until its end. Nobody waits for this end. If
+    /// the runtime ends first, it drops the task.
     ///
     /// ```
-    /// use backoff_core::{FaultKind, Policy, TimedOut, Verdict};
-    /// use std::{future::ready, time::Duration};
+    /// use backoff_core::{Policy, Std, TimedOut, combine::{Combining, Group}};
     ///
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let busy = |_| ready(Err(TimedOut::new(Duration::ZERO)));
-    /// let counts = Policy::exponential()
-    ///     .combine(busy, |_, _: u32| ready(Ok(())))
-    ///     .when(|_: &TimedOut| false);
-    /// assert!(counts.update("counter", |count| *count += 1).await.is_err()); // after one attempt
+    /// # #[cfg(feature = "tokio")] {
+    /// let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// let handle = runtime.handle().clone();
+    /// let counts = Combining::on(
+    ///     move |task| drop(handle.spawn(task)),
+    ///     |_key: u8, group: Group<u32, (), TimedOut>| async move {
+    ///         Policy::exponential()
+    ///             .update(
+    ///                 || group.read(async { Ok(1) }),
+    ///                 |_| group.has_changed(),
+    ///                 |_| group.write(async { Ok(()) }),
+    ///             )
+    ///             .reported()
+    ///             .await
+    ///     },
+    /// );
+    /// let updated = runtime.block_on(counts.update(0, |count| *count += 1));
+    /// assert!(updated.is_ok_and(|updated| updated.is_written()));
     /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    #[must_use]
-    pub fn when<F, Answer>(self, judge: F) -> Self
+    pub fn on<S, U, F>(spawn: S, update: U) -> Self
     where
-        F: Fn(&E) -> Answer + Send + Sync + 'static,
-        Answer: Into<Verdict>,
-        E: Fault,
+        S: Fn(Task) + Send + Sync + 'static,
+        U: Fn(K, Group<V, W, E>) -> F + Send + Sync + 'static,
+        F: Future<Output = GroupResult<V, W, E>> + Send + 'static,
     {
-        self.with(|settings| settings.judge = Arc::new(When(judge)))
+        let update = Box::new(move |key, group| Box::pin(update(key, group)) as _);
+        Combining(Arc::new(Resources::new(update, Box::new(spawn))))
     }
 
-    /// The same reads and writes by another policy.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn policy(self, policy: Policy) -> Self {
-        self.with(|settings| settings.policy = policy)
-    }
-
-    /// Names the operation in log events and metrics, as
-    /// [`Retrying::operation`](crate::Retrying::operation) does. Call this before the first change: the
-    /// returned `Combining` does not combine its changes with those of the old one.
-    #[must_use]
-    pub fn operation(self, operation: &'static str) -> Self {
-        self.with(|settings| settings.operation = operation)
-    }
-
-    /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once.
-    /// Without this there is no limit. Call this before the first change: the returned `Combining` does not
-    /// combine its changes with those of the old one.
+    /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once, and the log has
+    /// a `WARN`. Without this there is no limit. The limit holds for all clones.
     ///
     /// # Panics
     /// When `callers` is 0.
@@ -312,61 +240,43 @@ impl<K, V, W, E, R> Combining<K, V, W, E, R> {
             callers > 0,
             "`at_most` must be at least 1: write 1 to let one caller wait"
         );
-        self.with(|settings| settings.at_most = callers)
+        self.0.at_most.store(callers, Relaxed);
+        self
     }
 
-    /// Treats the reply of a write as a conflict where the function returns `true`, as
-    /// [`Retrying::conflict_if`](crate::Retrying::conflict_if) does. Call this before the first change: the
-    /// returned `Combining` does not combine its changes with those of the old one.
-    #[must_use]
-    pub fn conflict_if<F>(self, is_conflict: F) -> Self
+    /// Changes the resource with this key. Nothing happens until the future is polled. The changes of a
+    /// group are applied in the order in which their futures were first polled.
+    ///
+    /// `change` returns nothing, a `bool`, or a `Result` of either, like a change of
+    /// [`Policy::update`](crate::Policy::update). It may run again on a fresh value, so it owns the values that it uses.
+    ///
+    /// # Errors
+    /// A [`CombineError`].
+    pub fn update<F, Changes>(&self, key: K, mut change: F) -> Changing<K, V, W, E>
     where
-        F: Fn(&W) -> bool + Send + Sync + 'static,
-        E: From<Conflict>,
+        F: FnMut(&mut V) -> Changes + Send + 'static,
+        Changes: Changed<E>,
+        K: Clone + Eq + Hash,
     {
-        self.with(|settings| settings.conflict = Some((Arc::new(is_conflict), E::from)))
-    }
-
-    /// Reads the version of a value, as [`Retrying::version`](crate::Retrying::version) does. After a
-    /// conflict with another process, the wait then follows from how long an attempt takes. Call this before
-    /// the first change: the returned `Combining` does not combine its changes with those of the old one.
-    #[must_use]
-    pub fn version<F, T>(self, version: F) -> Self
-    where
-        F: Fn(&V) -> T + Send + Sync + 'static,
-        T: Version + Send + 'static,
-    {
-        self.with(|settings| settings.versions = Some(settings::versions(version)))
-    }
-
-    /// Uses the clock, timer, random numbers and tasks of `runtime` instead of tokio's. Call this before the first
-    /// change: the returned `Combining` does not combine its changes with those of the old one.
-    #[must_use]
-    pub fn runtime<Q>(self, runtime: Q) -> Combining<K, V, W, E, Q> {
-        Combining::new(self.shared.settings.under(Arc::new(runtime)))
+        let change = Box::new(move |value: &mut V| change(value).changed());
+        Changing {
+            resources: Arc::clone(&self.0),
+            key,
+            state: State::New(change, Changes::RECOGNISES),
+        }
     }
 
     /// The number of resources that have waiting callers now.
     pub fn busy(&self) -> usize {
-        self.shared.busy()
+        self.0.all().len()
     }
 }
 
 /// The clone shares the resources.
-impl<K, V, W, E, R> Clone for Combining<K, V, W, E, R> {
+impl<K, V, W, E> Clone for Combining<K, V, W, E> {
     fn clone(&self) -> Self {
-        Combining {
-            shared: Arc::clone(&self.shared),
-        }
+        Combining(Arc::clone(&self.0))
     }
 }
 
-impl<K, V, W, E, R> fmt::Debug for Combining<K, V, W, E, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = self.shared.settings.attempt_timeout.map(|(limit, _)| limit);
-        f.debug_struct("Combining")
-            .field("policy", &self.shared.settings.policy)
-            .field("attempt_timeout", &limit)
-            .finish_non_exhaustive()
-    }
-}
+named_in_debug!(Combining<K, V, W, E>);

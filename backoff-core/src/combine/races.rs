@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::{
+    policy::Policy,
     report::Updated,
-    runtime::{Clock, Random, Sleep, Spawn},
+    runtime::{Clock, Random, Sleep},
     sync::Mutex,
     test_error::TestError,
 };
@@ -12,6 +13,7 @@ use core::{
     pin::{Pin, pin},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 use loom::{future::block_on, thread};
 use std::collections::BTreeSet;
@@ -39,14 +41,12 @@ impl Random for Threads {
     }
 }
 
-impl Spawn for Threads {
-    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+impl Threads {
+    fn spawn(&self, task: Task) {
         let task = thread::spawn(|| block_on(task));
         self.0.lock().unwrap().push(task);
     }
-}
 
-impl Threads {
     /// Waits until all tasks have ended.
     fn join(&self) {
         loop {
@@ -72,8 +72,8 @@ struct Server {
     tasks: Threads,
 }
 
-type Combined = Combining<u8, Names, (), TestError, Threads>;
-type Update = Updating<u8, Names, (), TestError, Threads>;
+type Combined = Combining<u8, Names, (), TestError>;
+type Pending = Changing<u8, Names, (), TestError>;
 
 impl Server {
     async fn read(&self) -> Names {
@@ -136,36 +136,43 @@ async fn yields() {
     .await;
 }
 
+const POLICY: Policy = Policy::constant(Duration::ZERO).max_attempts(5);
+
 fn combine(server: &Arc<Server>) -> Combined {
-    let (reads, writes) = (Arc::clone(server), Arc::clone(server));
-    Policy::constant(Duration::ZERO)
-        .max_attempts(5)
-        .combine(
-            move |_| {
-                let server = Arc::clone(&reads);
-                async move { Ok(server.read().await) }
-            },
-            move |_, names| {
-                let server = Arc::clone(&writes);
-                async move { server.write(names).await }
-            },
-        )
-        .runtime(server.tasks.clone())
+    let (server, tasks) = (Arc::clone(server), server.tasks.clone());
+    let spawn = tasks.clone();
+    Combining::on(
+        move |task| spawn.spawn(task),
+        move |_, group: Group<Names, (), TestError>| {
+            let (server, tasks) = (Arc::clone(&server), tasks.clone());
+            async move {
+                POLICY
+                    .update(
+                        || group.read(async { Ok(server.read().await) }),
+                        |_| group.has_changed(),
+                        |names| group.write(server.write(names)),
+                    )
+                    .runtime(tasks)
+                    .reported()
+                    .await
+            }
+        },
+    )
 }
 
 /// Adds a name, even if it is in the list already.
-fn append(combined: &Combined, name: u32) -> Update {
+fn append(combined: &Combined, name: u32) -> Pending {
     combined.update(0, move |names: &mut Names| names.names.push(name))
 }
 
 #[track_caller]
-fn is_written(update: Update) {
+fn is_written(update: Pending) {
     let told = block_on(update);
     assert!(matches!(told, Ok(Updated::Written(()))), "{told:?}");
 }
 
 /// Polls a caller whose future is not polled again when it is woken.
-fn poll_once(update: &mut Update) -> bool {
+fn poll_once(update: &mut Pending) -> bool {
     let polled = pin!(update).poll(&mut Context::from_waker(Waker::noop()));
     polled.is_ready()
 }
@@ -261,7 +268,15 @@ fn a_change_that_is_stopped_is_written_and_told_so_or_never_written() {
     let outcomes = explore(2, |server, combined| {
         let signal = Arc::new(Signal::default());
         let asked = Arc::clone(&signal);
-        let stops = append(combined, 1).stop_on(poll_fn(move |cx| asked.poll(cx)));
+        let mut stops = append(combined, 1);
+        let stops = poll_fn(move |cx| {
+            let polled = Pin::new(&mut stops).poll(cx);
+            if polled.is_pending() && asked.poll(cx).is_ready() {
+                stops.leave();
+                return Pin::new(&mut stops).poll(cx);
+            }
+            polled
+        });
         let second = append(combined, 2);
         let second = thread::spawn(move || {
             signal.comes();
@@ -271,7 +286,7 @@ fn a_change_that_is_stopped_is_written_and_told_so_or_never_written() {
         second.join().unwrap();
         let is_stopped = match told {
             Ok(Updated::Written(())) => false,
-            Err(CombineError::Stopped { may_be_applied }) => {
+            Err(CombineError::Left { may_be_applied }) => {
                 assert!(!may_be_applied, "a write that it is part of is finished");
                 true
             }
@@ -280,4 +295,18 @@ fn a_change_that_is_stopped_is_written_and_told_so_or_never_written() {
         (is_stopped, server.names())
     });
     assert_eq!(outcomes, [(false, vec![1, 2]), (true, vec![2])].into());
+}
+
+#[test]
+fn a_change_that_is_withdrawn_says_whether_it_may_be_applied() {
+    let outcomes = explore(2, |server, combined| {
+        let mut first = append(combined, 1);
+        let is_told = poll_once(&mut first);
+        let second = append(combined, 2);
+        let second = thread::spawn(move || is_written(second));
+        let may_be_applied = is_told || first.withdraw();
+        second.join().unwrap();
+        (may_be_applied, server.names())
+    });
+    assert!(!outcomes.contains(&(false, vec![1, 2])), "{outcomes:?}");
 }

@@ -9,13 +9,12 @@ use core::{mem, time::Duration};
 /// After conflict `n` of a call, the wait is drawn from zero to
 ///
 /// ```text
-/// 2.5 · window · r · n^1.25
+/// 2.5 · window · n^1.25
 /// ```
 ///
 /// and is at most the policy's `max_backoff`. The *window* is the time from a read to the refusal of the
 /// write after it, because any write in that time causes the conflict. The window is a mean of this
-/// writer's measurements; a new one counts a quarter. `r` is the square root of the number of changes that
-/// the write [combined](crate::Policy::combine), rounded down. One writer succeeds in each window at most,
+/// writer's measurements; a new one counts a quarter. One writer succeeds in each window at most,
 /// so a writer that has met n conflicts had at least n others beside it. The numbers 2.5 and 1.25 are ours,
 /// found by simulation (`cargo run --release -p examples --example simulation -- contention --check`).
 ///
@@ -42,8 +41,7 @@ use core::{mem, time::Duration};
 /// and deadline makes up to 100 attempts, as long as they end in such conflicts; all other failures count
 /// as usual.
 ///
-/// [`Policy::update`](crate::Policy::update) and [`Policy::combine`](crate::Policy::combine) keep a
-/// pace if `version` tells them the version. A loop of your own keeps a pace together with its
+/// [`Policy::update`](crate::Policy::update) keeps a pace if [`version`](crate::Retrying::version) tells it the version. A loop of your own keeps a pace together with its
 /// [`RetryState`](crate::RetryState):
 ///
 /// ```
@@ -70,8 +68,6 @@ pub struct Pace {
     window: u64,
     /// The number of conflicts whose wait was the pace's.
     conflicts: u32,
-    /// The number of changes that a write combines.
-    changes: u32,
     throttled: u16,
     /// Other failed reads since the last answered one.
     failed_reads: u16,
@@ -101,7 +97,6 @@ impl Pace {
             read: 0,
             window: 0,
             conflicts: 0,
-            changes: 1,
             throttled: 0,
             failed_reads: 0,
             failed_writes: 0,
@@ -109,12 +104,6 @@ impl Pace {
             has_read: false,
             is_refused: false,
         }
-    }
-
-    /// Sets the number of changes that each of the next writes combines. If many callers of one process
-    /// change the resource, probably as many callers change it elsewhere.
-    pub fn combines(&mut self, changes: u32) {
-        self.changes = changes.max(1);
     }
 
     /// A read was answered at this time of the clock. `is_same_version`: the value has the version of the
@@ -174,7 +163,7 @@ impl Pace {
     /// wait follows.
     pub(crate) fn range(&self) -> Option<u64> {
         let n = self.conflicts;
-        let windows = 2.5 * f64::from(self.changes.isqrt()) * f64::from(n) * fourth_root(n);
+        let windows = 2.5 * f64::from(n) * fourth_root(n);
         // The conversion of a number that is too large gives the largest number.
         (self.turn == 0 && n > 0).then_some((windows * self.window as f64) as u64)
     }
@@ -219,17 +208,14 @@ mod tests {
 
     /// The formula, with powers that `core` does not have.
     #[test]
-    fn the_range_grows_with_the_conflicts_and_with_the_changes() {
-        for (changes, root) in [(0, 1.0), (1, 1.0), (3, 1.0), (4, 2.0), (50, 7.0)] {
-            let mut pace = Pace::new();
-            pace.combines(changes);
-            for conflicts in 1..=300 {
-                let range = conflict(&mut pace, 20).unwrap() as f64;
-                let expected = 2.5 * 20e6 * root * f64::from(conflicts).powf(1.25);
-                let error = (range / expected - 1.0).abs();
-                assert!(error < 2e-5, "{conflicts}: {range}");
-                assert_eq!((pace.kept(), pace.turn()), (conflicts, 0));
-            }
+    fn the_range_grows_with_the_conflicts() {
+        let mut pace = Pace::new();
+        for conflicts in 1..=300 {
+            let range = conflict(&mut pace, 20).unwrap() as f64;
+            let expected = 2.5 * 20e6 * f64::from(conflicts).powf(1.25);
+            let error = (range / expected - 1.0).abs();
+            assert!(error < 2e-5, "{conflicts}: {range}");
+            assert_eq!((pace.kept(), pace.turn()), (conflicts, 0));
         }
     }
 
@@ -300,10 +286,8 @@ mod tests {
         #[test]
         fn any_history_gives_a_range(
             steps in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>(), 0..4_u8), 1..300),
-            changes: u32,
         ) {
             let mut pace = Pace::new();
-            pace.combines(changes);
             for (read, failed, is_same, what) in steps {
                 pace.read(Duration::from_nanos(read), is_same);
                 let kind = [Throttled, Transient, Conflict, Conflict][usize::from(what)];

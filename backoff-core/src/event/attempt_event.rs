@@ -236,7 +236,7 @@ mod tests {
         for (failure, name) in [
             // A gRPC code goes before a status.
             (failed(Stage::Whole, Some(&both)), "ABORTED"),
-            (failed(Stage::Write, Some(&status)), "503"),
+            (failed(Stage::Read, Some(&status)), "503"),
             (failed(Stage::Whole, None), "_OTHER"),
             (cut(Some(&timed_out)), "timeout"),
             (cut(None), "timeout"),

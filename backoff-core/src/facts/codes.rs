@@ -67,12 +67,10 @@ pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429, 449]
 
 /// The replies to a conditional write that refuse it for its value: a part of its changes may be
 /// accepted.
-#[cfg(feature = "combine")]
 pub(crate) const VALUE_REFUSED: Codes = codes![400, 413, 422];
 
 /// The replies to a conditional write that mean "nothing was written", in addition to
 /// [`NOTHING_DONE`]: the value was refused, 401 and 403 (not allowed), and 404 (no such resource).
-#[cfg(feature = "combine")]
 pub(crate) const WRITE_REFUSED: Codes = codes![VALUE_REFUSED, 401, 403, 404];
 
 /// For each status from 400, the retryable gRPC codes with this status. Computed once for all sets,

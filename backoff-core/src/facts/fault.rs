@@ -1,6 +1,12 @@
 //! The facts about a failed attempt. The policy judges the facts.
 
-use crate::{facts::grpc::GrpcCode, text::Rounded};
+use crate::{
+    facts::{
+        codes::{self, Codes},
+        grpc::GrpcCode,
+    },
+    text::Rounded,
+};
 use core::{fmt, time::Duration};
 
 /// The facts that an error states about the failed attempt.
@@ -143,6 +149,39 @@ pub trait Fault {
         self.inner()?.message()
     }
 
+    /// Whether a conditional write that failed with this error may have been applied. A conditional write names the version
+    /// that was read, such as an etag, and is refused if somebody has written since.
+    ///
+    /// By default the other facts answer: a failure of the transport may have been applied unless it was
+    /// [`NotSent`](Delivery::NotSent); throttling and conflicts were not applied, and neither was a write that the service
+    /// refused with 400, 401, 403, 404, 408, 409, 412, 413, 422, 425 or 449, or with a gRPC code for one of them. Any other failure,
+    /// such as a 503 or an error without facts, may have been applied. For a loop of your own:
+    ///
+    /// ```
+    /// use backoff_core::{Fault, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// struct Refused(u16);
+    /// impl Fault for Refused {
+    ///     fn status(&self) -> Option<u16> { Some(self.0) }
+    /// }
+    ///
+    /// assert!(!Refused(412).may_be_written()); // read again, and write again
+    /// assert!(Refused(503).may_be_written()); // a proxy may have sent this: look at the next value first
+    /// assert!(TimedOut::new(Duration::from_secs(1)).may_be_written());
+    /// ```
+    fn may_be_written(&self) -> bool {
+        is_perhaps_applied(self) && !is_refused(&codes::WRITE_REFUSED, self)
+    }
+
+    /// Whether a write was refused for its value, so that another value, or a part of the changes, may be accepted.
+    ///
+    /// By default these are 400, 413 and 422, and the gRPC codes `INVALID_ARGUMENT`, `FAILED_PRECONDITION` and
+    /// `OUT_OF_RANGE`.
+    fn refuses_value(&self) -> bool {
+        is_refused(&codes::VALUE_REFUSED, self)
+    }
+
     /// How the error is made of a call that ends before an attempt, because the breaker is open, or because the time in
     /// the queue of the rate is over. By default no error can be made, so the attempt begins all the same. An error with
     /// `From<TimedOut>` returns `Some(Self::from)`; the derive writes this by itself.
@@ -189,6 +228,30 @@ pub(crate) fn says_something<F: Fault + ?Sized>(fault: &F) -> bool {
         || fault.delivery().is_some()
 }
 
+/// Whether the attempt may have been applied although it failed.
+pub(crate) fn is_perhaps_applied<F: Fault + ?Sized>(fault: &F) -> bool {
+    if let Some(transport) = fault.delivery() {
+        return transport == Delivery::MaybeSent;
+    }
+    let says_it_did_nothing = match (fault.kind(), fault.grpc_code(), fault.status()) {
+        (Some(kind), _, status) => kind.did_nothing() || matches!(status, Some(409 | 449)),
+        (None, Some(code), _) => codes::NOTHING_DONE.contains_grpc(code),
+        (None, None, Some(status)) => codes::NOTHING_DONE.contains_status(status),
+        (None, None, None) => false,
+    };
+    !says_it_did_nothing
+}
+
+/// Whether a reply refused the request by one of these codes. A failure of the transport has no code.
+fn is_refused<F: Fault + ?Sized>(codes: &Codes, fault: &F) -> bool {
+    fault.delivery().is_none()
+        && matches!(fault.kind(), None | Some(FaultKind::Permanent))
+        && match (fault.grpc_code(), fault.status()) {
+            (Some(code), _) => codes.contains_grpc(code),
+            (None, status) => status.is_some_and(|status| codes.contains_status(status)),
+        }
+}
+
 /// In an implementation of [`Fault`]: the text of the error is its message.
 macro_rules! message {
     () => {
@@ -226,6 +289,8 @@ macro_rules! forward {
             delivery() -> Option<Delivery>,
             must_reconnect() -> bool,
             kind() -> Option<FaultKind>,
+            may_be_written() -> bool,
+            refuses_value() -> bool,
             service_code() -> Option<&str>,
             service_message() -> Option<&str>,
             header(name) -> Option<&str>,
@@ -309,6 +374,14 @@ impl FaultKind {
             FaultKind::Pending => "pending",
             FaultKind::Permanent => "permanent",
         }
+    }
+
+    /// Whether a failure of this kind means that the server did nothing.
+    pub(crate) const fn did_nothing(self) -> bool {
+        matches!(
+            self,
+            FaultKind::Throttled | FaultKind::Conflict | FaultKind::Pending
+        )
     }
 }
 
@@ -456,6 +529,51 @@ mod tests {
         assert_ne!(policy.judge(&API), Verdict::Permanent);
         assert_eq!(policy.judge(&Wrapper(Some(API))), policy.judge(&API));
         assert_eq!(policy.judge(&Wrapper(None)), Verdict::NothingKnown);
+    }
+
+    /// Rows: the error, whether a conditional write may have been applied, and whether its value was refused.
+    #[test]
+    fn an_error_says_whether_a_conditional_write_was_applied_and_whether_its_value_was_refused() {
+        use FaultKind::{Conflict, Pending, Permanent, Throttled, Transient};
+        let status = TestError::status;
+        let code = |code| status(500).and_grpc(code);
+        let kind = TestError::kind;
+        let rows = [400, 413, 422]
+            .map(|refused| (status(refused), false, true))
+            .into_iter()
+            .chain(
+                [401, 403, 404, 408, 409, 412, 425, 429, 449].map(|it| (status(it), false, false)),
+            )
+            .chain([402, 418, 500, 502, 503, 504].map(|it| (status(it), true, false)))
+            .chain([
+                (code(GrpcCode::InvalidArgument), false, true),
+                (code(GrpcCode::FailedPrecondition), false, true),
+                (code(GrpcCode::OutOfRange), false, true),
+                (code(GrpcCode::NotFound), false, false),
+                (code(GrpcCode::Unauthenticated), false, false),
+                (code(GrpcCode::Aborted), false, false),
+                (code(GrpcCode::Unavailable), true, false),
+                (code(GrpcCode::Internal), true, false),
+                // The code outranks the status.
+                (status(400).and_grpc(GrpcCode::Unavailable), true, false),
+                (kind(Conflict), false, false),
+                (kind(Throttled), false, false),
+                (kind(Pending), false, false),
+                (kind(Transient), true, false),
+                (kind(Permanent), true, false),
+                (status(422).and_kind(Permanent), false, true),
+                (status(422).and_kind(Transient), true, false),
+                (TestError::LOST, true, false),
+                (TestError::REFUSED, false, false),
+                (status(400).and_delivery(Delivery::MaybeSent), true, false),
+                (TestError::UNKNOWN, true, false),
+            ]);
+        for (error, may_be_written, refuses_value) in rows {
+            let facts = (error.may_be_written(), error.refuses_value());
+            assert_eq!(facts, (may_be_written, refuses_value), "{error:?}");
+            let outer = Wrapper(Some(error));
+            assert_eq!((outer.may_be_written(), outer.refuses_value()), facts);
+        }
     }
 
     #[cfg(feature = "std")]

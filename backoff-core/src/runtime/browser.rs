@@ -78,10 +78,8 @@ impl Future for StdSleep {
     }
 }
 
-/// With the feature `wasm`: the task runs on this thread.
+/// The task runs on this thread.
 #[cfg(feature = "combine")]
-impl super::Spawn for Std {
-    fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
-        wasm_bindgen_futures::spawn_local(task);
-    }
+pub(crate) fn spawn(task: super::Task) {
+    wasm_bindgen_futures::spawn_local(task);
 }

@@ -21,6 +21,20 @@ pub(super) fn seed() -> [u64; 4] {
     [0, 1, 2, 3].map(|i| std::hash::BuildHasher::hash_one(&state, i))
 }
 
+/// The task runs on the tokio runtime of this thread; outside of one, with the feature `smol`, on a thread of its own.
+#[cfg(all(feature = "combine", any(feature = "smol", feature = "tokio")))]
+#[track_caller]
+pub(crate) fn spawn(task: super::Task) {
+    #[cfg(feature = "tokio")]
+    if super::with_tokio::is_in_tokio() || cfg!(not(feature = "smol")) {
+        super::with_tokio::needs_runtime();
+        drop(tokio::spawn(task));
+        return;
+    }
+    #[cfg(feature = "smol")]
+    drop(std::thread::spawn(|| async_io::block_on(task)));
+}
+
 #[cfg(feature = "http-1")]
 pub(crate) fn date() -> std::time::SystemTime {
     std::time::SystemTime::now()

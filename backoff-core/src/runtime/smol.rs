@@ -26,11 +26,3 @@ impl Future for StdSleep {
         Pin::new(&mut self.0).poll(cx).map(drop)
     }
 }
-
-/// With the feature `smol`: each task runs on a thread of its own.
-#[cfg(feature = "combine")]
-impl super::Spawn for Std {
-    fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
-        std::thread::spawn(|| async_io::block_on(task));
-    }
-}

@@ -65,19 +65,6 @@ impl Sleep for Tokio {
     }
 }
 
-#[cfg(feature = "combine")]
-impl super::Spawn for Tokio {
-    #[track_caller]
-    fn spawn(&self, task: Pin<std::boxed::Box<dyn Future<Output = ()> + Send>>) {
-        #[cfg(feature = "smol")]
-        if !is_in_tokio() {
-            return super::Spawn::spawn(&Std, task);
-        }
-        needs_runtime();
-        drop(tokio::spawn(task));
-    }
-}
-
 pin_project! {
     /// A wait.
     #[cfg_attr(not(feature = "smol"), derive(Debug))]
@@ -118,7 +105,7 @@ impl Future for TokioSleep {
 
 /// Panics in place of tokio, whose message does not help in a program that only retries.
 #[track_caller]
-fn needs_runtime() {
+pub(super) fn needs_runtime() {
     assert!(
         cfg!(feature = "smol") || is_in_tokio(),
         "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
@@ -130,7 +117,7 @@ fn needs_runtime() {
 }
 
 /// Whether a tokio runtime runs on this thread.
-fn is_in_tokio() -> bool {
+pub(super) fn is_in_tokio() -> bool {
     tokio::runtime::Handle::try_current().is_ok()
 }
 

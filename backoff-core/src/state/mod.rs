@@ -3,8 +3,6 @@
 mod attempt;
 mod decide;
 mod decision;
-#[cfg(feature = "combine")]
-mod participant;
 mod request_id;
 mod rules;
 #[cfg(feature = "std")]
@@ -16,8 +14,6 @@ pub use request_id::RequestId;
 #[cfg(feature = "std")]
 pub use saved::SavedRetry;
 
-#[cfg(feature = "combine")]
-pub(crate) use participant::{Participant, Together};
 pub use rules::Rules;
 pub(crate) use rules::SharedLimits;
 
@@ -339,7 +335,11 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let verdict = verdict.into();
-        policy.keep_pace(pace, verdict.kind_at(Stage::Write), &now);
+        let stage = Stage::Write {
+            is_repeatable: true,
+            is_conditional: true,
+        };
+        policy.keep_pace(pace, verdict.kind_at(stage), &now);
         let mut rules = Rules::of(policy);
         rules.keep_pace(pace);
         self.decide(&rules, verdict, now, random)

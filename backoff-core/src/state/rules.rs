@@ -111,22 +111,16 @@ impl<'a> Rules<'a> {
     }
 
     /// After a conflict, this pace gives the wait, up to the policy's cap. After another failure the pace says
-    /// which wait of the policy follows. Waits that replace those of the policy have no pace.
+    /// which wait of the policy follows. Waits that replace those of the policy have no pace. Conflicts whose waits were those of
+    /// the pace do not count as attempts, unless the time is limited.
     #[inline]
     pub(crate) fn keep_pace(&mut self, pace: &'a Pace) {
         if self.delays.is_none() && pace.has_failed() {
             self.pace = Some(pace);
-            self.count_paced(pace.kept());
-        }
-    }
-
-    /// The waits after so many conflicts were those of a pace: these conflicts do not count as attempts, unless the time
-    /// is limited.
-    pub(crate) const fn count_paced(&mut self, conflicts: u32) {
-        let more = self.policy.more_at_pace();
-        if self.deadline == NEVER {
-            let more = if conflicts < more { conflicts } else { more };
-            self.attempts = self.attempts.saturating_add(more);
+            if self.deadline == NEVER {
+                let more = pace.kept().min(self.policy.more_at_pace());
+                self.attempts = self.attempts.saturating_add(more);
+            }
         }
     }
 

@@ -40,7 +40,7 @@ mod maybe_applied;
     feature = "tracing"
 ))]
 mod metrics;
-#[cfg(all(feature = "combine", feature = "testing"))]
+#[cfg(feature = "testing")]
 mod pace;
 mod peers;
 #[cfg(all(feature = "tokio", feature = "macros"))]

@@ -10,7 +10,7 @@ use crate::common::{
     },
     time::Time,
 };
-use backoff_core::{FaultKind, Policy, RetryError, Stop, StopReason, Updated, Verdict};
+use backoff_core::{FaultKind, Policy, RetryError, Stop, StopReason, Updated, Verdict, codes};
 use std::{cell::Cell, future::ready};
 
 const POLICY: Policy = PLAIN.max_attempts(8);
@@ -86,6 +86,46 @@ fn a_result_without_a_bool_is_no_better() {
     };
     let update = POLICY.update(|| store.get(), change, |value| store.set(value));
     assert_eq!(gave_up(run!(update)), MAYBE);
+}
+
+/// Rows: the failure of the first write, and the calls of an update without a word, with `conditional`, and with `version`.
+#[test]
+fn a_conditional_write_that_was_refused_is_made_again() {
+    let policy = POLICY.on(codes![400, 401, 404, 413, 422, 429, 503]);
+    let again = ["rw", "rwrw", "rwrw"];
+    for (status, calls) in [
+        (400, again),
+        (401, again),
+        (404, again),
+        (413, again),
+        (422, again),
+        (429, ["rwrw"; 3]),
+        (503, ["rw", "rw", "rwrw"]),
+    ] {
+        let made = [0, 1, 2].map(|word| {
+            let store = Store::with(&[], &[Fails(TestError::status(status))]);
+            let update = policy.update(|| store.get(), increase, |value| store.set(value));
+            let _ = match word {
+                0 => run!(update).is_ok(),
+                1 => run!(update.conditional()).is_ok(),
+                _ => run!(update.version(|value| value.version)).is_ok(),
+            };
+            store.calls.take()
+        });
+        assert_eq!(made, calls, "{status}");
+        // A change that recognises its effect, by a policy that is not idempotent.
+        let careful = policy.idempotent(false);
+        let made = [false, true].map(|is_conditional| {
+            let store = Store::with(&[], &[Fails(TestError::status(status))]);
+            let update = careful.update(|| store.get(), add, |value| store.set(value));
+            let _ = match is_conditional {
+                false => run!(update).is_ok(),
+                true => run!(update.conditional()).is_ok(),
+            };
+            store.calls.take()
+        });
+        assert_eq!(made, calls[..2], "{status}");
+    }
 }
 
 /// Many services say by an empty etag that there is none.

@@ -11,15 +11,15 @@ use crate::stories::{
 };
 use backoff_core::{
     __private::ForeignCall,
-    Decision, Jitter, Policy, Random, StopReason, Tokio,
-    combine::{self, CombineError},
+    Decision, StopReason,
+    combine::{Combining, Group},
     testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     future::ready,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
@@ -159,10 +159,8 @@ fn second_requests_are_counted() {
     );
 }
 
-type Combined<R> = combine::Combining<u8, u32, (), TestError, R>;
-
 /// Combined changes of a number; each read takes a second, and these fail.
-fn combine<R>(policy: Policy, runtime: R, failing: &'static [u32]) -> Combined<R> {
+fn combine(failing: &'static [u32]) -> Combining<u8, u32, (), TestError> {
     let reads = AtomicU32::new(0);
     let read = move |_| {
         let fails = failing.contains(&reads.fetch_add(1, Relaxed));
@@ -171,95 +169,64 @@ fn combine<R>(policy: Policy, runtime: R, failing: &'static [u32]) -> Combined<R
             if fails { Err(BUSY) } else { Ok(0) }
         }
     };
-    policy.combine(read, |_, _| ready(Ok(()))).runtime(runtime)
+    POLICY.combine(read, |_, _| ready(Ok(())))
 }
 
 #[test]
 fn combined_changes_are_one_call() {
-    let combined = combine(POLICY, Tokio, &[0, 1]);
-    let add = || combined.update(0, |_| true);
-    let (outcomes, recorded) = recorded(async { tokio::join!(add(), add(), add()) });
-    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
     let story = "failed 503 in 1, waits 1, failed 503 in 1, waits 2, succeeded in 1";
-    assert_eq!(recorded, told(story));
-}
+    let combined = combine(&[0, 1]);
+    let add = || combined.update(0, |_| true);
+    let (outcomes, one) = recorded(async { tokio::join!(add(), add(), add()) });
+    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
+    assert_eq!(one, told(story));
 
-/// A call that nobody waits for any more, and after it the call of somebody who came later.
-fn abandoned(story: &str, other: &str) -> Recorded {
-    let mut recorded = told(story);
-    recorded.extend(told(other));
-    recorded
-}
-
-const ABANDONED: &str = "failed 503 in 1, waits 1, failed 503 in 1, gave up stopped";
-
-/// Draws the longest waits, and drops what is kept here.
-#[derive(Clone, Default)]
-struct Drops(Arc<Mutex<Option<Box<dyn Send>>>>);
-
-impl Random for Drops {
-    fn random(&self) -> u64 {
-        drop(self.0.lock().unwrap().take());
-        u64::MAX
-    }
-}
-
-/// Only a wait with a jitter asks for a random number: it is decided then, and nobody waits for it any more.
-#[test]
-fn combined_changes_whose_callers_have_all_left_are_a_call_that_failed() {
-    let combined = combine(POLICY, Tokio, &[0, 1]);
-    let (outcomes, recorded) = recorded(async {
-        // It leaves during the second read, when somebody else has come.
-        let leaves = combined.update(0, |_| true);
-        let leaves = leaves.deadline(Duration::from_millis(2_800));
+    // The first caller leaves during the second read, when the other one has come, and joins the call.
+    let combined = combine(&[0, 1]);
+    let (outcomes, one) = recorded(async {
+        let leaves =
+            tokio::time::timeout(Duration::from_millis(2_800), combined.update(0, |_| true));
         let comes = async {
             tokio::time::sleep(Duration::from_millis(2_500)).await;
             combined.update(0, |_| true).await
         };
         tokio::join!(leaves, comes)
     });
-    let left = outcomes.0.unwrap_err();
-    assert!(matches!(left, CombineError::OutOfTime { .. }), "{left:?}");
-    assert!(outcomes.1.is_ok());
-    assert_eq!(recorded, abandoned(ABANDONED, "succeeded in 1"));
-
-    // It leaves while it is decided.
-    let at_first = "failed 503 in 1, gave up stopped";
-    for (failing, during_read, story) in [
-        (&[0][..], Duration::from_millis(500), at_first),
-        (&[0, 1], Duration::from_millis(2_500), ABANDONED),
-    ] {
-        let drops = Drops::default();
-        let policy = POLICY.jitter(Jitter::Full);
-        let combined = combine(policy, (Tokio, drops.clone()), failing);
-        let (outcome, recorded) = crate::metrics::recorded(async {
-            let mut leaves = Box::pin(combined.update(0, |_| true));
-            let until_then = tokio::time::timeout(during_read, &mut leaves);
-            until_then.await.unwrap_err();
-            *drops.0.lock().unwrap() = Some(Box::new(leaves));
-            combined.update(0, |_| true).await
-        });
-        assert!(outcome.is_ok());
-        assert_eq!(recorded, abandoned(story, "succeeded in 1"), "{failing:?}");
-    }
+    assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
+    assert_eq!(one, told(story));
 }
 
 #[test]
-fn combined_changes_that_a_timer_cuts_after_their_callers_have_left_are_a_timeout() {
-    for (is_idempotent, reason) in [(true, "stopped"), (false, "maybe_applied")] {
-        let writes = Arc::new(AtomicU32::new(0));
-        let write = move |_: u8, _: u32| {
-            let hangs = writes.fetch_add(1, Relaxed) == 0;
-            async move {
-                if hangs {
-                    std::future::pending::<()>().await;
-                }
-                Ok(())
-            }
-        };
+fn a_combined_write_that_is_cut_after_its_callers_have_left_is_a_timeout() {
+    for (is_idempotent, stories) in [
+        (true, &["failed timeout in 10, waits 1, succeeded"][..]),
+        (
+            false,
+            &["failed timeout in 10, gave up maybe_applied", "succeeded"],
+        ),
+    ] {
         let policy = POLICY.idempotent(is_idempotent);
-        let combined = policy.combine(|_| ready(Ok::<_, TestError>(0)), write);
-        let combined = combined.attempt_timeout(10 * SECOND);
+        let writes = Arc::new(AtomicU32::new(0));
+        let combined = Combining::new(move |_: u8, group: Group<u32, (), TestError>| {
+            let writes = Arc::clone(&writes);
+            async move {
+                let write = || async {
+                    if writes.fetch_add(1, Relaxed) == 0 {
+                        std::future::pending::<()>().await;
+                    }
+                    Ok(())
+                };
+                policy
+                    .update(
+                        || group.read(ready(Ok(0))),
+                        |_| group.has_changed(),
+                        |_| group.write(write()),
+                    )
+                    .attempt_timeout(10 * SECOND)
+                    .reported()
+                    .await
+            }
+        });
         let (outcomes, recorded) = recorded(async {
             let leaves = combined.update(0, |_| true);
             let leaves = tokio::time::timeout(5 * SECOND, leaves);
@@ -270,8 +237,11 @@ fn combined_changes_that_a_timer_cuts_after_their_callers_have_left_are_a_timeou
             tokio::join!(leaves, comes)
         });
         assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
-        let cut = format!("failed timeout in 10, gave up {reason}");
-        assert_eq!(recorded, abandoned(&cut, "succeeded"));
+        let mut expected = Recorded::new();
+        stories
+            .iter()
+            .for_each(|story| expected.extend(told(story)));
+        assert_eq!(recorded, expected);
     }
 }
 
@@ -377,12 +347,9 @@ fn an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error() {
         let mut rows = POLICY.blocking_resuming().operation("rows");
         rows.failed_blocking(error).unwrap_err();
         let read = move |_: u8| ready(gone());
-        let combined = || POLICY.combine(read, |_, ()| ready(Ok(())));
-        let add = combined().update(0, |()| true);
-        runtime.block_on(add).unwrap_err();
-        let add = combined().operation("combined").update(0, |()| true);
-        runtime.block_on(add).unwrap_err();
+        let combined = POLICY.combine(read, |_, ()| ready(Ok(())));
+        runtime.block_on(combined.update(0, |()| true)).unwrap_err();
     });
-    let expected = [here, "combined", "pages", "resuming", "rows"];
+    let expected = [here, "pages", "resuming", "rows"];
     assert_eq!(operations, expected);
 }

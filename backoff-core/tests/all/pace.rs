@@ -4,13 +4,12 @@
 mod crowd;
 
 use crate::common::error::TestError;
-use backoff_core::{FaultKind, Policy, Updated, Verdict, combine::Combining, testing::VirtualTime};
+use backoff_core::{FaultKind, Policy, Updated, Verdict, testing::VirtualTime};
 use std::{
     cell::Cell,
     collections::VecDeque,
-    future::{Future, poll_fn},
+    future::Future,
     sync::{Arc, Mutex},
-    task::Poll,
     time::Duration,
 };
 
@@ -97,11 +96,10 @@ enum Form {
     Blocking,
     /// A reply tells of a conflict.
     Reply,
-    Combined,
 }
-use Form::{Blocking, Combined, Numbers, Reply, Texts, Unknown};
+use Form::{Blocking, Numbers, Reply, Texts, Unknown};
 
-const ALL: &[Form] = &[Numbers, Blocking, Reply, Combined];
+const ALL: &[Form] = &[Numbers, Blocking, Reply];
 
 /// An update of this store, which says nothing of versions yet.
 macro_rules! update {
@@ -147,11 +145,6 @@ fn waits(form: Form, policy: Policy, fates: &[Fate]) -> (Vec<f64>, bool) {
             let update = update.version(|version| *version);
             let update = update.conflict_if(|succeeded| !succeeded);
             run(update.runtime(runtime)).map(drop)
-        }
-        Combined => {
-            let combining = combining(policy, store, runtime);
-            let updated = run(combining.update((), |_| true));
-            updated.map(drop).map_err(|_| TestError::UNKNOWN)
         }
     };
     (millis(&time), updated.is_ok())
@@ -240,20 +233,6 @@ fn the_waits_after_other_failures_are_the_policys_and_each_sort_is_counted_by_it
     check(ALL, POLICY, table);
 }
 
-#[test]
-fn the_next_combined_change_begins_as_if_nobody_had_been_there() {
-    let (shared, time) = store(&fates("after 5, after 3, 503, after 1"));
-    let combining = combining(POLICY, shared, time.clone());
-    for change in ["first", "second"] {
-        assert!(run(combining.update((), |_| true)).is_ok());
-        assert_near(
-            change,
-            &millis(&time),
-            &[RANGES[0], RANGES[1], 1000.0, RANGES[2]],
-        );
-    }
-}
-
 /// The waits of an update whose failures are judged as this.
 fn waits_judged(kind: FaultKind, fates: &[Fate]) -> Vec<f64> {
     let asked = Cell::new(0);
@@ -282,56 +261,6 @@ fn what_the_judge_calls_a_conflict_is_one_to_the_pace_and_nothing_else_is() {
     assert_near("conflict", &conflict, &[50.0]);
 }
 
-/// Pending a few times: each caller that comes polls it.
-async fn others_come() {
-    let mut times = 0..4;
-    poll_fn(|cx| {
-        cx.waker().wake_by_ref();
-        times.next().map_or(Poll::Ready(()), |_| Poll::Pending)
-    })
-    .await;
-}
-
-fn combining(
-    policy: Policy,
-    shared: Shared,
-    time: VirtualTime,
-) -> Combining<(), u64, (), TestError, VirtualTime> {
-    let (reads, writes) = (Arc::clone(&shared), shared);
-    let read = move |()| {
-        let shared = Arc::clone(&reads);
-        async move {
-            others_come().await;
-            read(&shared)
-        }
-    };
-    let write = move |(), version| {
-        let shared = Arc::clone(&writes);
-        async move { write(&shared, version) }
-    };
-    let combining = policy.combine(read, write);
-    combining.version(|version| *version).runtime(time)
-}
-
-#[test]
-fn a_group_of_four_changes_waits_twice_as_long() {
-    let (shared, time) = store(&[After(1)]);
-    let combining = combining(POLICY, shared, time.clone());
-    let mut changes = vec![(); 4]
-        .into_iter()
-        .map(|()| Box::pin(combining.update((), |_| true)))
-        .collect::<Vec<_>>();
-    run(poll_fn(|cx| {
-        changes.retain_mut(|change| change.as_mut().poll(cx).is_pending());
-        if changes.is_empty() {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }));
-    assert_near("a group", &millis(&time), &[100.0]);
-}
-
 #[test]
 fn waits_of_the_callers_own_have_the_last_word_and_end() {
     let ends = |fates: &[Fate], delays: &[u32]| {
@@ -357,7 +286,7 @@ fn the_default_number_of_attempts_does_not_count_conflicts_at_the_pace() {
         (&[After(1); 200], 99, false),
         (&mixed, 14, false),
     ] {
-        for form in [Numbers, Combined] {
+        for form in [Numbers, Blocking] {
             let (waits, succeeded) = waits(form, default, fates);
             assert_eq!((waits.len(), succeeded), (waited, succeeds), "{form:?}");
         }

@@ -1,7 +1,6 @@
 //! Changes that fail, and writes that are refused.
 
 use super::{story::*, *};
-use crate::report::StopReason::Permanent;
 
 #[test]
 fn changes_that_fail() {
@@ -53,44 +52,25 @@ fn writes_that_are_refused() {
 }
 
 #[test]
-fn a_function_replaces_the_codes_of_the_policy_and_nothing_else() {
-    let always: fn(Combined) -> Combined = |combined| combined.when(|_| true);
-    let never: fn(Combined) -> Combined = |combined| combined.when(|_| false);
+fn a_group_is_halved_where_the_function_does_not_retry_the_refusal() {
+    type Error = Shared<TestError>;
     run([
-        story("a group is not halved after a failure that the function retries")
-            .combined(|combined| combined.when(|error| error.status == Some(400)))
+        story("the function retries the refusal")
+            .combined(|policy, server| {
+                combine_with!(
+                    policy.when(|error: &Error| error.status == Some(400)),
+                    server
+                )
+            })
             .failing([], [fails(400)])
             .callers((0..8).map(adds))
             .ends(0..8, 2, 2),
-        story("a group is halved after a failure that the function does not retry")
+        story("the function does not retry it, but the policy would")
             .policy(AT_ONCE.on(crate::codes![400]))
-            .combined(never)
+            .combined(|policy, server| combine_with!(policy.when(|_: &Error| false), server))
             .refusing([2], 400)
             .callers([adds(1), adds(2).refused(400)])
             .ends([1], 3, 3),
-        story("a conflict is not repeated either")
-            .combined(never)
-            .failing([], [STALE])
-            .callers([adds(1).fails(TestError::CONFLICT, Permanent, false)])
-            .ends([], 1, 1),
-        slowly("a hint holds")
-            .combined(always)
-            .failing([], [Fate::Fail(TestError::status(404).after(7 * SECOND))])
-            .callers([adds(1).until(7_020)])
-            .ends([1], 2, 2),
-        story("a write that may have been applied is not repeated where it must not be")
-            .policy(AT_ONCE.idempotent(false))
-            .combined(always)
-            .failing([], [LOST])
-            .callers([adds(1).maybe_applied(UNAVAILABLE)])
-            .ends([1], 1, 1),
-        story(
-            "a read is not repeated, although the policy names the code, with other settings too",
-        )
-        .combined(|combined| combined.when(|_| false).operation("members").at_most(9))
-        .failing([BUSY], [])
-        .callers([adds(1).refused(503)])
-        .ends([], 1, 0),
     ]);
 }
 

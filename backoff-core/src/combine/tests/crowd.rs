@@ -33,7 +33,7 @@ async fn callers_who_find_nothing_to_do_share_a_copy() {
         let copies = Arc::new(());
         let read = Arc::clone(&copies);
         let combined = PLAIN.combine(
-            move |_| {
+            move |_: u32| {
                 let value = (vec![0], Arc::clone(&read));
                 async move {
                     pass(5).await;
@@ -66,37 +66,5 @@ async fn callers_who_find_nothing_to_do_share_a_copy() {
         }
         assert_eq!(written, first);
         assert_eq!((Arc::strong_count(&copies), combined.busy()), (2, 0));
-    }
-}
-
-/// A caller that comes at the moment when the other caller is done gets its outcome.
-#[test]
-fn two_who_come_and_go_at_the_same_moment_on_two_threads_both_get_through() {
-    const ROUNDS: u32 = 20_000;
-    let server = Arc::new(Server::new(0));
-    let combined = combine(PLAIN, &server);
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_time().build().unwrap();
-    let add_to = |which: usize, round| {
-        let change = move |members: &mut Members| {
-            members.names.resize(2, 0);
-            members.names[which] += 1;
-        };
-        let update = combined.update(round % 2, change);
-        async { tokio::time::timeout(60 * SECOND, update).await }
-    };
-    for round in 0..ROUNDS {
-        let other = runtime.spawn(add_to(0, round));
-        let told = runtime.block_on(add_to(1, round));
-        let other = runtime.block_on(other).unwrap();
-        for told in [told, other] {
-            assert!(told.is_ok_and(|told| written(&told)), "in round {round}");
-        }
-    }
-    let made = [0, 1].map(|key| server.get(key).names);
-    assert_eq!(made, [[ROUNDS / 2; 2]; 2]);
-    // The last task ends after its callers are told.
-    while combined.busy() > 0 {
-        std::thread::yield_now();
     }
 }

@@ -33,7 +33,9 @@ fn who_is_in_a_group_and_what_it_is_told() {
             .callers([adds(1).leaves(100), adds(1).on(1).at(1).until(11)])
             .ends([], 2, 1),
         story("a reply may report a conflict")
-            .combined(|combined| combined.conflict_if(|version| *version == 1))
+            .combined(|policy, server| {
+                combine_with!(policy, server, .conflict_if(|version| *version == 1))
+            })
             .callers([adds(1).unchanged()])
             .ends([1], 2, 1),
     ]);
@@ -52,15 +54,5 @@ async fn an_idle_resource_leaves_nothing_behind() {
     assert_eq!(combined.busy(), 1);
     assert!(written(&kept.await));
     assert_eq!((combined.busy(), Arc::strong_count(&server)), (0, 3));
-    assert_eq!(Arc::strong_count(&combined.shared), 1);
-}
-
-#[cfg(feature = "testing")]
-#[tokio::test]
-async fn the_clock_of_a_test_takes_no_time() {
-    let time = crate::testing::VirtualTime::new();
-    let server = Arc::new(Server::failing([BUSY], []).hops([0; 3]));
-    let combined = combine(Policy::exponential(), &server).runtime(time.clone());
-    assert!(written(&combined.update(0, add(1)).await));
-    assert_eq!(time.waits(), [SECOND]);
+    assert_eq!(Arc::strong_count(&combined.0), 1);
 }

@@ -3,54 +3,63 @@
 use super::{story::*, *};
 use crate::{
     budget::Budget,
-    report::StopReason::{self, Deadline, RetryAfter},
+    report::StopReason::{self, RetryAfter},
 };
 
 const LATER: TestError = TestError::status(429).after(Duration::from_secs(7));
 const DOUBLING: Policy = Policy::exponential().jitter(Jitter::None);
 
 #[test]
-fn deadlines_and_attempts_are_each_callers() {
-    let late = |ms| adds(1).out_of_time(false).until(ms);
-    let fourth = adds(4).attempts(4).until(3_025);
-    let ended = |n| adds(n).attempts(n).given_up(UNAVAILABLE);
-    let no_time = adds(1)
-        .deadline(500)
-        .fails(TestError::CONFLICT, Deadline, false);
+fn a_caller_may_withdraw_and_there_may_be_no_room_for_it() {
+    let late = |ms| adds(1).left(false).until(ms);
     let too_many = || adds(3).error(CombineError::Full);
     run([
-        story("a deadline ends the waiting while a read hangs")
+        story("a caller who withdraws waits no longer while a read hangs")
             .failing([Fate::Hang], [])
             .callers([late(100).deadline(100), late(250).deadline(250)])
             .ends([], 1, 0),
-        story("the policy's deadline counts from the first poll of each caller")
-            .policy(AT_ONCE.deadline(SECOND))
-            .failing([Fate::Hang], [])
-            .callers([late(1_000), late(1_400).at(400)])
-            .ends([], 1, 0),
-        slowly("each caller has its own attempts")
-            .failing([BUSY; 3], [])
-            .callers([ended(1).until(5), ended(2).until(1_010), fourth])
-            .ends([4], 4, 1),
-        slowly("a caller without time for the wait gets its outcome at once")
-            .failing([], [STALE])
-            .callers([no_time.until(10), adds(2)])
-            .ends([2], 2, 2),
         story("at most so many wait for one resource")
-            .combined(|combined| combined.at_most(2))
+            .combined(|policy, server| combine(policy, server).at_most(2))
             .callers([adds(1), adds(2), too_many(), adds(4).on(1)])
             .ends([1, 2], 2, 2),
         story("a caller gets in when there is room again")
-            .combined(|combined| combined.at_most(1))
+            .combined(|policy, server| combine(policy, server).at_most(1))
             .callers([adds(1), too_many(), adds(2).at(11)])
             .ends([1, 2], 2, 2),
-        // Nobody asks for the outcome of this caller until its change is left out.
-        story("a change whose deadline is over is not taken")
-            .callers([late(20).deadline(2).polled([0, 20]), adds(2).until(10)])
+        story("a change that is withdrawn before the read returns is not taken")
+            .callers([late(2).deadline(2), adds(2).until(10)])
             .ends([2], 1, 1),
     ]);
     let combined = combine(AT_ONCE, &Arc::new(Server::new(5)));
     assert!(panics(|| combined.at_most(0)));
+}
+
+/// Callers come every 100 ms for a minute, while each read fails after 5 ms. The page of [`Combining`] has the figures.
+#[tokio::test(start_paused = true)]
+async fn a_caller_waits_for_at_most_twice_the_deadline_of_the_policy() {
+    let by_chance: fn(bool) -> Fate = |_| BUSY;
+    let server = Arc::new(Server {
+        by_chance: Some(Box::new(by_chance)),
+        ..Server::new(5)
+    });
+    let combined = combine(EACH_SECOND.deadline(5 * SECOND), &server);
+    let mut callers = Vec::new();
+    for _ in 0..600 {
+        pass(100).await;
+        let begins = tokio::time::Instant::now();
+        let change = combined.update(0, add(1));
+        callers.push(tokio::spawn(async move {
+            assert!(change.await.is_err());
+            begins.elapsed()
+        }));
+    }
+    let mut waits = Vec::new();
+    for caller in callers {
+        waits.push(caller.await.unwrap());
+    }
+    waits.sort_unstable();
+    let [least, median, most] = [0, 300, 599].map(|index| waits[index]);
+    assert_eq!([least, median, most], [4_025, 6_050, 8_050].map(ms));
 }
 
 #[test]
@@ -72,17 +81,12 @@ fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
             .budget(Budget::ratio(0.5, 10).starting_with(1), 0.0)
             .failing([BUSY, Fate::Fine, BUSY], [])
             .refusing([2], 400)
-            .callers([empty(1, 503), empty(2, 503)])
-            .ends([], 3, 1),
+            .callers([empty(1, 503), adds(2).refused(400)])
+            .ends([], 4, 2),
         slowly("a wait whose callers were all dropped costs nothing")
             .budget(budget(), 10.0)
             .failing([BUSY], [])
             .callers([adds(1).leaves(500)])
-            .ends([], 1, 0),
-        slowly("a failure after which no caller continues costs nothing")
-            .budget(budget(), 10.0)
-            .failing([BUSY], [])
-            .callers([adds(1).attempts(1).given_up(UNAVAILABLE)])
             .ends([], 1, 0),
         slowly("an empty budget ends the callers whom the failure concerns")
             .budget(budget().starting_with(0), 0.001)
@@ -93,62 +97,37 @@ fn a_retry_costs_the_budget_as_much_for_a_hundred_as_for_one() {
 }
 
 #[test]
-fn waits_belong_to_the_resource() {
-    let hurried = || {
-        appends(1)
-            .deadline(5_000)
-            .fails(LATER, RetryAfter, false)
-            .until(10)
-    };
-    let ended = adds(1).attempts(3).given_up(UNAVAILABLE);
+fn waits_belong_to_the_group() {
+    let hurried = |name| appends(name).fails(LATER, RetryAfter, false).until(10);
+    let ended = adds(1).given_up(UNAVAILABLE);
     run([
-        story("waits grow with the failures of the resource and begin anew after a success")
+        story("waits grow with the failures of the group and begin anew after a success")
             .policy(DOUBLING)
             .server(Server::failing([BUSY, BUSY, Fate::Fine, BUSY], []).hops([0; 3]))
             .callers([adds(0).until(3_000), adds(1).at(5_000).until(6_000)])
             .ends([0, 1], 5, 2),
         // The late caller comes during the third read.
-        story("a later caller has no earlier failures")
-            .policy(DOUBLING)
+        story("a caller who came after the first attempt makes its own attempts next")
+            .policy(DOUBLING.max_attempts(3))
             .failing([BUSY; 4], [])
-            .callers([ended.until(3_015), adds(2).at(3_012)])
+            .callers([ended.until(3_015), adds(2).at(3_012).until(4_030)])
             .ends([2], 5, 1),
-        slowly("callers who have the time obey a server's hint")
+        story("a caller who joined after the first attempt makes its own attempts next")
+            .policy(DOUBLING.max_attempts(3))
+            .failing([BUSY; 5], [])
+            .callers([
+                adds(1).given_up(UNAVAILABLE).until(3_015),
+                adds(2).at(500).until(6_035),
+            ])
+            .ends([2], 6, 1),
+        slowly("a server's hint is obeyed")
             .failing([], [Fate::Fail(LATER)])
-            .callers([hurried(), appends(2).until(7_020)])
+            .callers([appends(2).until(7_020)])
             .ends([2], 2, 2),
-        slowly("a server's hint ends a lone change that has no time for it")
+        story("a hint that is longer than the deadline ends all whom the failure concerns")
+            .policy(EACH_SECOND.deadline(5 * SECOND))
             .failing([], [Fate::Fail(LATER)])
-            .callers([hurried()])
-            .ends([], 1, 1),
+            .callers([hurried(1), hurried(2), appends(3).at(7)])
+            .ends([3], 2, 2),
     ]);
-}
-
-#[cfg(feature = "breaker")]
-#[tokio::test(start_paused = true)]
-async fn changes_count_for_a_breaker_which_ends_their_retries() {
-    static DOWN: crate::Breaker = crate::Breaker::new().opens_at(2, 20);
-    let server = Arc::new(Server::failing([fails(503); 2], []).hops([0; 3]));
-    let combined = combine(AT_ONCE.breaker(&DOWN), &server);
-    assert!(combined.update(0, add(1)).await.is_err());
-    assert!(DOWN.is_open());
-    assert_eq!(server.calls(), (2, 0));
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(written(&combined.update(0, add(1)).await));
-    assert!(!DOWN.is_open());
-}
-
-#[cfg(feature = "rate")]
-#[tokio::test(start_paused = true)]
-async fn a_change_takes_one_turn_at_its_rate() {
-    static RATE: crate::rate::Rate = crate::rate::Rate::new();
-    let now = || crate::runtime::Clock::now(&crate::runtime::ASYNC);
-    let server = Arc::new(Server::failing([fails(429)], []).hops([500; 3]));
-    let combined = combine(AT_ONCE.rate(&RATE), &server);
-    assert!(written(&combined.update(0, add(1)).await));
-    assert_eq!(server.calls(), (2, 1));
-    assert!(RATE.per_second().is_some());
-    // The turn of the change was a second ago, and nobody has taken the next one.
-    assert_eq!(RATE.turn_after(Duration::ZERO, 0, now()), Duration::ZERO);
-    assert_eq!(RATE.waiting(), 0);
 }

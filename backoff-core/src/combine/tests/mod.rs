@@ -1,22 +1,10 @@
 //! A server that fails on command, on tokio's paused clock. `story.rs` has the form of most tests: what
 //! the server does, who changes the resource when, and what each caller is told.
 
-mod bad;
-mod crowd;
-mod dropped;
-mod groups;
-mod limits;
-#[cfg(feature = "tracing")]
-mod logged;
-mod maybe_applied;
-mod random;
-mod shutdown;
-mod stopped;
-mod story;
-
 use super::*;
 use crate::{
-    delay::jitter::Jitter, facts::fault::FaultKind, report::Updated, test_error::TestError,
+    delay::jitter::Jitter, facts::fault::FaultKind, policy::Policy, report::Updated,
+    test_error::TestError,
 };
 use core::{
     any::Any,
@@ -24,10 +12,11 @@ use core::{
     pin::pin,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Mutex,
+    sync::{Mutex, PoisonError},
 };
 
 /// A resource: the members in the order in which they were added, and the version that a write must
@@ -182,7 +171,8 @@ impl Server {
 
 type Combined = Combining<u32, Members, u64, TestError>;
 type Told = Result<Updated<Members, u64>, CombineError<TestError>>;
-type Pending = Updating<u32, Members, u64, TestError>;
+type Pending = Changing<u32, Members, u64, TestError>;
+type MembersGroup = Group<Members, u64, TestError>;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -217,6 +207,40 @@ fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
         },
     )
 }
+
+/// Combines changes by updates of this policy, with further settings.
+macro_rules! combine_with {
+    ($policy:ident $(.when($judge:expr))?, $server:ident $(, .$setting:ident($argument:expr))*) => {{
+        let server = Arc::clone($server);
+        Combining::new(move |key, group: MembersGroup| {
+            let server = Arc::clone(&server);
+            async move {
+                $policy$(.when($judge))?
+                    .update(
+                        || group.read(server.read(key)),
+                        |_| group.has_changed(),
+                        |members| group.write(server.write(key, members)),
+                    )
+                    $(.$setting($argument))*
+                    .reported()
+                    .await
+            }
+        })
+    }};
+}
+
+mod attack;
+mod bad;
+mod crowd;
+mod dropped;
+mod groups;
+mod limits;
+#[cfg(feature = "tracing")]
+mod logged;
+mod maybe_applied;
+mod shutdown;
+mod stopped;
+mod story;
 
 /// A change that recognises its own effect.
 fn add(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {

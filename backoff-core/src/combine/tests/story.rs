@@ -12,7 +12,7 @@ use tokio::{
 pub(super) const FAILED: u32 = u32::MAX;
 
 type Change = Box<dyn FnMut(&mut Members) -> Result<bool, TestError> + Send>;
-type Limit = Box<dyn FnOnce(Pending) -> Pending + Send>;
+type Combine = fn(Policy, &Arc<Server>) -> Combined;
 
 /// A caller: its change, its limits, and its outcome.
 #[derive(Default)]
@@ -22,7 +22,8 @@ pub(super) struct Caller {
     pub(super) change: Option<Change>,
     key: u32,
     at: u64,
-    limits: Vec<Limit>,
+    deadline: Option<u64>,
+    stops: Option<u64>,
     polls: Vec<u64>,
     leaves: Option<u64>,
     told: Option<String>,
@@ -86,22 +87,16 @@ impl Caller {
         Caller { at, ..self }
     }
 
-    fn with(mut self, limit: impl FnOnce(Pending) -> Pending + Send + 'static) -> Self {
-        self.limits.push(Box::new(limit));
-        self
-    }
-
-    pub(super) fn attempts(self, most: u32) -> Self {
-        self.with(move |update| update.max_attempts(most))
-    }
-
+    /// Withdraws so long after its beginning.
     pub(super) fn deadline(self, after: u64) -> Self {
-        self.with(move |update| update.deadline(ms(after)))
+        let deadline = Some(after);
+        Caller { deadline, ..self }
     }
 
-    /// Its signal comes so long after its beginning.
+    /// Leaves so long after its beginning.
     pub(super) fn stops(self, after: u64) -> Self {
-        self.with(move |update| update.stop_on(pass(after)))
+        let stops = Some(after);
+        Caller { stops, ..self }
     }
 
     /// Is polled once at each of these times only, and at the last of them begins to wait.
@@ -153,12 +148,9 @@ impl Caller {
         self.fails(error, StopReason::MaybeApplied, true)
     }
 
-    pub(super) fn out_of_time(self, may_be_applied: bool) -> Self {
-        self.error(CombineError::OutOfTime { may_be_applied })
-    }
-
-    pub(super) fn stopped(self, may_be_applied: bool) -> Self {
-        self.error(CombineError::Stopped { may_be_applied })
+    /// Gets no other outcome than that it has left.
+    pub(super) fn left(self, may_be_applied: bool) -> Self {
+        self.error(CombineError::Left { may_be_applied })
     }
 
     pub(super) fn interrupted(self, may_be_applied: bool) -> Self {
@@ -176,22 +168,35 @@ impl Caller {
             Some(change) => combined.update(self.key, change),
             None => combined.update(self.key, append(self.name)),
         };
-        let mut update = self
-            .limits
-            .into_iter()
-            .fold(update, |update, limit| limit(update));
+        let mut update = Some(update);
         drop(combined);
         pass(self.at).await;
+        let after = |millis: Option<u64>| millis.map_or(Duration::MAX, ms);
         let waiting = async {
+            let change = update.as_mut().unwrap();
             for (index, at) in self.polls.iter().enumerate() {
                 sleep_until(start + ms(*at)).await;
                 if index + 1 < self.polls.len() {
-                    update = polled(update);
+                    assert!(poll(change).is_pending());
                 }
             }
-            update.await
+            let stopped = async {
+                if let Ok(ended) = timeout(after(self.stops), &mut *change).await {
+                    return ended;
+                }
+                change.leave();
+                change.await
+            };
+            match timeout(after(self.deadline), stopped).await {
+                Ok(ended) => ended,
+                Err(_) => {
+                    let may_be_applied = update.take().unwrap().withdraw();
+                    Err(CombineError::Left { may_be_applied })
+                }
+            }
         };
-        let ended = timeout(self.leaves.map_or(Duration::MAX, ms), waiting).await;
+        let ended = timeout(after(self.leaves), waiting).await;
+        drop(update);
         let told = ended.as_ref().map_or("left".to_owned(), came);
         let until = start.elapsed().as_millis() as u64;
         let expected = self.told.unwrap_or_else(|| "written".to_owned());
@@ -208,7 +213,7 @@ pub(super) struct Story {
     pub(super) name: String,
     policy: Policy,
     budget: Option<(&'static Budget, f64)>,
-    combined: fn(Combined) -> Combined,
+    combine: Combine,
     server: Server,
     callers: Vec<Caller>,
     then: Box<dyn FnOnce(&Server)>,
@@ -220,7 +225,7 @@ pub(super) fn story(name: impl Into<String>) -> Story {
         name: name.into(),
         policy: AT_ONCE,
         budget: None,
-        combined: |combined| combined,
+        combine,
         server: Server::new(5),
         callers: Vec::new(),
         then: Box::new(|_| ()),
@@ -243,8 +248,8 @@ impl Story {
         Story { budget, ..self }
     }
 
-    pub(super) fn combined(self, combined: fn(Combined) -> Combined) -> Self {
-        Story { combined, ..self }
+    pub(super) fn combined(self, combine: Combine) -> Self {
+        Story { combine, ..self }
     }
 
     pub(super) fn server(self, server: Server) -> Self {
@@ -301,7 +306,7 @@ impl Story {
             Some((budget, _)) => self.policy.budget(budget),
             None => self.policy,
         };
-        let combined = (self.combined)(combine(policy, &server));
+        let combined = (self.combine)(policy, &server);
         let start = Instant::now();
         let spawn = |caller: Caller| {
             let panics = caller.told.as_deref() == Some("panicked");

@@ -5,12 +5,19 @@ use crate::{
     service::{Failure, Members, RESOURCES, Service},
 };
 use backoff_core::{
-    Budget, Event, Policy, StopReason, Updated,
-    combine::{CombineError, Combining},
+    Budget, Event, Policy, Sleep as _, StopReason, Updated,
+    combine::{Changing, CombineError, Combining, Group},
     retry, retry_block,
 };
 use http::{Method, Request, Response};
-use std::{panic::resume_unwind, pin::Pin, sync::Arc, time::Duration};
+use std::{
+    future::poll_fn,
+    panic::resume_unwind,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Poll, ready},
+    time::Duration,
+};
 use tower::{Layer as _, ServiceExt as _, service_fn};
 
 static AWS: Budget = Budget::aws();
@@ -58,25 +65,30 @@ pub(crate) struct Shared {
     pub(crate) service: Service,
     pub(crate) aws: Arc<Bank>,
     pub(crate) share: Arc<Bank>,
-    combined: Combining<u32, Members, u64, Failure, Service>,
+    combined: Combining<u32, Members, u64, Failure>,
 }
 
 impl Shared {
     pub(crate) fn new(service: Service) -> Self {
-        let (reads, writes) = (service.clone(), service.clone());
-        let combined = POLICY
-            .combine(
-                move |resource| {
-                    let service = reads.clone();
-                    async move { service.read(resource).await }
-                },
-                move |resource, members| {
-                    let service = writes.clone();
-                    async move { service.write(resource, members).await }
-                },
-            )
-            .attempt_timeout(SECOND * 5)
-            .runtime(service.clone());
+        let (tasks, steps) = (service.clone(), service.clone());
+        let combined = Combining::on(
+            move |task| tasks.spawn(task),
+            move |resource, group: Group<Members, u64, Failure>| {
+                let service = steps.clone();
+                async move {
+                    POLICY
+                        .update(
+                            || group.read(service.read(resource)),
+                            |_| group.has_changed(),
+                            |members| group.write(service.write(resource, members)),
+                        )
+                        .attempt_timeout(SECOND * 5)
+                        .runtime(service.clone())
+                        .reported()
+                        .await
+                }
+            },
+        );
         Shared {
             service,
             aws: Bank::aws(&AWS),
@@ -97,7 +109,7 @@ pub(crate) struct Call {
     pub(crate) id: u32,
     pub(crate) account: Account,
     service: Service,
-    combined: Combining<u32, Members, u64, Failure, Service>,
+    combined: Combining<u32, Members, u64, Failure>,
 }
 
 impl Call {
@@ -263,8 +275,7 @@ forms! {
         combined(call.combined.update(call.resource(), call.append())).await
     };
     "combined, with limits and a signal", Member, |call| {
-        let update = call.combined.update(call.resource(), call.add());
-        combined(update.deadline(SECOND * 20).max_attempts(2).stop_on(call.service.signal())).await
+        combined(limited(&call)).await
     };
 }
 
@@ -330,6 +341,29 @@ fn reported<T, R>(result: Result<(T, R), backoff_core::RetryError<Failure, R>>) 
         Ok(_) => Ended::Succeeded,
         Err(error) => Ended::Failed(Some(error.reason), None),
     }
+}
+
+/// A caller of combined changes who leaves at a signal, and withdraws after 20 s.
+async fn limited(call: &Call) -> Result<Updated<Members, u64>, CombineError<Failure>> {
+    let mut change = Some(call.combined.update(call.resource(), call.add()));
+    let mut signal = Some(call.service.signal());
+    let mut timer = pin!(call.service.sleep(SECOND * 20));
+    poll_fn(|context| {
+        let waiting = change.as_mut().expect("it has not ended");
+        if let Some(comes) = &mut signal
+            && Pin::new(comes).poll(context).is_ready()
+        {
+            signal = None;
+            waiting.leave();
+        }
+        if let Poll::Ready(ended) = Pin::new(waiting).poll(context) {
+            return Poll::Ready(ended);
+        }
+        ready!(timer.as_mut().poll(context));
+        let may_be_applied = change.take().is_some_and(Changing::withdraw);
+        Poll::Ready(Err(CombineError::Left { may_be_applied }))
+    })
+    .await
 }
 
 async fn combined(

@@ -2,7 +2,7 @@
 //! moves by random steps, and sometimes jumps.
 
 use backoff_core::{
-    BlockingSleep, Clock, Conflict, Fault, Random, Sleep, Spawn, Stopped, TimedOut,
+    BlockingSleep, Clock, Conflict, Fault, Random, Sleep, Stopped, TimedOut, combine::Task,
 };
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use std::{
@@ -90,8 +90,6 @@ struct State {
     tasks: Vec<Task>,
 }
 
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 /// A handle of the service. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Service(Arc<Mutex<State>>);
@@ -105,6 +103,11 @@ impl Service {
             members: HashMap::new(),
             tasks: Vec::new(),
         })))
+    }
+
+    /// Runs a task that combines changes.
+    pub(crate) fn spawn(&self, task: Task) {
+        self.state().tasks.push(task);
     }
 
     /// Polls the tasks that combine changes. A task whose operation panics has ended.
@@ -301,12 +304,6 @@ impl Sleep for Service {
             service: self.clone(),
             due,
         }
-    }
-}
-
-impl Spawn for Service {
-    fn spawn(&self, task: Task) {
-        self.state().tasks.push(task);
     }
 }
 
