@@ -102,9 +102,10 @@ impl Verdict {
     /// The kind of a failure at this stage of an update: a conflict only if the write was refused, because
     /// another writer was faster.
     pub(crate) const fn kind_at(self, stage: Stage) -> FaultKind {
-        match (self.retried(), stage) {
-            (Some(FaultKind::Conflict), Stage::Write { .. } | Stage::Reply) => FaultKind::Conflict,
-            (Some(FaultKind::Throttled), _) => FaultKind::Throttled,
+        let is_write = stage.is_write() || matches!(stage, Stage::Reply);
+        match self.retried() {
+            Some(FaultKind::Conflict) if is_write => FaultKind::Conflict,
+            Some(FaultKind::Throttled) => FaultKind::Throttled,
             _ => FaultKind::Transient,
         }
     }
@@ -121,7 +122,7 @@ impl Verdict {
         match (stage, ended_by) {
             (Stage::Read | Stage::Change | Stage::Reply | Stage::Value, _) => false,
             (Stage::Version, _) | (_, EndedBy::Clock | EndedBy::Signal) => true,
-            (Stage::Whole | Stage::Write { .. }, EndedBy::Operation) => match fault {
+            (_, EndedBy::Operation) => match fault {
                 Some(fault) => is_perhaps_applied_at(stage, fault),
                 None => self.retried().is_none_or(|kind| !kind.did_nothing()),
             },
@@ -333,14 +334,12 @@ pub(crate) fn unretried(fault: Option<&dyn Fault>) -> Option<FaultKind> {
 }
 
 /// Whether an attempt that failed at this stage may have been applied.
-#[inline]
+#[cold]
+#[inline(never)]
 fn is_perhaps_applied_at<F: Fault + ?Sized>(stage: Stage, fault: &F) -> bool {
-    match stage {
-        Stage::Write {
-            is_conditional: true,
-            ..
-        } => fault.may_be_written(),
-        _ => is_perhaps_applied(fault),
+    match stage.is_conditional() {
+        true => fault.may_be_written(),
+        false => is_perhaps_applied(fault),
     }
 }
 

@@ -119,7 +119,7 @@ impl<S: PolicyStore> MembersSettings<S> {
     }
 }
 
-/// The settings have functions, and are shared with each call.
+/// The clone shares the client and the function that judges.
 impl<S: PolicyStore> Clone for MembersSettings<S> {
     fn clone(&self) -> Self {
         MembersSettings {

@@ -98,6 +98,14 @@ impl<E: Fault> Fault for Failure<E> {
         }
     }
 
+    fn may_be_written(&self) -> bool {
+        self.inner().is_none_or(Fault::may_be_written)
+    }
+
+    fn refuses_value(&self) -> bool {
+        self.inner().is_some_and(Fault::refuses_value)
+    }
+
     fn delivery(&self) -> Option<Delivery> {
         match self {
             Failure::MaybeWritten { .. } => Some(Delivery::MaybeSent),

@@ -26,9 +26,9 @@ pub trait Changed<E> {
     /// value that was read after a write whose reply was lost.
     const RECOGNISES: bool;
 
-    /// The changes of a [`combine::Group`](crate::combine::Group): each write is conditional.
+    /// Whether the service refuses a write if somebody else has written since the read.
     #[doc(hidden)]
-    const IS_GROUP: bool = false;
+    const IS_CONDITIONAL: bool = false;
 
     /// Whether this change recognises its own effect.
     #[doc(hidden)]
@@ -174,10 +174,7 @@ impl<Read, Change, Write, M> Update<Read, Change, Write, M> {
             return Err(Err(Failed::at(Stage::Version, error)));
         }
         let changes = (self.change)(&mut value);
-        let is_repeatable = match Changes::RECOGNISES {
-            true => changes.recognises(),
-            false => M::KEEPS,
-        };
+        let is_repeatable = changes.recognises() || M::KEEPS && !Changes::RECOGNISES;
         match changes.changed() {
             Ok(true) => Ok((value, is_repeatable)),
             Ok(false) => Err(Ok(Updated::Unchanged(value))),
@@ -280,10 +277,10 @@ where
     fn stage(running: Pin<&Self::Running>) -> Stage {
         match running.get_ref() {
             UpdateAttempt::Reading { .. } | UpdateAttempt::Over => Stage::Read,
-            UpdateAttempt::Writing { is_repeatable, .. } => Stage::Write {
-                is_repeatable: *is_repeatable,
-                is_conditional: M::IS_CONDITIONAL || Changes::IS_GROUP,
-            },
+            UpdateAttempt::Writing { is_repeatable, .. } => {
+                let is_conditional = M::IS_CONDITIONAL || Changes::IS_CONDITIONAL;
+                Stage::write(*is_repeatable, is_conditional)
+            }
         }
     }
 }

@@ -163,7 +163,7 @@ impl<F, K, E: Fault> Memory<E> for Versioned<F, K, E> {
         }
         let is_cut = failure.ended_by != EndedBy::Operation;
         let is_maybe_applied = || is_cut || failure.error.is_some_and(Fault::may_be_written);
-        let is_write = is_writing && matches!(stage, Stage::Write { .. });
+        let is_write = is_writing && stage.is_write();
         if is_write && self.maybe_applied.is_none() && is_maybe_applied() {
             self.maybe_applied = Some(None);
         }

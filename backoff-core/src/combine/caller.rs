@@ -8,6 +8,7 @@ use crate::{
 };
 use core::{
     any::Any,
+    mem,
     task::{Poll, Waker},
 };
 use std::sync::{Arc, PoisonError};
@@ -81,9 +82,12 @@ impl<V, W, E> Receiver<V, W, E> {
 
     /// The outcome. If there is none yet, `waker` is woken with it.
     pub(super) fn poll(&self, waker: Waker) -> Poll<Outcome<V, W, E>> {
-        let (outcome, _before) = self.with(|state| match state.outcome.take() {
-            None => (None, state.waker.replace(waker)),
-            outcome => (outcome, None),
+        let mut waker = Some(waker);
+        let outcome = self.with(|state| {
+            if state.outcome.is_none() {
+                mem::swap(&mut state.waker, &mut waker);
+            }
+            state.outcome.take()
         });
         outcome.map_or(Poll::Pending, Poll::Ready)
     }
@@ -113,7 +117,7 @@ impl<V, W, E> Receiver<V, W, E> {
         self.with(|state| state.is_taken || state.maybe_applied)
     }
 
-    /// The caller takes part in no further write, and gets its outcome at once if no write has its change.
+    /// The caller takes part in no further write, and gets its outcome at once if no write contains its change.
     pub(super) fn leave(&self) {
         let is_taken = self.with(|state| {
             state.is_leaving = true;

@@ -5,8 +5,6 @@ use super::{
     error::CombineError,
     resources::{ResourceTask, Resources},
 };
-#[cfg(feature = "tracing")]
-use crate::facts::fault::TimedOut;
 use crate::report::Updated;
 use core::{
     fmt,
@@ -68,8 +66,9 @@ pub(super) enum State<V, W, E> {
 }
 
 impl<K: Clone + Eq + Hash, V, W, E> Changing<K, V, W, E> {
-    /// The change takes part in no further write. The future is then ready at once, or when the running write ends. Unless this
-    /// write succeeds, the error is [`CombineError::Left`]. A change that was not polled yet is not made.
+    /// The change takes part in no further write. The future is then ready at once; if a write contains the change, it is ready
+    /// when the attempt ends. Unless this write succeeds, the error is [`CombineError::Left`]. A change that was not
+    /// polled yet is not made.
     pub fn leave(&mut self) {
         match &self.state {
             State::New(..) => self.state = State::Left,
@@ -84,10 +83,7 @@ impl<K: Clone + Eq + Hash, V, W, E> Changing<K, V, W, E> {
     /// Waits no longer, like a drop. Returns whether a write may have applied the change, or may still apply it.
     #[must_use = "the change may have been applied"]
     pub fn withdraw(self) -> bool {
-        match &self.state {
-            State::Waits(receiver) => receiver.withdraw(),
-            State::New(..) | State::Left | State::Finished => false,
-        }
+        matches!(&self.state, State::Waits(receiver) if receiver.withdraw())
     }
 }
 
@@ -109,7 +105,7 @@ where
             State::New(change, recognises) => {
                 let Some(receiver) = this.resources.enter(&this.key, change, recognises) else {
                     #[cfg(feature = "tracing")]
-                    tracing::warn!(target: "backoff", "{}", CombineError::<TimedOut>::Full);
+                    tracing::warn!(target: "backoff", "{}", CombineError::<&str>::Full);
                     return Poll::Ready(Err(CombineError::Full));
                 };
                 this.state = State::Waits(receiver);

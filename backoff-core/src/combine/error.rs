@@ -88,9 +88,7 @@ impl<E> CombineError<E> {
             Self::Own { .. } => StopReason::Permanent,
             Self::Shared { reason, .. } => *reason,
             Self::Full => StopReason::Full,
-            Self::Interrupted {
-                may_be_applied: true,
-            } => StopReason::MaybeApplied,
+            Self::Interrupted { may_be_applied } if *may_be_applied => StopReason::MaybeApplied,
             Self::Interrupted { .. } | Self::Left { .. } => StopReason::Stopped,
         }
     }
@@ -127,12 +125,14 @@ impl<E: Fault> Fault for CombineError<E> {
     }
 
     fn kind(&self) -> Option<FaultKind> {
-        let is_full = matches!(self, Self::Full);
-        Some(if is_full {
-            FaultKind::Throttled
-        } else {
-            FaultKind::Permanent
-        })
+        match self {
+            Self::Full => Some(FaultKind::Throttled),
+            _ => Some(FaultKind::Permanent),
+        }
+    }
+
+    fn may_be_written(&self) -> bool {
+        self.may_be_applied()
     }
 }
 

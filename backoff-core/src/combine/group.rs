@@ -32,15 +32,15 @@ pub type GroupResult<V, W, E> = Reporting<Updated<V, W>, Shared<E>, UpdateReport
 /// The changes that one read-modify-write makes. Its three methods stand around the three steps of
 /// [`Policy::update`](crate::Policy::update): see [`Combining`](super::Combining).
 ///
-/// The error of these steps is [`Shared`], which only a group and the settings of the call make. So an update whose read or
-/// write does not go through the group does not compile.
+/// The error of these steps is [`Shared`], which only a group and the settings of the call make. So a read or a write that
+/// does not go through the group does not compile, or panics.
 pub struct Group<V, W, E>(pub(super) Arc<GroupState<V, W, E>>);
 
 pub(super) struct GroupState<V, W, E> {
     resource: Arc<Resource<V, W, E>>,
     /// Newcomers join before each read and after it. The halves of a refused group take in nobody.
     is_half: bool,
-    /// Only the task locks it.
+    /// Changes run under this lock, which only the task takes.
     changes: Mutex<Changes<V, W, E>>,
 }
 
@@ -49,6 +49,8 @@ struct Changes<V, W, E> {
     /// The value that is written, for those who changed nothing in it.
     copy: Option<Arc<V>>,
     attempts: u32,
+    /// The changes were applied to the value that was read.
+    is_applied: bool,
     /// The last write was refused for its value, which had several changes.
     is_refused: bool,
 }
@@ -58,7 +60,7 @@ struct GroupChange(Option<bool>);
 
 impl<E> Changed<E> for GroupChange {
     const RECOGNISES: bool = true;
-    const IS_GROUP: bool = true;
+    const IS_CONDITIONAL: bool = true;
 
     fn recognises(&self) -> bool {
         self.0 == Some(true)
@@ -70,7 +72,8 @@ impl<E> Changed<E> for GroupChange {
 }
 
 impl<V, W, E> Group<V, W, E> {
-    /// Makes the read, and then the changes of all callers who have come until it returns.
+    /// Makes the read, and then the changes of all callers who have come until it returns. The future `read` must not read before
+    /// its first poll. A [`version`](crate::Retrying::version) is read from the changed value, so changes must not touch it.
     ///
     /// # Errors
     /// The error of the read.
@@ -86,8 +89,14 @@ impl<V, W, E> Group<V, W, E> {
     }
 
     /// Whether there is something to write: the change of the update.
+    ///
+    /// # Panics
+    /// When the value does not come from [`read`](Self::read).
     pub fn has_changed(&self) -> impl Changed<Shared<E>> + use<V, W, E> {
-        self.0.changes().made()
+        let mut changes = self.0.changes();
+        let is_applied = mem::take(&mut changes.is_applied);
+        assert!(is_applied, "read the value of a group by `Group::read`");
+        changes.made()
     }
 
     /// Makes the write.
@@ -98,16 +107,17 @@ impl<V, W, E> Group<V, W, E> {
     where
         E: Fault,
     {
-        let mut cut = Cut(Some(&self.0));
+        let cut = Cut(&self.0);
         let written = write.await;
-        cut.0 = None;
+        mem::forget(cut);
         written.map_err(|error| {
             let shared = Shared::new(error);
+            let may_be_written = shared.may_be_written();
             let mut changes = self.0.changes();
-            changes.is_refused =
-                shared.refuses_value() && changes.with(Effect::Changed).count() > 1;
+            let is_refused = shared.refuses_value() && !may_be_written;
+            changes.is_refused = is_refused && changes.with(Effect::Changed).count() > 1;
             let error = || shared.told(StopReason::MaybeApplied, true);
-            changes.not_written(shared.may_be_written(), error);
+            changes.not_written(may_be_written, error);
             shared
         })
     }
@@ -116,9 +126,10 @@ impl<V, W, E> Group<V, W, E> {
 impl<V, W, E> GroupState<V, W, E> {
     pub(super) fn new(
         resource: &Arc<Resource<V, W, E>>,
-        callers: Vec<Caller<V, W, E>>,
+        mut callers: Vec<Caller<V, W, E>>,
         is_half: bool,
     ) -> Arc<Self> {
+        callers.iter_mut().for_each(|caller| caller.is_late = false);
         Arc::new(GroupState {
             resource: Arc::clone(resource),
             is_half,
@@ -126,6 +137,7 @@ impl<V, W, E> GroupState<V, W, E> {
                 callers,
                 copy: None,
                 attempts: 0,
+                is_applied: false,
                 is_refused: false,
             }),
         })
@@ -163,23 +175,22 @@ impl<V, W, E> GroupState<V, W, E> {
         // A change that is alone is not written without its effect, so it needs no copy.
         let mut copy = (count > 1).then(|| Arc::new(value.clone()));
         let (mut is_changed, mut since, mut runs) = (false, Vec::new(), 0);
-        for index in 0..count {
+        let mut index = 0;
+        while index < count {
             if self.apply(index, &mut value, &mut runs).await {
                 since.push(index);
+                index += 1;
                 continue;
             }
-            let mut saw_undone = false;
+            let (mut saw_undone, mut again) = (false, 0);
             if let Some(before) = &copy {
                 value.clone_from(before);
-                let mut again = 0;
                 while let Some(&other) = since.get(again) {
-                    if self.apply(other, &mut value, &mut runs).await {
-                        again += 1;
-                    } else {
-                        // This change has an effect only sometimes. It waits for the next read, with all who saw its effect.
-                        since.remove(again);
+                    again += 1;
+                    if !self.apply(other, &mut value, &mut runs).await {
+                        // This change has an effect only sometimes. It waits for the next read.
                         saw_undone = true;
-                        self.changes().forget_unchanged();
+                        since.remove(again - 1);
                         value.clone_from(before);
                         again = 0;
                     }
@@ -189,22 +200,34 @@ impl<V, W, E> GroupState<V, W, E> {
                 is_changed = true;
                 copy = Some(Arc::new(value.clone()));
             }
-            if !saw_undone {
-                let read = copy.as_ref().filter(|_| !is_changed);
-                self.changes().found_nothing(index, read);
+            let mut changes = self.changes();
+            let caller = &mut changes.callers[index];
+            // A change that found nothing to do because of an effect that is undone now runs again.
+            if saw_undone && caller.is_open() {
+                continue;
+            }
+            index += 1;
+            if let Some(read) = copy.as_ref().filter(|_| caller.was_there && !is_changed) {
+                caller.end(|_| Ok(Ok(Updated::Unchanged(Arc::clone(read)))));
+            }
+            if caller.is_open() {
+                caller.effect = Effect::Unchanged;
             }
         }
         drop(copy);
         let mut changes = self.changes();
-        let is_shared = is_changed && changes.with(Effect::Unchanged).next().is_some();
+        let is_shared =
+            changes.with(Effect::Unchanged).next().is_some() && changes.made().0.is_some();
         changes.copy = is_shared.then(|| Arc::new(value.clone()));
+        changes.is_applied = true;
         value
     }
 
-    /// Runs a change, in the next poll if enough changes ran in this one. Returns whether the change has an effect.
+    /// Runs a change, in the next poll if enough changes ran in this one. A failure is the outcome of its caller. Returns whether
+    /// the change has an effect.
     async fn apply(&self, index: usize, value: &mut V, runs: &mut usize) -> bool {
         if *runs == CHANGES_PER_POLL {
-            // Pending once.
+            // This is pending once.
             poll_fn(|cx| match mem::take(runs) {
                 0 => Poll::Ready(()),
                 _ => {
@@ -215,87 +238,7 @@ impl<V, W, E> GroupState<V, W, E> {
             .await;
         }
         *runs += 1;
-        self.changes().apply(index, value)
-    }
-
-    /// The call of the group has ended: its callers get their outcomes, or wait for the next read. Returns the changes whose
-    /// value was refused, of which a half may be accepted, or whether the call succeeded.
-    pub(super) fn ended(&self, ended: GroupResult<V, W, E>) -> Result<bool, Vec<Caller<V, W, E>>>
-    where
-        W: Clone,
-    {
-        let (mut callers, copy, is_refused) = {
-            let mut changes = self.changes();
-            let callers = mem::take(&mut changes.callers);
-            (callers, changes.copy.take(), changes.is_refused)
-        };
-        let mut next = Ok(ended.is_ok());
-        match ended {
-            Ok((Updated::Unchanged(value), _)) => {
-                let value = Arc::new(value);
-                for caller in callers.iter().filter(|caller| caller.was_there) {
-                    caller.end(|_| Ok(Ok(Updated::Unchanged(Arc::clone(&value)))));
-                }
-            }
-            Ok((Updated::Written(reply), _)) => {
-                for caller in &callers {
-                    let updated = match caller.effect {
-                        Effect::Changed => Some(Updated::Written(reply.clone())),
-                        Effect::Unchanged => copy.clone().map(Updated::Unchanged),
-                        Effect::Waits => None,
-                    };
-                    if let Some(updated) = updated {
-                        caller.end(|_| Ok(Ok(updated)));
-                    }
-                }
-            }
-            Err(failed) if is_refused && failed.reason == StopReason::Permanent => {
-                let is_changed = |caller: &mut Caller<V, W, E>| caller.effect == Effect::Changed;
-                next = Err(callers.extract_if(.., is_changed).collect());
-            }
-            Err(RetryError { error, reason, .. }) => {
-                // Who came after the first attempt makes its own attempts next.
-                let is_used_up = matches!(reason, StopReason::Attempts | StopReason::Deadline);
-                let concerned = |caller: &&Caller<V, W, E>| !(is_used_up && caller.is_late);
-                for caller in callers.iter().filter(concerned) {
-                    caller.end(|may_be_applied| Ok(Err(error.told(reason, may_be_applied))));
-                }
-            }
-        }
-        // The others wait for the next read, before all who came later.
-        callers.retain(|caller| caller.is_open() && caller.give_back(false));
-        callers.iter_mut().for_each(|caller| caller.is_late = false);
-        self.resource.queue().waiting.splice(..0, callers);
-        next
-    }
-}
-
-impl<V, W, E> Changes<V, W, E> {
-    /// An attempt begins: no write contains a change any more.
-    fn begin(&mut self) {
-        self.copy = None;
-        self.is_refused = false;
-        self.attempts += 1;
-        self.callers.retain(|caller| caller.give_back(false));
-        for caller in &mut self.callers {
-            caller.was_there = true;
-            caller.effect = Effect::Waits;
-        }
-    }
-
-    fn with(&self, effect: Effect) -> impl Iterator<Item = &Caller<V, W, E>> {
-        let callers = self.callers.iter();
-        callers.filter(move |caller| caller.effect == effect)
-    }
-
-    fn made(&self) -> GroupChange {
-        let recognise = self.with(Effect::Changed).map(|caller| caller.recognises);
-        GroupChange(recognise.reduce(|one, other| one || other))
-    }
-
-    /// Runs a change. A failure is the outcome of its caller. Returns whether the change has an effect.
-    fn apply(&mut self, index: usize, value: &mut V) -> bool {
-        let caller = &mut self.callers[index];
+        let caller = &mut self.changes().callers[index];
         caller.effect = Effect::Waits;
         match catch_unwind(AssertUnwindSafe(|| (caller.change)(value))) {
             Ok(Ok(true)) => caller.effect = Effect::Changed,
@@ -311,23 +254,79 @@ impl<V, W, E> Changes<V, W, E> {
         caller.effect == Effect::Changed
     }
 
-    /// A change found nothing to do. `read` is the value that was read, if no other change has changed it.
-    fn found_nothing(&mut self, index: usize, read: Option<&Arc<V>>) {
-        let caller = &mut self.callers[index];
-        if let Some(read) = read.filter(|_| caller.was_there) {
-            caller.end(|_| Ok(Ok(Updated::Unchanged(Arc::clone(read)))));
-        }
-        if caller.is_open() {
-            caller.effect = Effect::Unchanged;
-        }
-    }
-
-    fn forget_unchanged(&mut self) {
-        for caller in &mut self.callers {
-            if caller.effect == Effect::Unchanged {
-                caller.effect = Effect::Waits;
+    /// The call of the group has ended: its callers get their outcomes, or wait for the next read. Returns the changes whose
+    /// value was refused, of which a half may be accepted, or whether the call succeeded.
+    pub(super) fn ended(&self, ended: GroupResult<V, W, E>) -> Result<bool, Vec<Caller<V, W, E>>>
+    where
+        W: Clone,
+    {
+        let (mut callers, copy, is_refused) = {
+            let mut changes = self.changes();
+            let callers = mem::take(&mut changes.callers);
+            (callers, changes.copy.take(), changes.is_refused)
+        };
+        let mut next = Ok(ended.is_ok());
+        match ended {
+            Ok((updated, _)) => {
+                let (reply, value) = match updated {
+                    Updated::Unchanged(value) => (None, Some(Arc::new(value))),
+                    Updated::Written(reply) => (Some(reply), copy),
+                };
+                for caller in &callers {
+                    let updated = match caller.effect {
+                        Effect::Changed => reply.clone().map(Updated::Written),
+                        Effect::Unchanged if reply.is_some() || caller.was_there => {
+                            value.clone().map(Updated::Unchanged)
+                        }
+                        _ => None,
+                    };
+                    if let Some(updated) = updated {
+                        caller.end(|_| Ok(Ok(updated)));
+                    }
+                }
+            }
+            Err(failed) if is_refused && failed.reason == StopReason::Permanent => {
+                let is_changed = |caller: &mut Caller<V, W, E>| caller.effect == Effect::Changed;
+                next = Err(callers.extract_if(.., is_changed).collect());
+            }
+            Err(RetryError { error, reason, .. }) => {
+                let is_concerned = |caller: &&Caller<V, W, E>| match reason {
+                    // Who came after the first attempt makes its own attempts next.
+                    StopReason::Attempts | StopReason::Deadline => !caller.is_late,
+                    StopReason::MaybeApplied => caller.effect == Effect::Changed,
+                    _ => true,
+                };
+                for caller in callers.iter().filter(is_concerned) {
+                    caller.end(|may_be_applied| Ok(Err(error.told(reason, may_be_applied))));
+                }
             }
         }
+        // The others wait for the next read, before all who came later.
+        callers.retain(|caller| caller.is_open() && caller.give_back(false));
+        self.resource.queue().waiting.splice(..0, callers);
+        next
+    }
+}
+
+impl<V, W, E> Changes<V, W, E> {
+    /// An attempt begins: no write contains a change any more.
+    fn begin(&mut self) {
+        (self.copy, self.is_applied, self.is_refused) = (None, false, false);
+        self.attempts += 1;
+        self.callers.retain_mut(|caller| {
+            (caller.was_there, caller.effect) = (true, Effect::Waits);
+            caller.give_back(false)
+        });
+    }
+
+    fn with(&self, effect: Effect) -> impl Iterator<Item = &Caller<V, W, E>> {
+        let callers = self.callers.iter();
+        callers.filter(move |caller| caller.effect == effect)
+    }
+
+    fn made(&self) -> GroupChange {
+        let recognise = self.with(Effect::Changed).map(|caller| caller.recognises);
+        GroupChange(recognise.reduce(|one, other| one || other))
     }
 
     /// The write failed. If the write may have been applied and the call goes on with other changes, the changes that would not
@@ -336,25 +335,23 @@ impl<V, W, E> Changes<V, W, E> {
         let goes_on = self.made().0 == Some(true);
         for caller in &mut self.callers {
             let maybe_applied = maybe_applied && caller.effect == Effect::Changed;
+            caller.give_back(maybe_applied);
             if maybe_applied && !caller.recognises && goes_on {
                 caller.end(|_| Ok(Err(error())));
             }
-            caller.give_back(maybe_applied);
         }
         self.callers.retain(Caller::is_open);
     }
 }
 
 /// A write that is dropped before its end may have been applied.
-struct Cut<'g, V, W, E>(Option<&'g GroupState<V, W, E>>);
+struct Cut<'g, V, W, E>(&'g GroupState<V, W, E>);
 
 impl<V, W, E> Drop for Cut<'_, V, W, E> {
     fn drop(&mut self) {
-        if let Some(group) = self.0 {
-            let may_be_applied = true;
-            let interrupted = || CombineError::Interrupted { may_be_applied };
-            group.changes().not_written(true, interrupted);
-        }
+        let may_be_applied = true;
+        let interrupted = || CombineError::Interrupted { may_be_applied };
+        self.0.changes().not_written(true, interrupted);
     }
 }
 
@@ -453,7 +450,7 @@ mod tests {
 
     /// Rows: the changes, the value that is left, and what the callers are told.
     #[test]
-    fn who_saw_a_change_that_is_gone_is_told_nothing_of_it() {
+    fn who_saw_a_change_that_is_undone_runs_again() {
         let fails = || change(|_| Err(()));
         let touches = || {
             change(|names: &mut Vec<u32>| {
@@ -472,9 +469,11 @@ mod tests {
         let among = |once| vec![adds(1), once, adds(1), fails(), adds(7)];
         let untouched = vec![touches(), adds(1), touches(), adds(3)];
         for (changes, value, effects) in [
-            (among(changes_once(Err(()))), [1, 7], "cawac"),
-            (among(changes_once(Ok(false))), [1, 7], "cwwac"),
-            (untouched, [1, 3], "acuc"),
+            (among(changes_once(Err(()))), vec![1, 7], "cauac"),
+            (among(changes_once(Ok(false))), vec![1, 7], "cwuac"),
+            (vec![changes_once(Err(())), adds(7)], vec![7], "ac"),
+            (vec![changes_once(Ok(false)), adds(7)], vec![7], "wc"),
+            (untouched, vec![1, 3], "acuc"),
         ] {
             let applied = apply(Vec::new(), changes);
             assert_eq!(applied.value, value, "{effects}");

@@ -27,7 +27,7 @@ pub use group::{Group, GroupResult};
 
 pub use crate::runtime::Task;
 
-use crate::{call::update::Changed, named_debug::named_in_debug};
+use crate::{call::update::Changed, named_debug::named_in_debug, sync::Mutex};
 use changing::State;
 use core::{future::Future, hash::Hash, sync::atomic::Ordering::Relaxed};
 use resources::Resources;
@@ -122,8 +122,8 @@ use std::sync::Arc;
 /// A `Combining` is a cheap handle: clones share the resources, and so do references. The reads and writes
 /// of all callers are the same requests, so make one `Combining` for each set of credentials. `K`
 /// names a resource, `V` is the value that is read and written, `W` the reply of a write, and `E` the error
-/// of all. Keys are hashed, compared and dropped while a lock is held; no other code
-/// of yours runs under the lock.
+/// of all. Keys are hashed, compared and dropped while a lock is held. No other code
+/// of yours runs under a lock that a caller takes.
 ///
 /// # What a caller gets
 ///
@@ -145,23 +145,23 @@ use std::sync::Arc;
 /// ends the call of its group, and the group is halved until only the bad change is
 /// left: one bad change among `n` costs at most `2·log₂ n + 2` writes, and no number of bad changes
 /// costs `2n` writes or more. Each half is a call of its own, with its own attempts and its own log event. Any other failure
-/// goes to all callers who took part from the first attempt; the others make their first attempt next.
+/// goes to all callers of the group.
 ///
 /// # After a write that may have been applied
 ///
 /// A change that returns a `bool` recognises its own effect, and is applied again to the value that is
 /// read next. A change that returns nothing is not applied again: it ends with
 /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). So nothing is applied twice. If the
-/// policy is not [idempotent](crate::Policy::idempotent), every change of the group ends with `MaybeApplied`. Each write must be
+/// policy is not [idempotent](crate::Policy::idempotent), every change in the write ends with `MaybeApplied`. Each write must be
 /// conditional: a write that was refused with 400, 401 or 404 counts as not applied
 /// ([`Fault::may_be_written`](crate::Fault::may_be_written)).
 ///
 /// # Limits
 ///
 /// Attempts, deadline, waits, budget, rate and breaker are those of the call of the group: a retry that a hundred callers share
-/// costs the same as one retry, and is logged once. Who comes while a group retries joins it. If the group then uses up its
-/// attempts or its time, who came after its first attempt makes its own attempts in the next group. So a caller may wait for
-/// twice the deadline of the policy. In an outage, with a deadline of 5 s and a wait of a second after each failure, callers who
+/// costs the same as one retry, and is logged once. A caller who comes while a group retries joins it. If the group then uses
+/// up its attempts or its time, a caller who came after its first attempt makes its own attempts in the next group. So a caller
+/// may wait for twice the deadline of the policy, and longer only while a refused group is halved. In an outage, with a deadline of 5 s and a wait of a second after each failure, callers who
 /// came every 100 ms waited for their error for 4.0 s at least, 6.1 s in the middle and 8.1 s at most (on the virtual clock of a
 /// test). As in any update, a read or a write that hangs is cut only by a limit of the call, such as
 /// [`attempt_timeout`](crate::Retrying::attempt_timeout).
@@ -224,8 +224,12 @@ impl<K, V, W, E> Combining<K, V, W, E> {
         U: Fn(K, Group<V, W, E>) -> F + Send + Sync + 'static,
         F: Future<Output = GroupResult<V, W, E>> + Send + 'static,
     {
-        let update = Box::new(move |key, group| Box::pin(update(key, group)) as _);
-        Combining(Arc::new(Resources::new(update, Box::new(spawn))))
+        Combining(Arc::new(Resources {
+            update: Box::new(move |key, group| Box::pin(update(key, group))),
+            spawn: Box::new(spawn),
+            at_most: usize::MAX.into(),
+            all: Mutex::default(),
+        }))
     }
 
     /// Limits how many callers wait for one resource. One more caller gets [`CombineError::Full`] at once, and the log has

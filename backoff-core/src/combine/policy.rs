@@ -56,7 +56,7 @@ impl Policy {
                 let (read, write) = &*steps;
                 policy
                     .update(
-                        || group.read(read(key.clone())),
+                        || group.read(async { read(key.clone()).await }),
                         |_| group.has_changed(),
                         |value| group.write(write(key.clone(), value)),
                     )

@@ -23,30 +23,18 @@ use std::{
 
 type Updating<V, W, E> = Pin<Box<dyn Future<Output = GroupResult<V, W, E>> + Send>>;
 
-pub(super) type Update<K, V, W, E> = dyn Fn(K, Group<V, W, E>) -> Updating<V, W, E> + Send + Sync;
+type Update<K, V, W, E> = dyn Fn(K, Group<V, W, E>) -> Updating<V, W, E> + Send + Sync;
 
 type ByKey<K, V, W, E> = HashMap<K, Arc<Resource<V, W, E>>>;
 
 pub(super) struct Resources<K, V, W, E> {
-    update: Box<Update<K, V, W, E>>,
+    pub(super) update: Box<Update<K, V, W, E>>,
     pub(super) spawn: Box<dyn Fn(Task) + Send + Sync>,
     pub(super) at_most: AtomicUsize,
-    all: Mutex<ByKey<K, V, W, E>>,
+    pub(super) all: Mutex<ByKey<K, V, W, E>>,
 }
 
 impl<K, V, W, E> Resources<K, V, W, E> {
-    pub(super) fn new(
-        update: Box<Update<K, V, W, E>>,
-        spawn: Box<dyn Fn(Task) + Send + Sync>,
-    ) -> Self {
-        Resources {
-            update,
-            spawn,
-            at_most: AtomicUsize::new(usize::MAX),
-            all: Mutex::default(),
-        }
-    }
-
     /// While this lock is held, the only code of the callers that runs is the comparison of keys.
     pub(super) fn all(&self) -> MutexGuard<'_, ByKey<K, V, W, E>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
@@ -81,7 +69,7 @@ impl<K: Clone + Eq + Hash, V, W, E> Resources<K, V, W, E> {
         Some(receiver)
     }
 
-    /// A resource without a task and without callers goes.
+    /// A resource without a task and without callers is removed.
     pub(super) fn tidy(&self, key: &K, resource: &Arc<Resource<V, W, E>>) {
         let _removed; // Dropped after the locks.
         let mut all = self.all();
@@ -123,7 +111,6 @@ impl<K: Clone + Eq + Hash, V, W, E> ResourceTask<K, V, W, E> {
         let mut queue = resource.queue();
         // The last task may have given the caller its outcome meanwhile.
         if queue.has_task || !receiver.is_open() {
-            drop(queue);
             return None;
         }
         queue.has_task = true;
@@ -140,7 +127,7 @@ impl<K: Clone + Eq + Hash, V, W, E> ResourceTask<K, V, W, E> {
         W: Clone,
     {
         self.has_begun = true;
-        // Halves of refused groups, each with whether the other half comes next. The last one is written next.
+        // Halves of refused groups, each with a `bool` that says whether the other half comes next. The last one is written next.
         let mut halves = Vec::new();
         // The left half was accepted, so the right one has the refused change, and is not written as a whole.
         let mut is_suspect = false;
@@ -180,13 +167,12 @@ impl<K: Clone + Eq + Hash, V, W, E> ResourceTask<K, V, W, E> {
         let mut future = pin!(future);
         poll_fn(|cx| {
             let waker = cx.waker().clone();
-            let _before;
-            {
+            let (present, _before) = {
                 let mut queue = self.resource.queue();
-                if queue.present == 0 {
-                    return Poll::Ready(None);
-                }
-                _before = queue.task.replace(waker);
+                (queue.present, queue.task.replace(waker))
+            };
+            if present == 0 {
+                return Poll::Ready(None);
             }
             future.as_mut().poll(cx).map(Some)
         })

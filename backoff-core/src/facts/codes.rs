@@ -69,9 +69,9 @@ pub(crate) const NOTHING_DONE: Codes = codes![403, 408, 409, 412, 425, 429, 449]
 /// accepted.
 pub(crate) const VALUE_REFUSED: Codes = codes![400, 413, 422];
 
-/// The replies to a conditional write that mean "nothing was written", in addition to
-/// [`NOTHING_DONE`]: the value was refused, 401 and 403 (not allowed), and 404 (no such resource).
-pub(crate) const WRITE_REFUSED: Codes = codes![VALUE_REFUSED, 401, 403, 404];
+/// The replies to a conditional write that mean "nothing was written": those of [`NOTHING_DONE`], a refused value, 401 (not
+/// allowed), and 404 (no such resource).
+pub(crate) const WRITE_REFUSED: Codes = codes![NOTHING_DONE, VALUE_REFUSED, 401, 404];
 
 /// For each status from 400, the retryable gRPC codes with this status. Computed once for all sets,
 /// because the sets of many annotated functions are computed at compile time.

@@ -155,7 +155,8 @@ pub trait Fault {
     /// By default the other facts answer: a failure of the transport may have been applied unless it was
     /// [`NotSent`](Delivery::NotSent); throttling and conflicts were not applied, and neither was a write that the service
     /// refused with 400, 401, 403, 404, 408, 409, 412, 413, 422, 425 or 449, or with a gRPC code for one of them. Any other failure,
-    /// such as a 503 or an error without facts, may have been applied. For a loop of your own:
+    /// such as a 503 or an error without facts, may have been applied. A wrapper of an error that implements this method
+    /// implements it too. For a loop of your own:
     ///
     /// ```
     /// use backoff_core::{Fault, TimedOut};
@@ -171,13 +172,15 @@ pub trait Fault {
     /// assert!(TimedOut::new(Duration::from_secs(1)).may_be_written());
     /// ```
     fn may_be_written(&self) -> bool {
-        is_perhaps_applied(self) && !is_refused(&codes::WRITE_REFUSED, self)
+        !self.refuses_value()
+            && is_perhaps_applied(self)
+            && !is_refused(&codes::WRITE_REFUSED, self)
     }
 
     /// Whether a write was refused for its value, so that another value, or a part of the changes, may be accepted.
     ///
     /// By default these are 400, 413 and 422, and the gRPC codes `INVALID_ARGUMENT`, `FAILED_PRECONDITION` and
-    /// `OUT_OF_RANGE`.
+    /// `OUT_OF_RANGE`. A wrapper of an error that implements this method implements it too.
     fn refuses_value(&self) -> bool {
         is_refused(&codes::VALUE_REFUSED, self)
     }

@@ -21,18 +21,22 @@ pub(super) fn seed() -> [u64; 4] {
     [0, 1, 2, 3].map(|i| std::hash::BuildHasher::hash_one(&state, i))
 }
 
-/// The task runs on the tokio runtime of this thread; outside of one, with the feature `smol`, on a thread of its own.
-#[cfg(all(feature = "combine", any(feature = "smol", feature = "tokio")))]
-#[track_caller]
+/// The task runs on the tokio runtime of this thread.
+#[cfg(all(feature = "combine", feature = "tokio", not(feature = "smol")))]
+pub(crate) fn spawn(task: super::Task) {
+    super::with_tokio::needs_runtime();
+    drop(tokio::spawn(task));
+}
+
+/// The task runs on the tokio runtime of this thread; outside of one, on a thread of its own.
+#[cfg(all(feature = "combine", feature = "smol"))]
 pub(crate) fn spawn(task: super::Task) {
     #[cfg(feature = "tokio")]
-    if super::with_tokio::is_in_tokio() || cfg!(not(feature = "smol")) {
-        super::with_tokio::needs_runtime();
+    if super::with_tokio::is_in_tokio() {
         drop(tokio::spawn(task));
         return;
     }
-    #[cfg(feature = "smol")]
-    drop(std::thread::spawn(|| async_io::block_on(task)));
+    std::thread::spawn(|| async_io::block_on(task));
 }
 
 #[cfg(feature = "http-1")]

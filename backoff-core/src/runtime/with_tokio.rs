@@ -111,7 +111,7 @@ pub(super) fn needs_runtime() {
         "an async retry waits with tokio's timer, but no tokio runtime runs on this thread. Call it \
          inside a runtime (`#[tokio::main]`, `Runtime::block_on`), turn on the feature `smol`, whose \
          timer runs on any executor, pass another timer (`.runtime(..)`, in the attribute \
-         `runtime = ..`), or use the blocking form (`Policy::retry_blocking`, `#[retry]` on a \
+         `runtime = ..`, for combined changes `Combining::on`), or use the blocking form (`Policy::retry_blocking`, `#[retry]` on a \
          function that is not async)"
     );
 }

@@ -335,11 +335,7 @@ impl RetryState {
         random: impl FnOnce() -> u64,
     ) -> Decision {
         let verdict = verdict.into();
-        let stage = Stage::Write {
-            is_repeatable: true,
-            is_conditional: true,
-        };
-        policy.keep_pace(pace, verdict.kind_at(stage), &now);
+        policy.keep_pace(pace, verdict.kind_at(Stage::Write), &now);
         let mut rules = Rules::of(policy);
         rules.keep_pace(pace);
         self.decide(&rules, verdict, now, random)

@@ -120,6 +120,17 @@ fn waits_belong_to_the_group() {
                 adds(2).at(500).until(6_035),
             ])
             .ends([2], 6, 1),
+        slowly(
+            "a half makes its attempts once, also with a caller who came after the first attempt",
+        )
+        .policy(EACH_SECOND.max_attempts(3))
+        .failing([BUSY, Fate::Fine, Fate::Fine, BUSY, BUSY, BUSY], [])
+        .refusing([2], 400)
+        .callers([
+            adds(1).until(1_025),
+            adds(2).at(500).given_up(UNAVAILABLE).until(3_040),
+        ])
+        .ends([1], 6, 2),
         slowly("a server's hint is obeyed")
             .failing([], [Fate::Fail(LATER)])
             .callers([appends(2).until(7_020)])
