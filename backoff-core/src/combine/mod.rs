@@ -161,10 +161,10 @@ use std::sync::Arc;
 /// Attempts, deadline, waits, budget, rate and breaker are those of the call of the group: a retry that a hundred callers share
 /// costs the same as one retry, and is logged once. A caller who comes while a group retries joins it. If the group then uses
 /// up its attempts or its time, a caller who came after its first attempt makes its own attempts in the next group. So a caller
-/// may wait for twice the deadline of the policy, and longer only while a refused group is halved. In an outage, with a deadline of 5 s and a wait of a second after each failure, callers who
-/// came every 100 ms waited for their error for 4.0 s at least, 6.1 s in the middle and 8.1 s at most (on the virtual clock of a
-/// test). As in any update, a read or a write that hangs is cut only by a limit of the call, such as
-/// [`attempt_timeout`](crate::Retrying::attempt_timeout).
+/// may wait for twice the deadline of the policy, and longer only while a refused group is halved. In an outage, with a
+/// deadline of 5 s and a wait of a second after each failure, callers who came every 100 ms waited for their error for 4.0 s at
+/// least, 6.1 s in the middle and 8.1 s at most (on the virtual clock of a test). As in any update, a read or a write that hangs
+/// is cut only by a limit of the call, such as [`attempt_timeout`](crate::Retrying::attempt_timeout).
 ///
 /// For a limit of its own, a caller [withdraws](Changing::withdraw) its change, [leaves](Changing::leave), or drops its future.
 /// A change of a caller that is kept and not polled may still be applied, also after a limit that the caller has in mind.
@@ -186,7 +186,7 @@ use std::sync::Arc;
 /// # Panics
 ///
 /// A panic of a change is passed on to its caller, and concerns nobody else. A panic of a read, of a write
-/// or of other code in the task (the `Clone` of a key or a reply, a setting of the call, a
+/// or of other code in the task (the `Clone` of a key, a value or a reply, a setting of the call, a
 /// method of [`Fault`](crate::Fault), the destructor of a change) ends the task: callers who were there at the last read or
 /// write get [`Interrupted`](CombineError::Interrupted), and the others begin the next task.
 pub struct Combining<K, V, W, E>(Arc<Resources<K, V, W, E>>);
@@ -196,7 +196,7 @@ impl<K, V, W, E> Combining<K, V, W, E> {
     /// the runtime ends first, it drops the task.
     ///
     /// ```
-    /// use backoff_core::{Policy, Std, TimedOut, combine::{Combining, Group}};
+    /// use backoff_core::{Policy, TimedOut, combine::{Combining, Group}};
     ///
     /// # #[cfg(feature = "tokio")] {
     /// let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
