@@ -213,27 +213,29 @@ mod tests {
     #[test]
     fn each_error_has_a_reason_and_says_whether_the_change_may_be_applied() {
         use CombineError::{Full, Interrupted, Left, Own};
+        use StopReason::{Attempts, MaybeApplied, Permanent, Stopped};
         let error = TimedOut::new(Duration::ZERO);
-        let said = |error: CombineError<_>| (error.reason(), error.may_be_applied());
-        let broken_off = [
-            (true, StopReason::MaybeApplied),
-            (false, StopReason::Stopped),
-        ];
-        for (may_be_applied, interrupted) in broken_off {
+        for (may_be_applied, interrupted) in [(true, MaybeApplied), (false, Stopped)] {
             let own = Own {
                 error,
                 may_be_applied,
             };
             for (error, reason) in [
-                (own, StopReason::Permanent),
-                (shared(may_be_applied), StopReason::Attempts),
-                (Left { may_be_applied }, StopReason::Stopped),
+                (own, Permanent),
+                (shared(may_be_applied), Attempts),
+                (Left { may_be_applied }, Stopped),
                 (Interrupted { may_be_applied }, interrupted),
             ] {
-                assert_eq!(said(error), (reason, may_be_applied), "{reason}");
+                let said = (error.reason(), error.may_be_applied());
+                assert_eq!(said, (reason, may_be_applied));
+                assert_eq!(error.may_be_written(), may_be_applied);
             }
         }
-        assert_eq!(said(Full), (StopReason::Full, false));
+        let full = Full::<TimedOut>;
+        assert_eq!(
+            (full.reason(), full.may_be_applied()),
+            (StopReason::Full, false)
+        );
     }
 
     #[test]

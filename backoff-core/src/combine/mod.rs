@@ -15,7 +15,7 @@ mod group;
     all(feature = "wasm", target_family = "wasm", target_os = "unknown")
 ))]
 mod policy;
-#[cfg(all(test, loom))]
+#[cfg(all(test, loom, feature = "testing"))]
 mod races;
 mod resources;
 #[cfg(all(test, feature = "tokio"))]

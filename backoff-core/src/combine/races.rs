@@ -2,61 +2,17 @@
 
 use super::*;
 use crate::{
-    policy::Policy,
-    report::Updated,
-    runtime::{Clock, Random, Sleep},
-    sync::Mutex,
-    test_error::TestError,
+    policy::Policy, report::Updated, sync::Mutex, test_error::TestError, testing::VirtualTime,
 };
 use core::{
-    future::{Ready, poll_fn, ready},
+    future::poll_fn,
     pin::{Pin, pin},
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::AtomicBool,
     task::{Context, Poll, Waker},
     time::Duration,
 };
 use loom::{future::block_on, thread};
 use std::collections::BTreeSet;
-
-/// The clock stands still, and a wait is over at once. Each task has a thread.
-#[derive(Clone, Default)]
-struct Threads(Arc<std::sync::Mutex<Vec<thread::JoinHandle<()>>>>);
-
-impl Clock for Threads {
-    fn now(&self) -> Duration {
-        Duration::ZERO
-    }
-}
-
-impl Sleep for Threads {
-    type Sleep = Ready<()>;
-    fn sleep(&self, _wait: Duration) -> Ready<()> {
-        ready(())
-    }
-}
-
-impl Random for Threads {
-    fn random(&self) -> u64 {
-        0
-    }
-}
-
-impl Threads {
-    fn spawn(&self, task: Task) {
-        let task = thread::spawn(|| block_on(task));
-        self.0.lock().unwrap().push(task);
-    }
-
-    /// Waits until all tasks have ended.
-    fn join(&self) {
-        loop {
-            let Some(task) = self.0.lock().unwrap().pop() else {
-                return;
-            };
-            task.join().unwrap();
-        }
-    }
-}
 
 /// The members in the order in which they were added, and the version that a write must name.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +25,8 @@ struct Names {
 struct Server {
     stored: std::sync::Mutex<Names>,
     is_busy: AtomicBool,
-    tasks: Threads,
+    /// Each task has a thread.
+    tasks: Arc<std::sync::Mutex<Vec<thread::JoinHandle<()>>>>,
 }
 
 type Combined = Combining<u8, Names, (), TestError>;
@@ -136,23 +93,21 @@ async fn yields() {
     .await;
 }
 
-const POLICY: Policy = Policy::constant(Duration::ZERO).max_attempts(5);
-
 fn combine(server: &Arc<Server>) -> Combined {
-    let (server, tasks) = (Arc::clone(server), server.tasks.clone());
-    let spawn = tasks.clone();
+    let (server, tasks) = (Arc::clone(server), Arc::clone(&server.tasks));
     Combining::on(
-        move |task| spawn.spawn(task),
+        move |task| tasks.lock().unwrap().push(thread::spawn(|| block_on(task))),
         move |_, group: Group<Names, (), TestError>| {
-            let (server, tasks) = (Arc::clone(&server), tasks.clone());
+            let server = Arc::clone(&server);
             async move {
-                POLICY
+                Policy::constant(Duration::ZERO)
+                    .max_attempts(5)
                     .update(
                         || group.read(async { Ok(server.read().await) }),
                         |_| group.has_changed(),
                         |names| group.write(server.write(names)),
                     )
-                    .runtime(tasks)
+                    .runtime(VirtualTime::new())
                     .reported()
                     .await
             }
@@ -190,7 +145,9 @@ fn explore<T: Ord + Send + 'static>(
         let server = Arc::new(Server::default());
         let combined = combine(&server);
         let outcome = race(&server, &combined);
-        server.tasks.join();
+        while let Some(task) = { server.tasks.lock().unwrap().pop() } {
+            task.join().unwrap();
+        }
         assert_eq!(combined.busy(), 0, "a resource is left behind");
         outcomes.lock().unwrap().insert(outcome);
     });

@@ -91,79 +91,25 @@ fn fates(chance: Arc<Chance>, percent: u64) -> impl Fn(bool) -> Fate + Send + Sy
     }
 }
 
-/// The server, the value that was read last of each resource, and the resources with a running step.
-struct Watched {
-    server: Server,
-    reads: Mutex<BTreeMap<u32, Members>>,
-    busy: Mutex<BTreeMap<u32, u32>>,
-    /// A panic in a step would only interrupt its callers.
-    violations: Mutex<Vec<String>>,
-}
-
-/// A running step. One resource has one at a time.
-struct Running<'w>(&'w Watched, u32);
-
-impl<'w> Running<'w> {
-    fn begins(watched: &'w Watched, key: u32) -> Self {
-        let mut busy = watched.busy.lock().unwrap();
-        let steps = busy.entry(key).or_default();
-        *steps += 1;
-        watched.must(*steps == 1, || "two steps of one resource".to_owned());
-        Running(watched, key)
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        let mut busy = self.0.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        *busy.get_mut(&self.1).unwrap() -= 1;
-    }
-}
-
-impl Watched {
-    fn must(&self, holds: bool, text: impl FnOnce() -> String) {
-        if !holds {
-            self.violations.lock().unwrap().push(text());
-        }
-    }
-
-    async fn read(&self, key: u32) -> Result<Members, TestError> {
-        let _step = Running::begins(self, key);
-        let members = self.server.read(key).await?;
-        self.reads.lock().unwrap().insert(key, members.clone());
-        Ok(members)
-    }
-
-    /// What is written is what was read, and whole changes.
-    async fn write(&self, key: u32, members: Members) -> Result<u64, TestError> {
-        let _step = Running::begins(self, key);
-        let read = self.reads.lock().unwrap()[&key].clone();
-        let added = members.names.strip_prefix(&*read.names);
-        let is_changed = added.is_some_and(|it| !it.is_empty() && !it.contains(&FAILED));
-        self.must(is_changed, || format!("{members:?} is no changed {read:?}"));
-        self.server.write(key, members).await
-    }
-}
-
 fn combine(
     policy: Policy,
-    watched: &Arc<Watched>,
+    server: &Arc<Server>,
     has_version: bool,
     limit: Duration,
     copies: &Option<Arc<Chance>>,
 ) -> Combined {
-    let (watched, copies) = (Arc::clone(watched), copies.clone());
+    let (server, copies) = (Arc::clone(server), copies.clone());
     Combining::new(
         move |key: Copied<u32>, group: Group<Members, Copied<u64>, TestError>| {
-            let (watched, copies) = (Arc::clone(&watched), copies.clone());
+            let (server, copies) = (Arc::clone(&server), copies.clone());
             async move {
                 let write = async |members| {
-                    let reply = watched.write(key.0, members).await?;
+                    let reply = server.write(key.0, members).await?;
                     Ok(Copied(reply, copies.clone()))
                 };
                 let update = policy
                     .update(
-                        || group.read(watched.read(key.0)),
+                        || group.read(server.read(key.0)),
                         |_| group.has_changed(),
                         |members| group.write(write(members)),
                     )
@@ -221,15 +167,10 @@ async fn script(seed: u64, hop: u64) -> u32 {
     let chance = Arc::new(Chance::new(seed));
     let percent = chance.pick(&[0, 10, 30, 60]);
     let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
-    let watched = Arc::new(Watched {
-        server: Server {
-            by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
-            refused: (refused.clone(), 422),
-            ..Server::new(hop)
-        },
-        reads: Mutex::default(),
-        busy: Mutex::default(),
-        violations: Mutex::default(),
+    let server = Arc::new(Server {
+        by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
+        refused: (refused.clone(), 422),
+        ..Server::new(hop)
     });
     let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
     let policy = Policy::exponential().base(base).max_attempts(6);
@@ -240,7 +181,7 @@ async fn script(seed: u64, hop: u64) -> u32 {
     };
     let copies = chance.percent(10).then(|| Arc::clone(&chance));
     let limit = Duration::from_millis(6 * hop.max(1));
-    let combined = combine(policy, &watched, chance.percent(50), limit, &copies);
+    let combined = combine(policy, &server, chance.percent(50), limit, &copies);
     let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
     let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
     let tasks: Vec<_> = (0..callers)
@@ -283,13 +224,10 @@ async fn script(seed: u64, hop: u64) -> u32 {
             pass(1).await;
         }
     }
-    let left = (combined.busy(), watched.server.steps.load(Relaxed));
-    assert_eq!(left, (0, 0), "nothing is left");
-    let violations = watched.violations.lock().unwrap();
-    assert!(violations.is_empty(), "{violations:?}");
-    drop(violations);
+    assert_eq!(combined.busy(), 0, "a resource is left");
+    server.is_clean();
     for (name, kind, key, told) in &came {
-        let names = watched.server.get(*key).names;
+        let names = server.get(*key).names;
         let times = names.iter().filter(|other| *other == name).count();
         let is_shared = came.iter().filter(|other| other.0 == *name).count() > 1;
         let context = || format!("{name} (kind {kind}): {told:?}, {times} times");

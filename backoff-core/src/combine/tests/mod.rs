@@ -16,7 +16,7 @@ use core::{
 };
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
 };
 
 /// A resource: the members in the order in which they were added, and the version that a write must
@@ -58,8 +58,12 @@ struct Server {
     reads: AtomicU32,
     /// The names in each write.
     writes: Mutex<Vec<Vec<u32>>>,
-    /// The running reads and writes.
-    steps: AtomicU32,
+    /// The running reads and writes of each resource.
+    steps: Mutex<BTreeMap<u32, u32>>,
+    /// The values that were read last.
+    seen: Mutex<BTreeMap<u32, Members>>,
+    /// A panic in a step would only interrupt its callers.
+    violations: Mutex<Vec<String>>,
     on_read: Mutex<VecDeque<Fate>>,
     on_write: Mutex<VecDeque<Fate>>,
     /// The fate of calls that have no fate in the list. The argument says whether the call is a write.
@@ -70,11 +74,11 @@ struct Server {
     hops: [u64; 3],
 }
 
-struct Step<'s>(&'s AtomicU32);
+struct Step<'s>(&'s Server, u32);
 
 impl Drop for Step<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        *self.0.steps.lock().unwrap().get_mut(&self.1).unwrap() -= 1;
     }
 }
 
@@ -118,18 +122,40 @@ impl Server {
         (self.reads.load(Relaxed), writes as u32)
     }
 
-    fn step(&self) -> Step<'_> {
-        self.steps.fetch_add(1, Relaxed);
-        Step(&self.steps)
+    fn must(&self, holds: bool, text: impl FnOnce() -> String) {
+        if !holds {
+            self.violations.lock().unwrap().push(text());
+        }
+    }
+
+    /// A resource has one step at a time.
+    fn step(&self, key: u32) -> Step<'_> {
+        let mut steps = self.steps.lock().unwrap();
+        let running = steps.entry(key).or_default();
+        *running += 1;
+        self.must(*running == 1, || format!("two steps of {key}"));
+        Step(self, key)
+    }
+
+    /// Nothing runs any more, and nothing was wrong.
+    fn is_clean(&self) {
+        let running: u32 = self.steps.lock().unwrap().values().sum();
+        assert_eq!(running, 0, "a step is left");
+        let violations = self.violations.lock().unwrap();
+        assert!(violations.is_empty(), "{violations:?}");
     }
 
     async fn read(&self, key: u32) -> Result<Members, TestError> {
         let is_first = self.reads.fetch_add(1, Relaxed) == 0;
-        let _step = self.step();
+        let _step = self.step(key);
         let fate = self.fate(&self.on_read, false);
         pass(self.hops[usize::from(!is_first)]).await;
         match fate {
-            Fate::Fine => Ok(self.get(key)),
+            Fate::Fine => {
+                let members = self.get(key);
+                self.seen.lock().unwrap().insert(key, members.clone());
+                Ok(members)
+            }
             Fate::Fail(error) | Fate::DoneBut(error) => Err(error),
             Fate::Hang | Fate::DoneAndHang => core::future::pending().await,
             Fate::Panic => panic!("the read panics"),
@@ -139,7 +165,11 @@ impl Server {
     /// The reply is the new version.
     async fn write(&self, key: u32, members: Members) -> Result<u64, TestError> {
         self.writes.lock().unwrap().push(members.names.clone());
-        let _step = self.step();
+        let _step = self.step(key);
+        let seen = self.seen.lock().unwrap()[&key].clone();
+        let added = members.names.strip_prefix(&*seen.names);
+        let is_changed = added.is_some_and(|it| !it.is_empty() && !it.contains(&story::FAILED));
+        self.must(is_changed, || format!("{seen:?} is written as {members:?}"));
         let fate = self.fate(&self.on_write, true);
         pass(self.hops[2]).await;
         match fate {

@@ -59,8 +59,9 @@ pub(super) fn fails_itself(may_be_applied: bool) -> Caller {
     let mut succeeds = may_be_applied;
     let error = OWN;
     caller(FAILED, move |members| {
-        members.names.push(FAILED);
-        core::mem::take(&mut succeeds).then_some(true).ok_or(error)
+        let succeeds = core::mem::take(&mut succeeds);
+        members.names.push(if succeeds { 0 } else { FAILED });
+        succeeds.then_some(true).ok_or(error)
     })
     .error(CombineError::Own {
         error,
@@ -319,8 +320,8 @@ impl Story {
         // A task whose callers have left ends when it is polled.
         pass(1).await;
         (self.then)(&server);
-        let left = (combined.busy(), server.steps.load(Relaxed));
-        assert_eq!(left, (0, 0), "what is left");
+        assert_eq!(combined.busy(), 0, "a resource is left");
+        server.is_clean();
         if let Some((budget, tokens)) = self.budget {
             assert_eq!(budget.tokens(), tokens);
         }
