@@ -4,14 +4,14 @@
 use super::error::CombineError;
 use crate::{
     report::Updated,
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard, lock},
 };
 use core::{
     any::Any,
     mem,
     task::{Poll, Waker},
 };
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// A change: returns whether it changed the value, or its own error.
 pub(super) type Change<V, E> = Box<dyn FnMut(&mut V) -> Result<bool, E> + Send>;
@@ -36,7 +36,7 @@ pub(super) struct Queue<V, W, E> {
 impl<V, W, E> Resource<V, W, E> {
     /// No code of a caller runs under this lock.
     pub(super) fn queue(&self) -> MutexGuard<'_, Queue<V, W, E>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) struct State<V, W, E> {
 impl<V, W, E> Receiver<V, W, E> {
     /// No code of a caller runs under this lock.
     fn with<T>(&self, look: impl FnOnce(&mut State<V, W, E>) -> T) -> T {
-        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut lock(&self.state))
     }
 
     pub(super) fn is_open(&self) -> bool {

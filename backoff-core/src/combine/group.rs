@@ -9,7 +9,7 @@ use crate::{
     facts::fault::Fault,
     named_debug::named_in_debug,
     report::{Reporting, RetryError, StopReason, UpdateReport, Updated},
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard, lock},
 };
 use core::{
     future::{Future, poll_fn},
@@ -17,10 +17,7 @@ use core::{
     panic::AssertUnwindSafe,
     task::Poll,
 };
-use std::{
-    panic::catch_unwind,
-    sync::{Arc, PoisonError},
-};
+use std::{panic::catch_unwind, sync::Arc};
 
 /// How many changes run in one poll of the task. Longer polls would keep a runtime's thread from its other
 /// tasks.
@@ -144,7 +141,7 @@ impl<V, W, E> GroupState<V, W, E> {
     }
 
     fn changes(&self) -> MutexGuard<'_, Changes<V, W, E>> {
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.changes)
     }
 
     /// Takes in the callers who came.

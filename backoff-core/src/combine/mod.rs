@@ -27,7 +27,11 @@ pub use group::{Group, GroupResult};
 
 pub use crate::runtime::Task;
 
-use crate::{call::update::Changed, named_debug::named_in_debug, sync::Mutex};
+use crate::{
+    call::update::Changed,
+    named_debug::named_in_debug,
+    sync::{Mutex, lock},
+};
 use changing::State;
 use core::{future::Future, hash::Hash, sync::atomic::Ordering::Relaxed};
 use resources::Resources;
@@ -272,7 +276,7 @@ impl<K, V, W, E> Combining<K, V, W, E> {
 
     /// The number of resources that have waiting callers now.
     pub fn busy(&self) -> usize {
-        self.0.all().len()
+        lock(&self.0.all).len()
     }
 }
 

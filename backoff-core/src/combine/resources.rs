@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     runtime::Task,
-    sync::{Mutex, MutexGuard},
+    sync::{Mutex, lock},
 };
 use core::{
     future::{Future, poll_fn},
@@ -16,10 +16,7 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::{Poll, Waker},
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 type Updating<V, W, E> = Pin<Box<dyn Future<Output = GroupResult<V, W, E>> + Send>>;
 
@@ -31,14 +28,8 @@ pub(super) struct Resources<K, V, W, E> {
     pub(super) update: Box<Update<K, V, W, E>>,
     pub(super) spawn: Box<dyn Fn(Task) + Send + Sync>,
     pub(super) at_most: AtomicUsize,
-    pub(super) all: Mutex<ByKey<K, V, W, E>>,
-}
-
-impl<K, V, W, E> Resources<K, V, W, E> {
     /// While this lock is held, the only code of the callers that runs is the comparison of keys.
-    pub(super) fn all(&self) -> MutexGuard<'_, ByKey<K, V, W, E>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    pub(super) all: Mutex<ByKey<K, V, W, E>>,
 }
 
 impl<K: Clone + Eq + Hash, V, W, E> Resources<K, V, W, E> {
@@ -51,7 +42,7 @@ impl<K: Clone + Eq + Hash, V, W, E> Resources<K, V, W, E> {
     ) -> Option<Arc<Receiver<V, W, E>>> {
         let key = key.clone();
         let _gone: Vec<_>; // Callers who left are dropped after the locks.
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let resource = Arc::clone(all.entry(key).or_default());
         let mut queue = resource.queue();
         drop(all);
@@ -72,7 +63,7 @@ impl<K: Clone + Eq + Hash, V, W, E> Resources<K, V, W, E> {
     /// A resource without a task and without callers is removed.
     pub(super) fn tidy(&self, key: &K, resource: &Arc<Resource<V, W, E>>) {
         let _removed; // Dropped after the locks.
-        let mut all = self.all();
+        let mut all = lock(&self.all);
         let queue = resource.queue();
         let is_idle = !queue.has_task && queue.present == 0;
         drop(queue);

@@ -23,7 +23,7 @@ pub(crate) use waiter::{QueueEnd, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
 use crate::runtime::{Clock as _, Std, left_out, nanos};
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, lock};
 use control::{RateControl, SETTLE};
 use core::{
     fmt, mem,
@@ -36,7 +36,7 @@ use core::{
 use line::Line;
 use quotas::Share;
 pub(crate) use quotas::{NO_TOKENS, Tokens};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
 /// and name it in a policy with [`Policy::rate`](crate::Policy::rate).
@@ -199,7 +199,7 @@ impl State {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // No code panics while it holds this lock.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Changes the state under the lock. If the first call in the queue may go sooner then, wakes it.
