@@ -144,8 +144,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Members`] has the same method. There the whole group waits for the new account, so make this grant with
-//! [`add`].
+//! [`Members`] has the rule among its [settings](MembersSettings::when). There the whole group waits for the new account, so make
+//! this grant with [`add`].
 
 mod allow;
 #[cfg(feature = "tokio")]
