@@ -445,6 +445,35 @@ mod tests {
         })
     }
 
+    /// A part of the changes would be applied twice.
+    #[test]
+    fn a_refused_write_that_may_have_been_applied_is_not_halved() {
+        struct Unclear(bool);
+        impl Fault for Unclear {
+            fn may_be_written(&self) -> bool {
+                self.0
+            }
+            fn refuses_value(&self) -> bool {
+                true
+            }
+        }
+        for may_be_written in [true, false] {
+            let resource = Arc::<Resource<u8, (), Unclear>>::default();
+            resource.queue().present = 2;
+            let change = || Box::new(|_: &mut u8| Ok(true)) as Change<u8, Unclear>;
+            let callers = [change(), change()]
+                .map(|change| Caller::new(Arc::clone(&resource), change, true).1);
+            let state = GroupState::new(&resource, callers.into(), true);
+            let group = Group(Arc::clone(&state));
+            let cx = &mut Context::from_waker(Waker::noop());
+            let read = Box::pin(state.applied(0)).as_mut().poll(cx);
+            assert_eq!(read, Poll::Ready(0));
+            let write = group.write(core::future::ready(Err(Unclear(may_be_written))));
+            assert!(Box::pin(write).as_mut().poll(cx).is_ready());
+            assert_eq!(state.changes().is_refused, !may_be_written);
+        }
+    }
+
     /// Rows: the changes, the value that is left, and what the callers are told.
     #[test]
     fn who_saw_a_change_that_is_undone_runs_again() {

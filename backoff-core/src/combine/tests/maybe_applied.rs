@@ -21,10 +21,14 @@ fn which_changes_are_applied_again() {
             .failing([], [BUSY])
             .callers([adds(1), appends(2).maybe_applied(UNAVAILABLE)])
             .ends([1], 2, 2),
-        story("a change that was in no write is made")
+        story("a change that was in no write is made, before those who came later")
             .failing([], [BUSY])
-            .callers([appends(1).maybe_applied(UNAVAILABLE), adds(1)])
-            .ends([1], 2, 2),
+            .callers([
+                appends(1).maybe_applied(UNAVAILABLE),
+                adds(1),
+                adds(2).at(7),
+            ])
+            .ends([1, 2], 2, 2),
         story("with a policy that is not idempotent, no change is applied again")
             .policy(AT_ONCE.idempotent(false))
             .failing([], [LOST])
