@@ -1,6 +1,6 @@
 //! Random scripts of callers under random faults, on a paused clock and on threads, against what must hold for each.
 
-use super::{story::FAILED, *};
+use super::{table::FAILED, *};
 use core::ops::Range;
 use rand::{Rng as _, SeedableRng, rngs::SmallRng};
 use std::panic;

@@ -1,29 +1,6 @@
-//! The cost of many changes at once, and the behaviour of a single change.
+//! The cost of many changes at once.
 
-use super::{story::*, *};
-
-const PLAIN: Policy = Policy::exponential();
-
-#[test]
-fn changes_at_the_same_time_are_one_read_and_one_write() {
-    run([1, 100].map(|n| {
-        story(format!("{n} at the same time"))
-            .policy(PLAIN)
-            .callers((0..n).map(|name| adds(name).until(10)))
-            .ends(0..n, 1, 1)
-    }));
-    run([
-        story("a thousand resources, each with three callers")
-            .policy(PLAIN)
-            .callers((0..3_000).map(|n| adds(n).on(n % 1_000).until(10)))
-            .ends([0, 1_000, 2_000], 1_000, 1_000),
-        story("what the server answers at once")
-            .policy(PLAIN)
-            .server(Server::new(0))
-            .callers([adds(1).until(0), adds(1).at(1).unchanged().until(1)])
-            .ends([1], 2, 1),
-    ]);
-}
+use super::*;
 
 /// Ten thousand callers find nothing to do, in the value that was read or after the change of another one.
 #[tokio::test(start_paused = true)]
@@ -32,7 +9,7 @@ async fn callers_who_find_nothing_to_do_share_a_copy() {
         // Each copy of the value has a clone of this.
         let copies = Arc::new(());
         let read = Arc::clone(&copies);
-        let combined = PLAIN.combine(
+        let combined = AT_ONCE.combine(
             move |_: u32| {
                 let value = (vec![0], Arc::clone(&read));
                 async move {

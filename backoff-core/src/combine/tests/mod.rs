@@ -168,7 +168,7 @@ impl Server {
         let _step = self.step(key);
         let seen = self.seen.lock().unwrap()[&key].clone();
         let added = members.names.strip_prefix(&*seen.names);
-        let is_changed = added.is_some_and(|it| !it.is_empty() && !it.contains(&story::FAILED));
+        let is_changed = added.is_some_and(|it| !it.is_empty() && !it.contains(&table::FAILED));
         self.must(is_changed, || format!("{seen:?} is written as {members:?}"));
         let fate = self.fate(&self.on_write, true);
         pass(self.hops[2]).await;
@@ -214,15 +214,6 @@ const EACH_SECOND: Policy = Policy::constant(SECOND)
 
 const UNAVAILABLE: TestError = TestError::status(503);
 const OWN: TestError = TestError::kind(FaultKind::Permanent);
-const BUSY: Fate = fails(503);
-const STALE: Fate = Fate::Fail(TestError::CONFLICT);
-const RESET: Fate = Fate::Fail(TestError::LOST);
-/// The write is done, and the caller gets a failure.
-const LOST: Fate = Fate::DoneBut(UNAVAILABLE);
-
-const fn fails(status: u16) -> Fate {
-    Fate::Fail(TestError::status(status))
-}
 
 fn combine(policy: Policy, server: &Arc<Server>) -> Combined {
     let (reads, writes) = (Arc::clone(server), Arc::clone(server));
@@ -260,17 +251,11 @@ macro_rules! combine_with {
 }
 
 mod attack;
-mod bad;
 mod crowd;
 mod dropped;
-mod groups;
-mod limits;
-#[cfg(feature = "tracing")]
-mod logged;
-mod maybe_applied;
 mod shutdown;
-mod stopped;
-mod story;
+mod stories;
+mod table;
 
 /// A change that recognises its own effect.
 fn add(name: u32) -> impl FnMut(&mut Members) -> bool + Send + 'static {
@@ -303,17 +288,8 @@ fn is_meant(panic: &(dyn Any + Send)) -> bool {
     text.is_some_and(|text| text.ends_with("panics"))
 }
 
-/// The outcome of a caller as a text, with the whole error.
-fn came(told: &Told) -> String {
-    match told {
-        Ok(Updated::Written(_)) => "written".to_owned(),
-        Ok(Updated::Unchanged(_)) => "unchanged".to_owned(),
-        Err(error) => format!("{error:?}"),
-    }
-}
-
 fn written(told: &Told) -> bool {
-    came(told) == "written"
+    matches!(told, Ok(Updated::Written(_)))
 }
 
 const fn ms(ms: u64) -> Duration {
