@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token, Type};
 
 use crate::groups::inside;
-use crate::patterns::{each_name, is_constant};
+use crate::patterns::each_name;
 use crate::shape::async_trait::rebound;
 
 /// A name that an argument binds.
@@ -12,8 +12,6 @@ pub(crate) struct Binding {
     pub(crate) name: Ident,
     /// The `mut` of a name that owns its value.
     pub(crate) mutable: Option<Token![mut]>,
-    /// Whether the name is, by its letters, a unit struct or a constant.
-    pub(crate) is_constant: bool,
     /// Whether the type of the whole argument begins with `&`.
     pub(crate) is_reference: bool,
     /// Whether that type begins with `&mut` or `&'a mut`.
@@ -47,7 +45,6 @@ fn of_signature(sig: &Signature) -> Vec<Binding> {
         each_name(&mut typed.pat.clone(), &mut |name| {
             found.push(Binding {
                 mutable: name.mutability,
-                is_constant: is_constant(name),
                 name: name.ident.clone(),
                 is_reference: reference.is_some(),
                 is_mut_reference: reference.is_some_and(|it| it.mutability.is_some()),

@@ -1,6 +1,5 @@
 //! The written code: a loop around the body, which calls the library's `step`.
 
-mod consumed;
 mod copies;
 mod lent;
 mod library;
@@ -63,7 +62,6 @@ pub(crate) fn function(
     let name = format!("::{}", name.trim_start_matches("r#"));
     let bound = bindings::of(&function);
     let copies = Copies::of(&bound, args);
-    let owned = consumed::arguments(&mut function, &bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
     let scope = Scope::of(&function.sig, lent::without_mut_of_copies(bound, args));
@@ -93,7 +91,6 @@ pub(crate) fn function(
         operation,
         copies,
         unique,
-        owned,
         hides,
         errors,
     };
@@ -140,7 +137,6 @@ pub(crate) fn block(library: TokenStream, args: &Args, block: Repeated) -> Token
         operation: mixed! { ::core::concat!(::core::module_path!(), ":", ::core::line!()) },
         copies: Copies::of(&[], args),
         unique: Unique::default(),
-        owned: consumed::in_block(&body, args),
         hides: false,
         errors: None,
     };
@@ -201,7 +197,6 @@ impl Written<'_> {
             let before = refused(import, self.args, errors, !self.hides);
             return quote!(#before #body);
         }
-        let asked = consumed::asked(&body, &self.owned);
         let unique = self.unique.borrowed();
         let body = in_braces(body, braces_at);
         let body_at = at(braces_at);
@@ -233,7 +228,7 @@ impl Written<'_> {
             .consumed()
             .filter(|_| is_function && !self.is_async);
         let looped = looped(self, attempt, returns);
-        quote!(#import #asked #consumed #looped)
+        quote!(#import #consumed #looped)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::bindings::{cfgs, is_small};
 use crate::groups::{any_deep, inside, is_punct};
 use crate::hygiene::{at, mixed};
 use crate::patterns::is_constant;
-use crate::seen::{Owned, Seen, words};
+use crate::seen::{Seen, words};
 use crate::shape::Shape;
 use crate::shape::async_trait::{is_rewritten, rebound};
 use crate::shape::ending::last_async;
@@ -36,7 +36,7 @@ impl Unique {
             Some(block) if block.capture.is_some() => {
                 is_moved = is_rewritten(&block.block);
                 if !is_moved {
-                    hidden = Seen::of(&Owned::default(), &block.block.stmts).bound;
+                    hidden = Seen::of(&block.block.stmts).bound;
                 }
                 block.to_token_stream()
             }

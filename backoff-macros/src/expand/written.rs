@@ -6,7 +6,6 @@ use super::copies::Copies;
 use super::unique::Unique;
 use crate::args::Args;
 use crate::place::Scope;
-use crate::seen::Owned;
 
 /// The values that are known before the body.
 pub(super) struct Written<'a> {
@@ -19,7 +18,6 @@ pub(super) struct Written<'a> {
     pub(super) operation: TokenStream,
     pub(super) copies: Copies,
     pub(super) unique: Unique,
-    pub(super) owned: Owned,
     /// The name of the attempt is also the name of an argument, which is refused.
     pub(super) hides: bool,
     /// The mistakes in the arguments or the function.

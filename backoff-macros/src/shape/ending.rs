@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use syn::{Block, Expr, ExprAsync, ItemFn, Stmt};
 
 use crate::groups::last_name;
-use crate::seen::{Owned, Seen};
+use crate::seen::Seen;
 
 /// The `async` block at the end of the function, if there is one: alone, in `Box::pin(..)` or before
 /// `.boxed()`.
@@ -53,7 +53,7 @@ pub(crate) fn choice(expr: &Expr) -> Option<Ident> {
 /// A `return` among the statements before the last one: it would return a future that is not repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
     let (_, before) = function.block.stmts.split_last()?;
-    Seen::of(&Owned::default(), before).returned
+    Seen::of(before).returned
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
         ];
         for (body, is_early) in cases {
             let stmts = Block::parse_within.parse_str(body).unwrap();
-            let found = Seen::of(&Owned::default(), &stmts).returned.is_some();
+            let found = Seen::of(&stmts).returned.is_some();
             assert_eq!(found, is_early, "{body}");
         }
     }

@@ -111,7 +111,6 @@ mod evaluated;
 mod futures;
 mod generic;
 mod groups;
-mod handed_over;
 mod judges;
 mod keys;
 mod names;
