@@ -189,12 +189,15 @@ fn no_codes(path: &Path) -> syn::Result<()> {
     let mut names = path.segments.iter().rev().map(|it| it.ident.to_string());
     let last = names.next().unwrap_or_default();
     let is_constant = !last.contains(char::is_lowercase);
-    let message = match names.next().as_deref() {
+    let owner = names.next();
+    // A `Code` may be an error of the user.
+    let is_grpc = owner.as_deref() == Some("GrpcCode") || names.next().as_deref() == Some("tonic");
+    let message = match owner.as_deref() {
         Some("StatusCode") if is_constant => format!(
             "a status is a number: write the number instead of `{}`",
             show(path)
         ),
-        Some("GrpcCode") => format!(
+        Some("GrpcCode" | "Code") if is_grpc => format!(
             "a gRPC code is a constant of `Codes`: write `Codes::{}`",
             snake(&last).to_uppercase()
         ),

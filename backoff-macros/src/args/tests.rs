@@ -97,5 +97,16 @@ fn a_value_is_pasted_after_the_key_that_takes_it() {
         let said = refused(&format!("{word} = 3"));
         assert!(!said.contains("= 3"), "{word}: {said}");
     }
-    assert!(refused("tries").contains("write it like `max_attempts = 5`"));
+    for (keys, part) in [
+        ("tries", "write it like `max_attempts = 5`"),
+        ("forever", "write how long at most: `deadline = \"300s\"`"),
+        ("\"5s\"", "write `deadline = \"5s\"`"),
+        (
+            "on = [tonic::Code::Unavailable]",
+            "write `Codes::UNAVAILABLE`",
+        ),
+    ] {
+        let said = refused(keys);
+        assert!(said.contains(part), "{keys}: {said}");
+    }
 }

@@ -13,6 +13,7 @@ use super::on;
 use super::read::policy;
 use super::table::{Args, Key};
 use crate::bindings::is_small;
+use crate::duration;
 use crate::errors::show;
 use crate::groups::is_punct;
 use crate::hygiene::at;
@@ -235,6 +236,9 @@ fn guessed(value: &TokenStream) -> Option<String> {
         Expr::Array(_) => "on",
         Expr::Lit(literal) if matches!(&literal.lit, Lit::Int(it) if it.suffix().is_empty()) => {
             "max_attempts"
+        }
+        Expr::Lit(literal) if matches!(&literal.lit, Lit::Str(it) if duration::parse(&it.value()).is_ok()) => {
+            "deadline"
         }
         _ => return None,
     };
