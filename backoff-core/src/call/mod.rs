@@ -18,6 +18,7 @@ pub(crate) mod cut_flag;
 pub(crate) mod entry;
 pub(crate) mod erased;
 pub(crate) mod events;
+pub(crate) mod feature_off;
 pub(crate) mod foreign;
 pub(crate) mod hedging;
 pub(crate) mod operation;

@@ -57,6 +57,17 @@ pub(super) fn check(args: &Args, errors: &mut Errors) {
 /// A count that is a literal in the attribute. A literal that is no count is refused.
 fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
     let Given { key, value } = given;
+    if let Expr::Path(path) = value
+        && let Some(word) = path.path.get_ident()
+        && ["None", "none", "unlimited", "infinite"]
+            .iter()
+            .any(|it| word == it)
+        && key == "max_attempts"
+    {
+        let message =
+            "for no limit remove `max_attempts`, and write how long at most: `deadline = \"300s\"`";
+        errors.at(value, message);
+    }
     let (negative, literal) = signed(value)?;
     let count = match literal {
         Lit::Int(number) if !negative && ["", "u32"].contains(&number.suffix()) => {

@@ -109,6 +109,7 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("on = [A..=B]", "at each end"),
         ("on = [302..=599]", "302 is not the status of a failure"),
         ("on = [-429]", "codes from 400 to 599"),
+        ("max_attempts = none", "for no limit remove `max_attempts`"),
         ("attempt_spans = TRACED", "a literal `true` or `false`"),
     ];
     for (keys, part) in rows {

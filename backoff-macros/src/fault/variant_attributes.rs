@@ -259,16 +259,6 @@ fn krate_of(input: ParseStream<'_>) -> syn::Result<Path> {
 fn marked(key: &Ident, name: &Ident, fields: &Fields) -> Option<String> {
     let first = fields.iter().next()?;
     let ty = show_type(&first.ty);
-    let holds = match key.to_string().as_str() {
-        "status" => ["u16", "u32", "i32", "u64"]
-            .iter()
-            .any(|it| ty.contains(it)),
-        "grpc_code" => ty.contains("GrpcCode"),
-        _ => ty.contains("Duration"),
-    };
-    if !holds && fields.len() == 1 {
-        return None;
-    }
     Some(match &first.ident {
         _ if fields.len() > 1 => format!("`#[fault({key})]` before the field that has it"),
         Some(field) => format!("`{name} {{ #[fault({key})] {field}: {ty} }}`"),
