@@ -69,7 +69,7 @@
 #[cfg(feature = "http")]
 pub use crate::http::event_kind::{ends_stream, event_kind};
 #[cfg(feature = "http")]
-use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::http::{IntoOutgoing, SendExt as _, Sending};
 use crate::openai;
 use backoff_core::Policy;
 
@@ -128,6 +128,6 @@ pub const BATCH: Policy = openai::BATCH.name("anthropic::BATCH");
 /// # Ok(()) }
 /// ```
 #[cfg(feature = "http")]
-pub fn send(request: impl Into<Outgoing>) -> Sending {
+pub fn send(request: impl IntoOutgoing) -> Sending {
     REQUEST.send(request).idempotent(true).finding_errors()
 }

@@ -69,7 +69,7 @@
 //! ```
 
 #[cfg(feature = "http")]
-use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::http::{IntoOutgoing, SendExt as _, Sending};
 pub use crate::services::azure as kind;
 #[cfg(feature = "http")]
 use backoff_core::__private::{has_etag, has_value, is_safe, may_repeat};
@@ -140,7 +140,7 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// # Ok(()) }
 /// ```
 #[cfg(feature = "http")]
-pub fn send(request: impl Into<Outgoing>) -> Sending {
+pub fn send(request: impl IntoOutgoing) -> Sending {
     REQUEST.send(request).idempotent_if(is_idempotent)
 }
 

@@ -76,7 +76,7 @@
 #[cfg(feature = "http")]
 pub use crate::http::event_kind::{ends_stream, event_kind};
 #[cfg(feature = "http")]
-use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::http::{IntoOutgoing, SendExt as _, Sending};
 use crate::services::LLM_RETRIED;
 pub use crate::services::openai as kind;
 use backoff_core::{Jitter, Policy};
@@ -159,6 +159,6 @@ pub const BATCH: Policy = Policy::exponential()
 /// # Ok(()) }
 /// ```
 #[cfg(feature = "http")]
-pub fn send(request: impl Into<Outgoing>) -> Sending {
+pub fn send(request: impl IntoOutgoing) -> Sending {
     REQUEST.send(request).idempotent(true).finding_errors()
 }

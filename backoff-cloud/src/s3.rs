@@ -66,7 +66,7 @@
 
 use crate::aws;
 #[cfg(feature = "http")]
-use crate::http::{Outgoing, SendExt as _, Sending};
+use crate::http::{IntoOutgoing, SendExt as _, Sending};
 use backoff_core::{Budget, Policy, codes};
 
 /// The budget of the presets of S3: 500 tokens. A retry takes 14, or 5 after throttling.
@@ -108,6 +108,6 @@ pub const READ_MODIFY_WRITE: Policy = REQUEST
 /// # Ok(()) }
 /// ```
 #[cfg(feature = "http")]
-pub fn send(request: impl Into<Outgoing>) -> Sending {
+pub fn send(request: impl IntoOutgoing) -> Sending {
     REQUEST.send(request)
 }

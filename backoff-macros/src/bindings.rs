@@ -1,10 +1,11 @@
 //! The names that the arguments bind.
 
 use proc_macro2::Ident;
-use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Signature, Token, Type};
+use syn::{Attribute, FnArg, Pat, PatIdent, Signature, Token, Type};
 
 use crate::groups::inside;
 use crate::patterns::each_name;
+use crate::shape::Function;
 use crate::shape::async_trait::rebound;
 
 /// A name that an argument binds.
@@ -22,9 +23,9 @@ pub(crate) struct Binding {
 
 /// All names that the arguments bind, except `self`. `#[async_trait]` has moved their `mut` into the
 /// body.
-pub(crate) fn of(function: &ItemFn) -> Vec<Binding> {
-    let mut bound = of_signature(&function.sig);
-    for pat in rebound(&mut function.clone()) {
+pub(crate) fn of(function: &mut Function) -> Vec<Binding> {
+    let mut bound = of_signature(&function.item.sig);
+    for pat in rebound(function) {
         let mut moved = bound.iter_mut().filter(|binding| binding.name == pat.ident);
         if let Some(binding) = moved.next() {
             binding.mutable = pat.mutability.or(binding.mutable);
@@ -67,19 +68,20 @@ pub(crate) fn named<'a>(bound: &'a [Binding], name: &Ident) -> Option<&'a Bindin
 }
 
 /// Whether a name is, by its letters, a variable, a function or a primitive type.
-pub(crate) fn is_small(name: &str) -> bool {
+pub(crate) fn is_small(name: &(impl ToString + ?Sized)) -> bool {
+    let name = name.to_string();
     let name = name.trim_start_matches("r#").trim_start_matches('_');
     !name.starts_with(char::is_uppercase)
 }
 
 /// The arguments without the `mut` before these names.
-pub(crate) fn without_mut(function: &mut ItemFn, names: &[Ident]) {
+pub(crate) fn without_mut(function: &mut Function, names: &[Ident]) {
     let drop_mut = &mut |name: &mut PatIdent| {
         if names.contains(&name.ident) {
             name.mutability = None;
         }
     };
-    for input in &mut function.sig.inputs {
+    for input in &mut function.item.sig.inputs {
         if let FnArg::Typed(typed) = input {
             each_name(&mut typed.pat, drop_mut);
         }

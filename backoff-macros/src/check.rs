@@ -1,15 +1,13 @@
 //! Refuses contradictions at the place where they are written.
 
-mod codes;
+pub(crate) mod codes;
 mod counts;
 pub(crate) mod signature;
 
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::parse::Parser;
-use syn::{Block, Expr, ExprAsync, Item, ItemFn, Local, ReturnType, Stmt, TraitItemFn};
+use syn::{Block, Expr, ExprAsync, Item, ItemFn, ReturnType, Stmt, TraitItemFn};
 
 use crate::args::Args;
 use crate::args::block::closure;
@@ -17,8 +15,7 @@ use crate::args::key_names::usage;
 use crate::args::key_value::{Given, Time};
 use crate::args::on::On;
 use crate::errors::{Errors, show};
-use crate::groups::{dense, is_comma, is_word};
-use crate::shape::cannot_fail;
+use crate::groups::{is_comma, is_word, words};
 
 /// The function to repeat, or a sentence about the item that has the attribute instead.
 pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
@@ -30,16 +27,10 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
         let message = "there is no body to repeat here: put `#[retry]` on the function that implements this one";
         return Err(syn::Error::new_spanned(method.sig.ident, message));
     }
-    let Ok(other) = syn::parse2::<Item>(item.clone()) else {
-        let stmts = Block::parse_within.parse2(item).unwrap_or_default();
-        return Err(stmts.first().map_or(error, no_statement));
-    };
-    let advice = match other {
-        Item::Fn(_) => return Err(error),
-        Item::Mod(made) if made.ident.to_string().starts_with("__") => {
-            return Err(syn::Error::new_spanned(made.mod_token, signature::COPIED));
-        }
-        Item::Impl(_) | Item::Trait(_) | Item::Mod(_) => {
+    let advice = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Fn(_)) => return Err(error),
+        Err(_) if words(&item).contains("fn") => return Err(error),
+        Ok(Item::Impl(_) | Item::Trait(_) | Item::Mod(_)) => {
             "put it on each function inside that must be repeated"
         }
         _ => "put it on a `fn`, or write `retry_block!` around an `async` block",
@@ -56,46 +47,12 @@ pub(crate) fn function(item: TokenStream) -> syn::Result<ItemFn> {
     ))
 }
 
-/// The message about a statement or an expression.
-fn no_statement(stmt: &Stmt) -> syn::Error {
-    let (start, value, end) = match stmt {
-        Stmt::Local(Local {
-            pat,
-            init: Some(init),
-            ..
-        }) if init.diverge.is_none() => (format!("let {} = ", show(pat)), Some(&*init.expr), ";"),
-        Stmt::Expr(value, _) if !matches!(value, Expr::Return(_)) => {
-            (String::new(), Some(value), "")
-        }
-        _ => (String::new(), None, ""),
-    };
-    let (value, mark) = match value {
-        Some(Expr::Try(tried)) => (Some(&*tried.expr), "?"),
-        value => (value, ""),
-    };
-    let awaits = value.is_some_and(|value| dense(value.to_token_stream()).contains(".await"));
-    let value = value.map(show);
-    let value = value.filter(|shown| shown.len() <= 40 && !shown.contains('?'));
-    let value = value.unwrap_or_else(|| "..".to_owned());
-    let block = match awaits {
-        true => format!("retry_block!(async {{ {value} }}).await"),
-        false => format!("retry_block!({{ {value} }})"),
-    };
-    let message = format!(
-        "`#[retry]` repeats a function: write `{start}{block}{mark}{end}`, with the keys before the block"
-    );
-    syn::Error::new_spanned(stmt, message)
-}
-
 /// Puts an error at the end of a body that ends with `?;`, because the compiler says only that the types
 /// differ. The error is an expression of any type.
 pub(crate) fn tail(function: &mut ItemFn) {
-    let ReturnType::Type(_, returns) = &function.sig.output else {
-        return;
-    };
     let stmts = &mut function.block.stmts;
     if let Some(last @ Stmt::Expr(Expr::Try(_), Some(_))) = stmts.last()
-        && !cannot_fail(&returns.to_token_stream())
+        && matches!(function.sig.output, ReturnType::Type(..))
     {
         let message = "the body ends here without a value: return `Ok(..)` after it";
         let error = syn::Error::new_spanned(last, message).into_compile_error();

@@ -4,6 +4,7 @@ mod copies;
 mod lent;
 mod library;
 mod looped;
+mod patterns_of;
 mod policy;
 mod unique;
 mod values;
@@ -24,7 +25,7 @@ use crate::hygiene::{at, mixed};
 use crate::place::Scope;
 use crate::shape::body::{Part, around_body};
 use crate::shape::ending::last_async;
-use crate::shape::{self, Shape, is_hole};
+use crate::shape::{self, Function, Shape, is_hole};
 use copies::Copies;
 use library::import;
 use looped::looped;
@@ -37,15 +38,15 @@ pub(crate) fn function(
     library: TokenStream,
     args: &Args,
     given: &TokenStream,
-    mut function: ItemFn,
+    mut function: Function,
     errors: Option<TokenStream>,
 ) -> TokenStream {
-    let shape = Shape::of(&function);
-    let returns_at = match &function.sig.output {
-        ReturnType::Default => at(function.sig.ident.span()),
+    let (shape, sig) = (function.shape, function.item.sig.clone());
+    let returns_at = match &sig.output {
+        ReturnType::Default => at(sig.ident.span()),
         ReturnType::Type(_, ty) => at(ty.span()),
     };
-    let returns = match (&function.sig.output, shape) {
+    let returns = match (&sig.output, shape) {
         (ReturnType::Type(_, ty), Shape::Future) => {
             shape::output(ty).unwrap_or_else(|| match inside(ty) {
                 // An alias of a boxed future does not show its output type, so the compiler is asked for it.
@@ -58,27 +59,28 @@ pub(crate) fn function(
         (ReturnType::Default, _) => quote!(()),
         (ReturnType::Type(_, ty), _) => ty.to_token_stream(),
     };
-    let name = function.sig.ident.to_string();
+    let name = sig.ident.to_string();
     let name = format!("::{}", name.trim_start_matches("r#"));
-    let bound = bindings::of(&function);
+    let bound = bindings::of(&mut function);
     let copies = Copies::of(&bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
-    let scope = Scope::of(&function.sig, lent::without_mut_of_copies(bound, args));
+    let scope = Scope::of(&sig, lent::without_mut_of_copies(bound, args));
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let unique = match shape {
-        Shape::Async | Shape::Future if is_repeated && is_known => {
-            Unique::of(shape, &mut function, given)
-        }
+        Shape::Async | Shape::Future if is_repeated && is_known => Unique::of(&mut function, given),
         _ => Unique::default(),
     };
     let operation = mixed!(::core::concat!(::core::module_path!(), #name));
     if let Some(clone) = args.clone.as_ref().filter(|_| is_repeated) {
         bindings::without_mut(&mut function, &clone.value.names);
     }
-    let Some((stmts, body_at)) = repeated(shape, &mut function) else {
-        return quote!(#function #errors);
+    let Function {
+        mut item, words, ..
+    } = function;
+    let Some((stmts, body_at)) = repeated(shape, &mut item) else {
+        return quote!(#item #errors);
     };
     let body = std::mem::take(stmts);
     let body = quote!(#(#body)*);
@@ -98,22 +100,22 @@ pub(crate) fn function(
         let returns = without_impl(part.returns.unwrap_or_else(|| returns.clone()));
         written.statements(part.body, returns, part.at)
     };
-    let body = around_body(shape, body, body_at, &mut write);
-    if let Some((stmts, _)) = repeated(shape, &mut function) {
+    let body = around_body(shape, &words, body, body_at, &mut write);
+    if let Some((stmts, _)) = repeated(shape, &mut item) {
         *stmts = vec![Stmt::Expr(Expr::Verbatim(body), None)];
     }
     // Without tests the compiler leaves out a `#[test]` and the errors in its body.
-    let mut attrs = function.attrs.iter();
+    let mut attrs = item.attrs.iter();
     let is_test = attrs.any(|attr| last_name(attr.path()) == "test");
     let beside = written.errors.filter(|_| is_test);
-    quote!(#function #beside)
+    quote!(#item #beside)
 }
 
 /// The statements that are repeated, and the place of their braces.
 fn repeated(shape: Shape, function: &mut ItemFn) -> Option<(&mut Vec<Stmt>, Span)> {
     let block = match shape {
         Shape::Future => &mut last_async(function)?.block,
-        Shape::Async | Shape::InRuntime | Shape::Blocking => &mut function.block,
+        _ => &mut function.block,
     };
     let span = block.brace_token.span.join();
     Some((&mut block.stmts, span))

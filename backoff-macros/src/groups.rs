@@ -1,7 +1,10 @@
 //! What is asked of tokens, types and paths, and the invisible groups that `macro_rules!` puts around its matches: a type from `$t:ty` or an
 //! expression from `$e:expr` is one token tree with `Delimiter::None`.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Spacing, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{Path, Type};
 
 /// The same tokens without invisible groups. Use the result only for reading: in written code, `2 * $e`
@@ -61,6 +64,30 @@ pub(crate) fn any_deep(tokens: TokenStream, ask: &mut dyn FnMut(&[TokenTree]) ->
         before.push(token.clone());
         ask(&before) || matches!(token, TokenTree::Group(group) if any_deep(group.stream(), ask))
     })
+}
+
+/// The names in the tokens, without those of methods, fields and lifetimes. Each literal is one too, and so are the
+/// names between braces in a text.
+pub(crate) fn words(tokens: impl ToTokens) -> HashSet<String> {
+    let mut found = HashSet::new();
+    any_deep(tokens.into_token_stream(), &mut |tokens| {
+        match tokens {
+            [.., mark, TokenTree::Ident(_)] if is_punct(mark, '.') || is_punct(mark, '\'') => {}
+            [.., TokenTree::Ident(name)] => {
+                found.insert(name.to_string());
+            }
+            [.., TokenTree::Literal(text)] => {
+                let text = text.to_string();
+                let is_end = |char: char| !char.is_alphanumeric() && char != '_';
+                let named = text.split('{').skip(1);
+                found.extend(named.filter_map(|it| Some(it.split(is_end).next()?.to_owned())));
+                found.insert(text);
+            }
+            _ => {}
+        }
+        false
+    });
+    found
 }
 
 /// The number of tokens before the `,`, `;` or `>` that ends a type.

@@ -23,7 +23,6 @@ mod hygiene;
 mod patterns;
 mod place;
 mod rewrite;
-mod seen;
 mod shape;
 #[cfg(test)]
 mod tokens;

@@ -16,7 +16,6 @@ mod hygiene;
 mod patterns;
 mod place;
 mod rewrite;
-mod seen;
 mod shape;
 
 use proc_macro2::TokenStream;

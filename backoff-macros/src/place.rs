@@ -1,12 +1,9 @@
-//! Decides from the names in a policy, or in an expression, where it can be made.
+//! Decides where the value of a key is made: as a constant, or at each call.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use quote::ToTokens;
-use syn::{Expr, ExprGroup, ExprParen, ExprPath, PathSegment, Signature, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, ExprPath, Ident, Signature, UnOp};
 
 use crate::args::Args;
-use crate::bindings::{Binding, is_small, named};
-use crate::groups::{any_deep, is_punct, last_name};
+use crate::bindings::{Binding, is_small};
 
 /// The place where a value is made: the later one for a value that has parts of both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,30 +12,27 @@ pub(crate) enum Place {
     Item,
     /// An inline `const`, because an item cannot see `Self` and generic parameters.
     Inline,
-    /// At each call, because it depends on an argument, or is evaluated.
+    /// Evaluated once for each call.
     Call,
 }
 
 /// The names that the user's expressions can see.
 pub(crate) enum Scope {
-    /// In a function: its arguments, whether one is `self`, and its generic parameters.
+    /// In a function: its arguments, and its constant parameters.
     Function {
         bound: Vec<Binding>,
-        has_self: bool,
-        generics: Vec<String>,
+        parameters: Vec<Ident>,
     },
-    /// A block does not show its surroundings, so names are judged by their form.
+    /// A block does not show its surroundings.
     Block,
 }
 
 impl Scope {
     pub(crate) fn of(sig: &Signature, bound: Vec<Binding>) -> Self {
-        let types = sig.generics.type_params().map(|it| it.ident.to_string());
-        let consts = sig.generics.const_params().map(|it| it.ident.to_string());
+        let parameters = sig.generics.const_params().map(|it| it.ident.clone());
         Scope::Function {
             bound,
-            has_self: sig.receiver().is_some(),
-            generics: types.chain(consts).collect(),
+            parameters: parameters.collect(),
         }
     }
 
@@ -46,126 +40,58 @@ impl Scope {
     pub(crate) fn of_policy(&self, args: &Args) -> Place {
         let rules = args.rules().into_iter();
         let rules = rules.flat_map(|(_, rule)| rule.exprs());
-        let rules = rules.map(|rule| self.place(rule)).max();
         let policy = args.policy.as_ref().map(|policy| match &policy.value {
             Expr::Reference(_) => Place::Call,
-            value => self.of_named_policy(value),
+            value => self.place(value),
         });
-        rules.max(policy).unwrap_or(Place::Item)
+        let places = rules.map(|rule| self.place(rule)).chain(policy);
+        places.max().unwrap_or(Place::Item)
     }
 
-    /// The place of a policy that the user gives. A name alone is no parameter of the `impl` around, because a
-    /// constant parameter has no policy.
-    fn of_named_policy(&self, value: &Expr) -> Place {
-        match value {
-            Expr::MethodCall(call) => {
-                let args = call.args.iter().map(|arg| self.place(arg)).max();
-                args.max(Some(self.of_named_policy(&call.receiver)))
-                    .unwrap_or(Place::Item)
-            }
-            Expr::Path(path) => match path.path.get_ident() {
-                Some(name) if self.is_variable(name) => Place::Call,
-                Some(_) => Place::Item,
-                None if is_of_a_type(path) => Place::Inline,
-                None => self.place(value),
-            },
-            _ => self.place(value),
-        }
-    }
-
-    /// The place of an expression. A macro cannot see whether an expression is a constant, so its form
-    /// decides: paths, literals, constructors and setters of a policy, `codes![]`, and any expression in
-    /// `const { .. }` are constants.
+    /// The place of an expression, by the rule of `retry.md`, "Constants and other values".
     pub(crate) fn place(&self, value: &Expr) -> Place {
-        let mut parts: Vec<&Expr> = Vec::new();
         match value {
-            Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => {}
-            Expr::Path(path) => {
-                if path.path.get_ident().is_some_and(|it| self.is_variable(it)) {
-                    return Place::Call;
-                }
-                return self.among(path.to_token_stream());
-            }
-            Expr::Macro(it) if last_name(&it.mac.path) == "codes" => {
-                return self.among(it.mac.tokens.clone());
-            }
+            Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => Place::Item,
+            Expr::Path(path) => self.of_path(path),
+            // The form of a literal after it is read: `__backoff::Duration::new(1, 0)`.
+            Expr::Call(call) if is_own(&call.func) => Place::Item,
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
-                parts.push(expr)
+                self.place(expr)
             }
-            Expr::Field(field) => parts.push(&field.base),
-            Expr::Reference(reference) => parts.push(&reference.expr),
-            Expr::Cast(cast) => parts.push(&cast.expr),
-            Expr::Unary(unary) if !matches!(unary.op, UnOp::Deref(_)) => parts.push(&unary.expr),
-            Expr::Binary(binary) => parts.extend([&*binary.left, &*binary.right]),
+            Expr::Reference(reference) => self.place(&reference.expr),
             Expr::Range(range) => {
-                parts.extend(range.start.iter().chain(&range.end).map(|end| &**end))
+                let ends = range.start.iter().chain(&range.end);
+                let places = ends.map(|end| self.place(end));
+                places.max().unwrap_or(Place::Item)
             }
-            Expr::MethodCall(call) => {
-                parts.push(&call.receiver);
-                parts.extend(&call.args);
-            }
-            Expr::Call(call) if is_constructor(&call.func) => parts.extend(&call.args),
-            _ => return Place::Call,
-        }
-        parts
-            .into_iter()
-            .map(|part| self.place(part))
-            .max()
-            .unwrap_or(Place::Item)
-    }
-
-    fn is_variable(&self, name: &Ident) -> bool {
-        match self {
-            Scope::Function {
-                bound, has_self, ..
-            } => {
-                let is_self = *has_self && (name == "self" || name == "__self");
-                is_self || named(bound, name).is_some()
-            }
-            Scope::Block => is_small(&name.to_string()),
+            _ => Place::Call,
         }
     }
 
-    /// The place of a constant with these names. A single capital that begins a path counts as a parameter of
-    /// the `impl` around, which a method does not show.
-    fn among(&self, names: TokenStream) -> Place {
-        let is_generic = any_deep(names, &mut |tokens| match tokens {
-            [.., colon, TokenTree::Ident(_)] if is_punct(colon, ':') => false,
-            [.., TokenTree::Ident(word)] => {
-                let word = word.to_string();
-                let is_parameter = match self {
-                    Scope::Function { generics, .. } => generics.contains(&word),
-                    Scope::Block => false,
-                };
-                is_parameter || word == "Self" || matches!(word.as_bytes(), [b'A'..=b'Z'])
-            }
-            _ => false,
-        });
-        if is_generic {
-            Place::Inline
-        } else {
-            Place::Item
+    /// An item sees neither `Self` nor a generic parameter. A method does not show those of the `impl` around, so a
+    /// single capital and a type before the name count as such, unless the type is one of the library's.
+    fn of_path(&self, path: &ExprPath) -> Place {
+        const OWN: [&str; 5] = ["Codes", "Duration", "Jitter", "LogLevel", "Policy"];
+        let mut names = path.path.segments.iter().rev().map(|it| &it.ident);
+        let (Some(name), owner) = (names.next(), names.next()) else {
+            return Place::Call;
+        };
+        let is_parameter = match (owner, self) {
+            (Some(owner), _) => !is_small(owner) && OWN.iter().all(|own| owner != own),
+            (None, Scope::Function { parameters, .. }) if parameters.contains(name) => true,
+            (None, _) => name.to_string().len() == 1,
+        };
+        match is_parameter || path.qself.is_some() {
+            _ if is_small(name) => Place::Call,
+            true => Place::Inline,
+            false => Place::Item,
         }
     }
 }
 
-/// Whether a policy is a constant of a type, `Rule::POLICY`. The type may be a parameter of the `impl`
-/// around, which a method does not show.
-fn is_of_a_type(path: &ExprPath) -> bool {
-    let first = path.path.segments.first();
-    let is_type = |it: &PathSegment| it.ident.to_string().starts_with(char::is_uppercase);
-    path.qself.is_some() || path.path.segments.len() > 1 && first.is_some_and(is_type)
-}
-
-/// Whether the expression makes a value of a type with constant functions: `Policy::exponential`.
-fn is_constructor(function: &Expr) -> bool {
-    let Expr::Path(path) = function else {
-        return false;
-    };
-    let owner = path.path.segments.iter().nth_back(1);
-    owner.is_some_and(|owner| {
-        ["Policy", "Duration", "Jitter", "Codes"].contains(&&*owner.ident.to_string())
-    })
+/// Whether a literal has become this function: `__backoff::Duration::new`.
+fn is_own(function: &Expr) -> bool {
+    matches!(function, Expr::Path(path) if path.path.segments.first().is_some_and(|it| it.ident == "__backoff"))
 }
 
 /// Whether the policy is behind a reference and can stay there: `*policy`, `&self.policy`. A call may
@@ -203,56 +129,38 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_is_made_where_it_can_see_what_it_names() {
+    fn literals_and_paths_in_capitals_are_constants_and_all_else_is_evaluated() {
         let function: syn::ItemFn = syn::parse_quote!(
-            fn f<'a, T, const N: u32>(&self, limit: u32, (from_secs, iam): P) {}
+            fn f<T, const LIMIT: u32>(&self, iam: P) {}
         );
         let rows = [
-            ("policy = other::P, base = Duration::from_secs(1)", Item),
-            ("policy = iam", Call),
-            ("policy = iam::REQUEST", Item),
+            ("policy = other::POLICY, base = 1.5s", Item),
+            ("policy = _ODD, jitter = \"1s\", factor = 2", Item),
+            ("on = [500..=504, Codes::ABORTED], jitter = full", Item),
+            ("jitter = Jitter::Full, log_waits = LogLevel::Debug", Item),
+            ("base = const { seconds(1) }, budget = &BUDGET", Item),
+            ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
             ("policy = P, deadline = D", Inline),
-            ("policy = P.max_backoff(\"1s\"), max_attempts = 1 - 1", Item),
-            ("policy = P.max_attempts(limit)", Call),
-            ("max_attempts = self.limit", Call),
-            ("policy = mine.limit, jitter = equal", Item),
-            ("max_attempts = N", Inline),
-            ("policy = T::POLICY", Inline),
+            ("max_attempts = LIMIT", Inline),
+            ("policy = Self::POLICY", Inline),
             ("policy = OfTheImpl::POLICY", Inline),
             ("policy = <Rule as Rules>::POLICY", Inline),
-            ("policy = S::POLICY", Inline),
+            ("policy = rules::Of::<T>::POLICY", Inline),
             ("on = [429, Self::CODES]", Inline),
-            ("max_attempts = const_max(N, limit)", Call),
-            ("max_attempts = (0..limit).len()", Call),
-            ("when = |e| e.x == limit, attempt_timeout = self.t", Item),
-        ];
-        for (keys, expected) in rows {
-            let scope = Scope::of(&function.sig, crate::bindings::of(&function));
-            assert_eq!(scope.of_policy(&args(keys)), expected, "{keys}");
-        }
-    }
-
-    #[test]
-    fn a_block_guesses_where_its_policy_is_made() {
-        let rows = [
-            ("policy = iam::REQUEST, base = Duration::from_secs(1)", Item),
-            ("base = seconds(1), jitter = full, on = [500..=504]", Call),
-            ("base = const { seconds(1) }, budget = &BUDGET", Item),
-            ("policy = Policy::exponential().on(codes![409])", Item),
+            ("policy = iam", Call),
             ("policy = *LAZY", Call),
             ("policy = &POLICY", Call),
-            ("policy = make()", Call),
-            ("policy = if FAST { A } else { B }, timeout = \"60s\"", Call),
-            ("policy = policy", Call),
+            ("policy = POLICY.max_backoff(\"1s\")", Call),
+            ("policy = Policy::exponential()", Call),
             ("max_attempts = self.limit", Call),
-            ("max_attempts = __self.limit", Call),
-            ("policy = _P", Item),
-            ("policy = Self::POLICY", Inline),
-            ("policy = T::POLICY", Inline),
+            ("max_attempts = MOST - 1, policy = Self::POLICY", Call),
+            ("on = [500..=last]", Call),
         ];
         for (keys, expected) in rows {
-            assert_eq!(Scope::Block.of_policy(&args(keys)), expected, "{keys}");
+            let scope = Scope::of(&function.sig, Vec::new());
+            assert_eq!(scope.of_policy(&args(keys)), expected, "{keys}");
         }
+        assert_eq!(Scope::Block.of_policy(&args("max_attempts = LIMIT")), Item);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::{
     args::{self, block::AroundBlock, renamed_self::with_self},
     check::{self, signature::signature},
     errors, expand, groups, hints,
-    shape::async_trait::renamed_self,
+    shape::{Function, async_trait::renamed_self},
 };
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -13,8 +13,8 @@ use quote::{ToTokens, quote, quote_spanned};
 /// uses do not fail too.
 pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = errors::Errors::default();
-    let function = check::function(item.clone());
-    let this = function.as_ref().ok().and_then(renamed_self);
+    let mut function = errors.take(check::function(item.clone()).map(Function::of));
+    let this = function.as_mut().and_then(renamed_self);
     let args = groups::needless(args);
     let given = match this {
         Some(this) => with_self(args, &this),
@@ -22,10 +22,9 @@ pub(crate) fn retry_in(default_crate: &str, args: TokenStream, item: TokenStream
     };
     let args = args::parse(given.clone(), &mut errors);
     check::arguments(&args, &mut errors);
-    let mut function = errors.take(function);
     if let Some(function) = &mut function {
         signature(function, &args, &mut errors);
-        check::tail(function);
+        check::tail(&mut function.item);
     }
     let library = path_of(default_crate);
     let errors = errors.into_compile_errors();

@@ -4,7 +4,9 @@
 pub(crate) mod async_trait;
 pub(crate) mod body;
 pub(crate) mod ending;
-pub(crate) mod runtime;
+mod runtime;
+
+use std::collections::HashSet;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -13,8 +15,29 @@ use syn::{
     ReturnType, Type, TypeParamBound,
 };
 
-use crate::groups::{flat, inside, last_name};
+use crate::groups::{flat, inside, last_name, words};
 use ending::{async_inside, value};
+
+/// A function, and its findings from one look at the body.
+pub(crate) struct Function {
+    pub(crate) item: ItemFn,
+    pub(crate) shape: Shape,
+    /// The names in the body.
+    pub(crate) words: HashSet<String>,
+}
+
+impl Function {
+    pub(crate) fn of(item: ItemFn) -> Self {
+        let words = words(&item.block);
+        let shape = Shape::of(&item, &words);
+        Self { item, shape, words }
+    }
+
+    /// Whether `#[async_trait]` has rewritten the body.
+    pub(crate) fn is_of_async_trait(&self) -> bool {
+        self.shape == Shape::Future && self.words.contains("__ret")
+    }
+}
 
 /// How the function runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +46,8 @@ pub(crate) enum Shape {
     Async,
     /// An `async fn` that another attribute has made to start a runtime and to run there.
     InRuntime,
+    /// The same, with the body at an unknown place.
+    Runtime,
     /// Any other function.
     Blocking,
     /// A function that returns a future, its own or a boxed one.
@@ -30,26 +55,23 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) fn of(function: &ItemFn) -> Self {
-        let sig = &function.sig;
-        if sig.asyncness.is_some() {
+    fn of(function: &ItemFn, words: &HashSet<String>) -> Self {
+        if function.sig.asyncness.is_some() {
             Shape::Async
-        } else if let ReturnType::Type(_, ty) = &sig.output
+        } else if let ReturnType::Type(_, ty) = &function.sig.output
             && (is_future(ty)
                 || matches!(inside(ty), Type::Path(_))
                     && value(&function.block).is_some_and(ends_boxed))
         {
             Shape::Future
-        } else if runtime::is_known(&statements(&function.block)) {
+        } else if !words.contains(runtime::STARTED) {
+            Shape::Blocking
+        } else if runtime::has_body(function.block.to_token_stream()) {
             Shape::InRuntime
         } else {
-            Shape::Blocking
+            Shape::Runtime
         }
     }
-}
-
-fn statements(block: &Block) -> TokenStream {
-    block.stmts.iter().map(ToTokens::to_token_stream).collect()
 }
 
 const BOXED: [&str; 2] = ["BoxFuture", "LocalBoxFuture"];
@@ -92,23 +114,6 @@ fn arguments(segment: &PathSegment) -> impl Iterator<Item = &GenericArgument> {
 /// Whether nothing is known about the type.
 pub(crate) fn is_hole(ty: &TokenStream) -> bool {
     flat(ty.clone()).to_string() == "_"
-}
-
-/// Whether a type is surely neither a `Result` nor another name for one.
-pub(crate) fn cannot_fail(returns: &TokenStream) -> bool {
-    const OTHERS: [&str; 27] = [
-        "bool", "char", "str", "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32",
-        "i64", "i128", "isize", "f32", "f64", "Option", "String", "Vec", "HashMap", "HashSet",
-        "BTreeMap", "BTreeSet", "Rc", "Arc", "Bytes",
-    ];
-    let Ok(returns) = syn::parse2::<Type>(returns.clone()) else {
-        return false;
-    };
-    match inside(&returns) {
-        Type::Tuple(_) | Type::Reference(_) | Type::Array(_) | Type::Slice(_) => true,
-        Type::Path(path) if path.qself.is_none() => OTHERS.contains(&&*last_name(&path.path)),
-        _ => false,
-    }
 }
 
 /// Whether the function returns an `async` block in a box: then the type, whatever its name, is a boxed

@@ -39,6 +39,23 @@ impl From<reqwest_012::RequestBuilder> for Outgoing {
     }
 }
 
+/// What `send` takes: anything that becomes an [`Outgoing`].
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be sent: `http` takes a `RequestBuilder` of reqwest 0.13",
+    label = "not a request of reqwest 0.13",
+    note = "for reqwest 0.12 turn on the feature `reqwest-012` of `backoff-cloud`"
+)]
+pub trait IntoOutgoing {
+    fn into_outgoing(self) -> Outgoing;
+}
+
+impl<R: Into<Outgoing>> IntoOutgoing for R {
+    fn into_outgoing(self) -> Outgoing {
+        self.into()
+    }
+}
+
 /// A request and its client.
 pub(super) enum Built {
     New(Client, Request),

@@ -5,7 +5,7 @@ use super::{
     error::{ApiError, as_sent},
     limits::Limits,
     open_reply::OpenReply,
-    outgoing::{self, Outgoing},
+    outgoing::{self, IntoOutgoing},
     repeat::Rule,
     reply::Reply,
 };
@@ -44,8 +44,8 @@ pub trait SendExt: Borrow<Policy> {
     ///
     /// The request is a `RequestBuilder` of reqwest 0.13, or with the feature `reqwest-012` of reqwest
     /// 0.12.
-    fn send(&self, request: impl Into<Outgoing>) -> Sending {
-        Sending::new(*self.borrow(), Source::Request(request.into()))
+    fn send(&self, request: impl IntoOutgoing) -> Sending {
+        Sending::new(*self.borrow(), Source::Request(request.into_outgoing()))
     }
 
     /// A request that `build` makes for each attempt: for a body that is a stream or a multipart form, of which
@@ -74,9 +74,9 @@ pub trait SendExt: Borrow<Policy> {
     fn send_with<B, R>(&self, mut build: B) -> Sending
     where
         B: FnMut() -> R + Send + 'static,
-        R: Into<Outgoing>,
+        R: IntoOutgoing,
     {
-        let build = move || build().into();
+        let build = move || build().into_outgoing();
         Sending::new(*self.borrow(), Source::Build(Box::new(build)))
     }
 }
@@ -393,6 +393,25 @@ impl Sending {
     /// reads may be a thing that failed, such as a job, and would be the same after each attempt.
     pub(crate) fn finding_errors(mut self) -> Self {
         self.finds_errors = true;
+        self
+    }
+}
+
+/// Implemented by nothing.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "the form of the reply comes first: write `.reply()`, `.json()`, `.bytes()` or `.text()` before this",
+    label = "the limits of the call come after the form of the reply"
+)]
+pub trait FormComesFirst {}
+
+#[doc(hidden)]
+impl<J> Sending<J> {
+    pub fn timeout<T: FormComesFirst>(self, _timeout: T) -> Self {
+        self
+    }
+
+    pub fn attempt_timeout<T: FormComesFirst>(self, _timeout: T) -> Self {
         self
     }
 }

@@ -1,7 +1,7 @@
 //! Which requests to Cloud Storage may be made twice.
 
 use super::REQUEST;
-use crate::http::{Outgoing, SendExt as _, Sending, has_parameter};
+use crate::http::{IntoOutgoing, SendExt as _, Sending, has_parameter};
 use backoff_core::__private::{has_etag, has_value, is_safe};
 use reqwest::{Method, Request};
 use serde_json::Value;
@@ -21,7 +21,7 @@ use serde_json::Value;
 /// storage::send(client.delete(format!("{bucket}/o/a.txt?ifGenerationMatch=7"))).await?;
 /// # Ok(()) }
 /// ```
-pub fn send(request: impl Into<Outgoing>) -> Sending {
+pub fn send(request: impl IntoOutgoing) -> Sending {
     REQUEST.send(request).idempotent_if(is_idempotent)
 }
 

@@ -30,6 +30,16 @@ pub struct Keys {
     pub stop_on: (),
     /// As `stop_on`, and the running attempt is cut, too; the error is `From<Stopped>`. Without it: none. Example: `cut_on = token.cancelled()`.
     pub cut_on: (),
+    /// The path of a `static` `Budget` whose tokens all retries of one service take. Without it: the policy's budget. Example: `budget = BUDGET`.
+    pub budget: (),
+    /// The path of a `static` `Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
+    pub rate: (),
+    /// A number (`u32`), beside a rate: how many tokens of the service's quota each attempt uses at most (feature `rate`). Without it: 0: only quotas of requests delay the call. Example: `tokens = prompt.len() as u32 / 3 + 500`.
+    pub tokens: (),
+    /// The path of a `static` `Breaker`, which ends calls at once while their service is down (feature `breaker`); the error is `From<TimedOut>`. Without it: the policy's breaker. Example: `breaker = DOWN`.
+    pub breaker: (),
+    /// A duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_queue_time = "5s"`.
+    pub max_queue_time: (),
     /// HTTP statuses, ranges of them, constants of type `Codes`, and patterns of the error, with guards. Without it: the policy's codes; without a policy, errors about which nothing is known as well. Example: `on = [429, 500..=504, Error::Busy { .. }]`.
     pub on: (),
     /// Codes in addition to the policy's codes. Without it: none. Example: `also_on = [408]`.
@@ -48,16 +58,6 @@ pub struct Keys {
     pub retry_conflicts: (),
     /// Whether the codes judge a value that is a `Fault` (a response, a status) like an error; the last response is returned unchanged. Without it: `true` in the attribute where codes or a policy are named, `false` in `retry_block!`. Example: `responses = false`.
     pub responses: (),
-    /// The path of a `static` `Budget` whose tokens all retries of one service take. Without it: the policy's budget. Example: `budget = BUDGET`.
-    pub budget: (),
-    /// The path of a `static` `Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
-    pub rate: (),
-    /// A number (`u32`), beside a rate: how many tokens of the service's quota each attempt uses at most (feature `rate`). Without it: 0: only quotas of requests delay the call. Example: `tokens = prompt.len() as u32 / 3 + 500`.
-    pub tokens: (),
-    /// The path of a `static` `Breaker`, which ends calls at once while their service is down (feature `breaker`); the error is `From<TimedOut>`. Without it: the policy's breaker. Example: `breaker = DOWN`.
-    pub breaker: (),
-    /// A duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_queue_time = "5s"`.
-    pub max_queue_time: (),
     /// Arguments; each attempt gets a copy of its own. Write `mut` before an argument that the body changes. Without it: attempts borrow them. Example: `clone(body, mut seen)`.
     pub clone: (),
     /// Arguments declared `mut`; the next attempt sees their changes. Without it: a `mut` argument is an error, unless it is in `clone(..)`. Example: `keep(seen)`.

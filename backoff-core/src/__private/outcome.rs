@@ -11,8 +11,8 @@ pub fn placeholder<T>() -> T {
 /// The return value of an annotated function.
 #[diagnostic::on_unimplemented(
     message = "`#[retry]` needs a function that returns `Result`",
-    label = "`{Self}` does not say whether the attempt failed",
-    note = "write `-> Result<T, E>`",
+    label = "`{Self}` does not say whether the attempt failed: write `-> Result<T, E>`",
+    note = "an `Option` becomes a `Result` by `.ok_or(error)`; a future is `impl Future<Output = Result<T, E>>`",
     note = "a function whose return type is another name for a boxed future ends with `Box::pin(async move {{ .. }})`"
 )]
 pub trait Outcome {

@@ -135,6 +135,11 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
         Step::GaveUp(reason) => {
             let is_answer = is_own_answer(reason, attempt, event.is_by_itself());
             let text = match reason {
+                // The policy is for requests that the library sees.
+                StopReason::MaybeApplied if event.policy.by_method && host.is_none() => {
+                    "not repeated, because the attempt may have been applied, and no request says whether it may be \
+                     made twice: take `plain_http::IDEMPOTENT` for a call that may"
+                }
                 StopReason::MaybeApplied => {
                     "not repeated, because the attempt may have been applied"
                 }

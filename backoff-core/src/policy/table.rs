@@ -211,6 +211,10 @@ macro_rules! rules {
             /// // A cache that often refuses: its retries are no news.
             /// const CACHE: Policy = Policy::exponential().log_waits(LogLevel::Debug);
             /// ```
+            #[cfg_attr(
+                not(feature = "tracing"),
+                deprecated = "nothing is logged: turn on the feature `tracing` of `backoff-core` or `backoff-cloud`"
+            )]
             log_waits(level: LogLevel): LogLevel = LogLevel::Info => level,
                 key level r#"`"off"`, `"error"`, `"warn"`, `"info"`, `"debug"`, `"trace"`"#;
 

@@ -34,14 +34,15 @@ impl On {
 /// Reads `[429, 500..=504, Error::Busy { .. }]`.
 pub(super) fn list(key: &str, value: TokenStream) -> syn::Result<On> {
     let mut tokens = value.clone().into_iter();
-    if let (Some(TokenTree::Group(group)), None) = (tokens.next(), tokens.next()) {
-        match group.delimiter() {
-            Delimiter::Bracket => return items.parse2(group.stream()),
-            Delimiter::None => return list(key, group.stream()),
-            _ => {}
-        }
+    let (Some(TokenTree::Group(group)), next) = (tokens.next(), tokens.next()) else {
+        return Err(no_list(key, &value));
+    };
+    match (group.delimiter(), next) {
+        (Delimiter::Bracket, None) => items.parse2(group.stream()),
+        (Delimiter::Bracket, next) => Err(syn::Error::new_spanned(next, NO_COMMA)),
+        (Delimiter::None, None) => list(key, group.stream()),
+        _ => Err(no_list(key, &value)),
     }
-    Err(no_list(key, &value))
 }
 
 /// The message about a value that is no list.
@@ -128,8 +129,7 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
     };
     if !ends(input) {
         let rest: TokenStream = input.fork().parse()?;
-        let message = "a comma is missing: put it before this item";
-        return Err(syn::Error::new_spanned(first(rest), message));
+        return Err(syn::Error::new_spanned(first(rest), NO_COMMA));
     }
     let pat = pat.to_token_stream();
     if let Ok(Expr::Path(path)) = syn::parse2::<Expr>(pat.clone()) {
@@ -145,12 +145,6 @@ fn item(input: ParseStream<'_>, on: &mut On) -> syn::Result<()> {
             },
             show(guard),
         );
-        return Err(syn::Error::new_spanned(pat, message));
-    }
-    let is_code = pat.to_string().starts_with(|c: char| c.is_ascii_digit());
-    if is_code {
-        let message =
-            "a code cannot have a condition: remove the `if`, or decide with `when = |error| ..`";
         return Err(syn::Error::new_spanned(pat, message));
     }
     on.patterns.push(Pattern { pat, guard });
@@ -181,6 +175,16 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+const NO_COMMA: &str = "a comma is missing: put it before this";
+
+/// Constants of `Codes` that people write without `Codes`.
+const GRPC_CODES: [&str; 4] = [
+    "ABORTED",
+    "DEADLINE_EXCEEDED",
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+];
+
 /// The beginning of the message about a type.
 const NO_TYPE: &str = "`on` takes codes and patterns of your error";
 
@@ -193,6 +197,9 @@ fn no_codes(path: &Path) -> syn::Result<()> {
     // A `Code` may be an error of the user.
     let is_grpc = owner.as_deref() == Some("GrpcCode") || names.next().as_deref() == Some("tonic");
     let message = match owner.as_deref() {
+        None if GRPC_CODES.contains(&&*last) => format!(
+            "a gRPC code is a constant of `Codes`: write `Codes::{last}`, or `self::{last}` for a constant of your own"
+        ),
         Some("StatusCode") if is_constant => format!(
             "a status is a number: write the number instead of `{}`",
             show(path)

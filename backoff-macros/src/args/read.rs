@@ -9,9 +9,8 @@ use super::key_value::{Names, Time};
 use super::numbers::{number, signed};
 use crate::duration;
 use crate::errors::{did_you_mean, listed, show};
-use crate::groups::{camel, dense, last_name};
+use crate::groups::{camel, dense, last_name, words};
 use crate::hygiene::at;
-use crate::seen::words;
 
 pub(super) fn time(expr: Expr) -> syn::Result<Time> {
     let text = match &expr {
@@ -209,6 +208,24 @@ pub(super) fn policy(value: Expr) -> syn::Result<Expr> {
         }
         None => Ok(value),
     }
+}
+
+/// What calls share, which is in a `static`.
+pub(super) fn shared(value: Expr) -> syn::Result<Expr> {
+    if let Expr::Call(call) = &value
+        && let Expr::Path(path) = &*call.func
+        && let Some(ty) = path.path.segments.iter().rev().nth(1)
+        && let Some(own) = ["Budget", "Rate", "Breaker"]
+            .iter()
+            .find(|own| ty.ident == **own)
+    {
+        let message = format!(
+            "each call would have a `{own}` of its own: write `static SHARED: {own} = {};`, and `SHARED` here",
+            show(&value)
+        );
+        return Err(syn::Error::new_spanned(value, message));
+    }
+    Ok(value)
 }
 
 /// A name that the body can use.

@@ -15,7 +15,6 @@ use super::table::{Args, Key};
 use crate::bindings::is_small;
 use crate::duration;
 use crate::errors::show;
-use crate::groups::is_punct;
 use crate::hygiene::at;
 
 /// An argument: its key in the table, and the value as it is written.
@@ -63,13 +62,14 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
             None => usage.to_owned(),
         };
         let message = format!("`{key}` takes a value: write `{usage}`");
-        missing_comma(&at, true).unwrap_or_else(|| match at.is_empty() {
+        match at.is_empty() {
             true => syn::Error::new_spanned(key, message),
+            false if known.form == Form::Flag => syn::Error::new_spanned(at, message + COMMA),
             false => syn::Error::new_spanned(at, message),
-        })
+        }
     };
     let unreadable = |error: syn::Error| {
-        let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`");
+        let message = format!("`{key}` cannot be read ({error}): write it like `{usage}`{COMMA}");
         syn::Error::new(error.span(), message)
     };
     let after_equals = || match after_equals(&rest) {
@@ -77,11 +77,7 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
         Some(value) => Ok(value),
         None => Err(write(rest.clone())),
     };
-    let expr = || {
-        let value = after_equals()?;
-        syn::parse2::<Expr>(value.clone())
-            .map_err(|error| missing_comma(&value, false).unwrap_or_else(|| unreadable(error)))
-    };
+    let expr = || syn::parse2::<Expr>(after_equals()?).map_err(unreadable);
     let inside = || {
         let inside = in_brackets(&rest).filter(|inside| !inside.is_empty());
         let first = rest.clone().into_iter().next();
@@ -102,10 +98,7 @@ fn value(known: &Key, key: &Ident, rest: TokenStream) -> syn::Result<Value> {
             if let Some(inside) = in_brackets(&rest) {
                 return Err(on::no_list(known.name, &inside));
             }
-            let value = after_equals()?;
-            on::list(known.name, value.clone())
-                .map(Value::On)
-                .map_err(|error| missing_comma(&value, false).unwrap_or(error))
+            on::list(known.name, after_equals()?).map(Value::On)
         }
         Form::Names => names
             .parse2(inside()?)
@@ -176,28 +169,8 @@ fn in_brackets(tokens: &TokenStream) -> Option<TokenStream> {
     }
 }
 
-/// The place where the next argument begins without a comma before it, if this is the mistake.
-fn missing_comma(tokens: &TokenStream, from_the_first: bool) -> Option<syn::Error> {
-    let mut after_path = !from_the_first;
-    let mut tokens = tokens.clone().into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        if is_punct(&token, ';') {
-            let message = "arguments are separated by commas: write `,` instead of `;`";
-            return Some(syn::Error::new_spanned(token, message));
-        }
-        if let TokenTree::Ident(key) = &token
-            && !after_path
-            && key_names::find(key).is_some()
-            && (tokens.peek())
-                .is_none_or(|next| matches!(next, TokenTree::Group(_)) || is_punct(next, '='))
-        {
-            let message = format!("a comma is missing: write `, {key}`");
-            return Some(syn::Error::new_spanned(key, message));
-        }
-        after_path = is_punct(&token, '.') || is_punct(&token, ':');
-    }
-    None
-}
+/// The end of a message about a value that cannot be read, since one comma too few is the usual reason.
+const COMMA: &str = "; a comma must be between two arguments";
 
 /// The message about an argument that does not begin with a key: it guesses the missing key.
 fn without_key(argument: TokenStream) -> syn::Error {
@@ -223,12 +196,7 @@ fn guessed(value: &TokenStream) -> Option<String> {
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
             return Some(format!("{} = false", show(unary.expr)));
         }
-        Expr::Path(path)
-            if path
-                .path
-                .get_ident()
-                .is_some_and(|it| is_small(&it.to_string())) =>
-        {
+        Expr::Path(path) if path.path.get_ident().is_some_and(|it| is_small(it)) => {
             return None;
         }
         Expr::Path(_) | Expr::Call(_) | Expr::MethodCall(_) => "policy",

@@ -6,31 +6,15 @@ use crate::args::numbers::signed;
 use crate::errors::{Errors, show};
 
 pub(super) fn check(items: &[Expr], errors: &mut Errors) {
-    // The codes that are literals in the list: first and last of a range.
-    let mut seen: Vec<(u64, u64, &Expr)> = Vec::new();
     for item in items {
-        let (first, last) = match range(item) {
-            Ok(Some(range)) => range,
-            Ok(None) => continue,
-            Err(message) => {
-                errors.at(item, message);
-                continue;
-            }
-        };
-        match seen.iter().find(|it| it.0 <= last && first <= it.1) {
-            Some((_, _, earlier)) => {
-                let (this, that) = (show(item), show(earlier));
-                let message =
-                    format!("`{this}` names codes of `{that}` again: write each code once");
-                errors.at(item, message);
-            }
-            None => seen.push((first, last, item)),
+        if let Err(message) = range(item) {
+            errors.at(item, message);
         }
     }
 }
 
-/// The codes that an item names, `None` if it is an expression, or a sentence about the mistake.
-fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
+/// A sentence about the mistake in an item, if there is one.
+fn range(item: &Expr) -> Result<(), String> {
     match item {
         Expr::Infer(_) => Err(
             "`_` is not a code: write codes, or leave out `on` and `policy` to retry every error"
@@ -54,14 +38,14 @@ fn range(item: &Expr) -> Result<Option<(u64, u64)>, String> {
                     show(item)
                 ));
             }
-            Ok(Some((first, last)))
+            Ok(())
         }
-        _ => Ok(code(item)?.map(|code| (code, code))),
+        _ => code(item).map(drop),
     }
 }
 
 /// The status that a literal names.
-fn code(expr: &Expr) -> Result<Option<u64>, String> {
+pub(crate) fn code(expr: &Expr) -> Result<Option<u64>, String> {
     let Some((negative, literal)) = signed(expr) else {
         return Ok(None);
     };

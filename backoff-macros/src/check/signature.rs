@@ -1,59 +1,51 @@
 //! Refuses functions that cannot be repeated, or not with these arguments.
 
-use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::{Expr, FnArg, Ident, ItemFn, ReturnType, Signature, Stmt};
+use proc_macro2::TokenTree;
+use quote::ToTokens;
+use syn::{Expr, FnArg, ItemFn, Signature, Stmt};
 
 use super::not_blocking;
 use crate::args::Args;
 use crate::args::key_value::{Given, Names};
 use crate::bindings::{self, Binding, named};
-use crate::errors::{Errors, did_you_mean, show_type};
-use crate::groups::{dense, flat, is_punct, is_word, last_name};
-use crate::shape::ending::{choice, early_return, last_async, value};
-use crate::shape::runtime::is_started;
-use crate::shape::{Shape, cannot_fail, output};
+use crate::errors::{Errors, did_you_mean};
+use crate::groups::{dense, flat, is_word, last_name};
+use crate::shape::ending::{early_return, last_async};
+use crate::shape::{Function, Shape};
 
-pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
-    let sig = &function.sig;
+pub(crate) fn signature(function: &mut Function, args: &Args, errors: &mut Errors) {
+    let bound = bindings::of(function);
+    let ends_async = last_async(&mut function.item).is_some();
+    let Function { item, shape, .. } = function;
+    let (sig, shape) = (&item.sig, *shape);
     if let Some(constness) = &sig.constness {
         let message = "a `const fn` cannot wait between attempts: remove `const` or `#[retry]`";
         errors.at(constness, message);
     }
-    let mut attrs = function.attrs.iter();
+    let mut attrs = item.attrs.iter();
     if let Some(second) = attrs.find(|attr| last_name(attr.path()) == "retry") {
         let message = "a second `#[retry]` multiplies the attempts: remove one of the two, and put its keys into \
                        the other";
         errors.at(second.path(), message);
     }
-    if let Some(at) = copied_to(function) {
-        return errors.at(at, COPIED);
+    if let Some(call) = generated_call(item) {
+        let message = "another attribute has copied `#[retry]` to generated code: put `#[retry]` above that attribute, \
+                       or write `retry_block!` inside of the function";
+        return errors.at(call, message);
     }
-    let shape = Shape::of(function);
-    if shape == Shape::Blocking && is_started(function.block.to_token_stream()) {
+    if shape == Shape::Runtime {
         let message = "an attribute above `#[retry]` makes this function start a runtime, so each attempt would \
                        start one: put `#[retry]` above `#[tokio::test]` or `#[tokio::main]`";
         errors.at(&sig.ident, message);
     }
-    if shape == Shape::Future && last_async(&mut function.clone()).is_none() {
-        match value(&function.block).and_then(choice) {
-            Some(choice) => errors.at(
-                &choice,
-                format_args!(
-                    "`#[retry]` cannot make the futures of this `{choice}` again: write the `{choice}` \
-                     inside of one `async` block, such as `Box::pin(async move {{ \
-                     {choice} .. }})`, or make it an `async fn`"
-                ),
-            ),
-            None => errors.at(
-                &sig.output,
-                "`#[retry]` cannot make this function's future again: end the function with an `async` \
-                 block, such as `async move { request.await }`, or make it an `async fn`",
-            ),
-        }
+    if shape == Shape::Future && !ends_async {
+        let message = "`#[retry]` cannot make this function's future again: end the function with one `async` block, \
+                       such as `Box::pin(async move { request.await })`, an `if` or a `match` inside of the block, \
+                       or make it an `async fn`";
+        errors.at(&sig.output, message);
     }
     if shape == Shape::Future
-        && let Some(early) = early_return(function)
+        && let Some(early) = early_return(item)
     {
         let message = "`#[retry]` does not repeat the future that is returned here: move the condition into the \
                        last `async` block";
@@ -62,76 +54,20 @@ pub(crate) fn signature(function: &ItemFn, args: &Args, errors: &mut Errors) {
     if shape == Shape::Blocking {
         errors.take(not_blocking("function", args));
     }
-    no_result(function, shape, errors);
-    let bound = bindings::of(function);
     names(sig, &bound, args, errors);
     undecided(sig, &bound, args, errors);
     hidden(&bound, args, errors);
-    borrowed_return(sig, errors);
 }
 
-/// An attempt that cannot fail is never repeated.
-fn no_result(function: &ItemFn, shape: Shape, errors: &mut Errors) {
-    let sig = &function.sig;
-    let (at, returns) = match &sig.output {
-        ReturnType::Default => (sig.ident.to_token_stream(), quote!(())),
-        ReturnType::Type(_, ty) => {
-            let returns = match shape {
-                Shape::Future => output(ty),
-                _ => Some(ty.to_token_stream()),
-            };
-            (ty.to_token_stream(), returns.unwrap_or_default())
-        }
+/// The only statement of a function that another attribute has generated: it calls `__server_name` for `name` (leptos).
+fn generated_call(function: &ItemFn) -> Option<&Stmt> {
+    let [call @ Stmt::Expr(Expr::Await(_), None)] = function.block.stmts.as_slice() else {
+        return None;
     };
-    let starts_runtime = || is_started(function.block.to_token_stream());
-    if !cannot_fail(&returns) || shape == Shape::Blocking && starts_runtime() {
-        return;
-    }
-    let found = match &sig.output {
-        ReturnType::Default => "this one returns nothing".to_owned(),
-        ReturnType::Type(..) => {
-            format!("`{}` cannot report a failure", show_type(&returns))
-        }
-    };
-    let advice = match shape {
-        Shape::Future => "write `Output = Result<T, E>`",
-        _ if flat(returns.clone()).to_string().starts_with("Option") => {
-            "write `-> Result<T, E>`, and `.ok_or(error)` after the value"
-        }
-        _ => "write `-> Result<T, E>`",
-    };
-    let message =
-        format!("`#[retry]` needs a function that returns `Result`, and {found}: {advice}");
-    errors.at(at, message);
-}
-
-/// The message if another attribute has put `#[retry]` on generated code.
-pub(super) const COPIED: &str = "another attribute has copied `#[retry]` to generated code: put `#[retry]` above that attribute, or \
-     write `retry_block!` inside of the function";
-
-/// The tokens that show that another attribute has generated this function and has copied `#[retry]` to it: the
-/// function only calls `__server_name` for its `name` (leptos), is for another language (wasm-bindgen), or
-/// returns a generated type (mockall).
-fn copied_to(function: &ItemFn) -> Option<TokenStream> {
-    let ItemFn { sig, block, .. } = function;
-    let is_hidden = |name: &Ident| name.to_string().starts_with("__");
-    if let [call @ Stmt::Expr(Expr::Await(_), None)] = block.stmts.as_slice()
-        && let text = dense(call.to_token_stream())
-        && let Some((called, _)) = text.split_once('(')
-        && called.starts_with("__")
-        && called.ends_with(&sig.ident.to_string())
-    {
-        return Some(call.to_token_stream());
-    }
-    let mut output = flat(sig.output.to_token_stream()).into_iter();
-    let is_result =
-        !matches!(&sig.output, ReturnType::Type(_, ty) if cannot_fail(&ty.to_token_stream()));
-    if !is_result && output.any(|token| matches!(token, TokenTree::Ident(word) if is_hidden(&word)))
-    {
-        return Some(sig.output.to_token_stream());
-    }
-    let abi = sig.abi.as_ref().filter(|_| is_hidden(&sig.ident));
-    abi.map(ToTokens::to_token_stream)
+    let text = dense(call.to_token_stream());
+    let (called, _) = text.split_once('(')?;
+    let name = function.sig.ident.to_string();
+    (called.starts_with("__") && called.ends_with(&name)).then_some(call)
 }
 
 fn is_named(given: &Option<Given<Names>>, name: &str) -> bool {
@@ -243,79 +179,5 @@ fn undecided(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Error
         let message = "the next attempt would see the changes of `self`: write `keep(self)` in the attribute to \
                        keep the changes, or begin the body with `let mut this = self.clone();`";
         errors.at(mutable, message);
-    }
-}
-
-/// A reference, with its lifetime if the lifetime is written.
-struct Borrow {
-    lifetime: Option<String>,
-    is_mut: bool,
-}
-
-fn borrows(tokens: TokenStream) -> Vec<Borrow> {
-    let mut found = Vec::new();
-    let mut tokens = tokens.into_iter().peekable();
-    let mut after_word = false;
-    while let Some(token) = tokens.next() {
-        let is_name = matches!(token, TokenTree::Ident(_));
-        match token {
-            // The argument of `Fn(&T)` is borrowed by its caller.
-            TokenTree::Group(_) if after_word => {}
-            TokenTree::Group(group) => found.extend(borrows(group.stream())),
-            TokenTree::Punct(punct) if punct.as_char() == '&' => {
-                let mut lifetime = None;
-                if is_punct(tokens.peek(), '\'') {
-                    tokens.next();
-                    lifetime = tokens.next().map(|name| name.to_string());
-                }
-                found.push(Borrow {
-                    lifetime: lifetime.filter(|name| name != "_"),
-                    is_mut: is_word(tokens.peek(), "mut"),
-                });
-            }
-            _ => {}
-        }
-        after_word = is_name;
-    }
-    found
-}
-
-/// A borrow from a mutable borrow, shared or not, would have to end before the next attempt.
-fn borrowed_return(sig: &Signature, errors: &mut Errors) {
-    let ReturnType::Type(_, returns) = &sig.output else {
-        return;
-    };
-    let mut given = Vec::new();
-    for input in &sig.inputs {
-        given.extend(borrows(flat(match input {
-            FnArg::Receiver(receiver) => receiver.to_token_stream(),
-            FnArg::Typed(typed) => typed.ty.to_token_stream(),
-        })));
-        // Without a lifetime, the return borrows from `self`.
-        if matches!(input, FnArg::Receiver(_)) && !given.is_empty() {
-            break;
-        }
-    }
-    let is_from_mut = |back: &Borrow| {
-        let is_any = back.lifetime.is_none();
-        let mut named = given
-            .iter()
-            .filter(|it| is_any || it.lifetime == back.lifetime);
-        let only = named.next().filter(|_| named.next().is_none());
-        only.is_some_and(|it| it.is_mut && it.lifetime == back.lifetime)
-    };
-    let back = borrows(flat(returns.to_token_stream()));
-    let mut back = back.iter().filter(|back| is_from_mut(back)).peekable();
-    if back.peek().is_some() {
-        let otherwise = if back.any(|back| back.is_mut) {
-            ""
-        } else {
-            ", take the argument by `&` if no attempt changes it"
-        };
-        let message = format!(
-            "a borrow from a `&mut` argument cannot be returned, because the next attempt would need that \
-             argument: return an owned value{otherwise}, or repeat a part of the body with `retry_block!`"
-        );
-        errors.at(returns, message);
     }
 }

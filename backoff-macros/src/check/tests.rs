@@ -2,16 +2,14 @@
 
 use super::signature::signature;
 use super::*;
+use crate::shape::Function;
 
 fn messages(keys: &str) -> Vec<String> {
     let mut errors = Errors::default();
     let args = crate::args::parse(keys.parse().unwrap(), &mut errors);
     arguments(&args, &mut errors);
-    signature(
-        &syn::parse_str("async fn f() -> Result<(), E> {}").unwrap(),
-        &args,
-        &mut errors,
-    );
+    let function = syn::parse_str("async fn f() -> Result<(), E> {}").unwrap();
+    signature(&mut Function::of(function), &args, &mut errors);
     errors.messages()
 }
 
@@ -60,9 +58,9 @@ fn each_mistake_is_told_once_with_what_to_write() {
         (r#"also_on = "408""#, "write `also_on = [408]`"),
         ("until", "write `until = |operation| operation.done`"),
         ("crate = 1", "write `crate = backoff_core`"),
-        ("on = [429] idempotent", "write `, idempotent`"),
-        ("policy = P clone(a)", "write `, clone`"),
-        ("idempotent base = 1s", "write `, base`"),
+        ("on = [429] idempotent", "a comma is missing"),
+        ("policy = P clone(a)", "a comma must be between"),
+        ("idempotent base = 1s", "a comma must be between"),
         ("keep = a", "write `keep(seen)`"),
         ("clone[a]", "write `clone(body)`"),
         ("on[429]", "write `on = [429]`"),
@@ -109,6 +107,11 @@ fn each_mistake_is_told_once_with_what_to_write() {
         ("on = [A..=B]", "at each end"),
         ("on = [302..=599]", "302 is not the status of a failure"),
         ("on = [-429]", "codes from 400 to 599"),
+        ("on = [UNAVAILABLE]", "write `Codes::UNAVAILABLE`"),
+        (
+            "budget = Budget::aws()",
+            "write `static SHARED: Budget = Budget::aws();`",
+        ),
         ("max_attempts = none", "for no limit remove `max_attempts`"),
         ("attempt_spans = TRACED", "a literal `true` or `false`"),
     ];

@@ -27,7 +27,7 @@ pub(super) fn read(scope: &Scope, value: &Expr) -> TokenStream {
         Expr::Field(_) => true,
         _ => lone(value).is_some_and(|name| match scope {
             Scope::Function { bound, .. } => named(bound, name).is_some_and(|it| !it.is_reference),
-            Scope::Block => is_small(&name.to_string()),
+            Scope::Block => is_small(name),
         }),
     };
     let borrow = is_variable.then(|| quote_spanned!(at(value.span())=> &));

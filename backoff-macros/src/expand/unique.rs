@@ -7,17 +7,17 @@ use std::collections::HashSet;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, FnArg, ItemFn, Pat, PatIdent, Stmt, Type};
+use syn::{Attribute, FnArg, Pat, PatIdent, Stmt, Type};
 
+use super::patterns_of::bound_in;
 use crate::args::split::pieces;
 use crate::bindings::{cfgs, is_small};
-use crate::groups::{any_deep, inside, is_punct};
+use crate::groups::{inside, words};
 use crate::hygiene::{at, mixed};
 use crate::patterns::is_constant;
-use crate::seen::{Seen, words};
-use crate::shape::Shape;
-use crate::shape::async_trait::{is_rewritten, rebound};
+use crate::shape::async_trait::rebound;
 use crate::shape::ending::last_async;
+use crate::shape::{Function, Shape};
 
 /// The variables of one function that its attempts borrow mutably, although they only read them.
 #[derive(Default)]
@@ -27,21 +27,24 @@ impl Unique {
     /// The variables that the body names and no value in the attribute names, because such a value may
     /// borrow for longer than an attempt. They are made mutable where they are declared, or in the body if
     /// `#[async_trait]` has moved them there. If the body may have them under other variables, they stay unchanged.
-    pub(super) fn of(shape: Shape, function: &mut ItemFn, given: &TokenStream) -> Self {
-        let given = values(given.clone());
+    pub(super) fn of(function: &mut Function, given: &TokenStream) -> Self {
+        let given = words(values(given.clone()));
+        let shape = function.shape;
+        let is_moved = function.is_of_async_trait();
         let mut hidden = HashSet::new();
-        let mut is_moved = false;
-        let body = match last_async(function) {
-            _ if shape != Shape::Future => function.block.to_token_stream(),
-            Some(block) if block.capture.is_some() => {
-                is_moved = is_rewritten(&block.block);
-                if !is_moved {
-                    hidden = Seen::of(&block.block.stmts).bound;
-                }
-                block.to_token_stream()
+        let mut captured = None;
+        if shape == Shape::Future {
+            let block = last_async(&mut function.item);
+            let Some(block) = block.filter(|block| block.capture.is_some()) else {
+                return Self::default();
+            };
+            let body = block.block.to_token_stream();
+            if !is_moved {
+                bound_in(body.clone(), &mut hidden);
             }
-            _ => return Self::default(),
-        };
+            captured = Some(words(body));
+        }
+        let body = captured.as_ref().unwrap_or(&function.words);
         let mut found = Vec::new();
         let mut ask = |pat: &mut Pat, ty: Option<&Type>, attrs: &[Attribute]| {
             let bound = words(&*pat);
@@ -49,8 +52,8 @@ impl Unique {
                 && let word = pat.ident.to_string()
                 && !hidden.contains(&word)
                 && !ty.is_some_and(is_sync)
-                && !names(&given, &word)
-                && names(&body, &word)
+                && !given.contains(&word)
+                && body.contains(&word)
             {
                 found.push((pat.ident.clone(), cfgs(attrs)));
                 if !is_moved {
@@ -61,7 +64,7 @@ impl Unique {
         };
         // The last one comes first, because the body sees the last variable of a name.
         if shape == Shape::Future {
-            for stmt in function.block.stmts.iter_mut().rev() {
+            for stmt in function.item.block.stmts.iter_mut().rev() {
                 match stmt {
                     Stmt::Local(local) => match &mut local.pat {
                         Pat::Type(typed) => ask(&mut typed.pat, Some(&typed.ty), &local.attrs),
@@ -75,7 +78,7 @@ impl Unique {
                 }
             }
         }
-        for input in function.sig.inputs.iter_mut().rev() {
+        for input in function.item.sig.inputs.iter_mut().rev() {
             if let FnArg::Typed(typed) = input {
                 ask(&mut typed.pat, Some(&typed.ty), &typed.attrs);
             }
@@ -140,26 +143,14 @@ fn is_sync(ty: &Type) -> bool {
     matches!(inside(ty), Type::Reference(_)) || !words(ty).iter().any(is_other)
 }
 
-/// Whether the tokens name a variable: not a method, a field or a lifetime. A string literal may name one between
-/// braces.
-fn names(tokens: &TokenStream, name: &str) -> bool {
-    let in_text = format!("{{{}", name.trim_start_matches("r#"));
-    any_deep(tokens.clone(), &mut |tokens| match tokens {
-        [.., mark, TokenTree::Ident(_)] if is_punct(mark, '.') || is_punct(mark, '\'') => false,
-        [.., TokenTree::Ident(word)] => word == name,
-        [.., TokenTree::Literal(text)] => text.to_string().contains(&in_text),
-        _ => false,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use syn::parse_quote;
 
-    fn asked(function: &ItemFn, given: &str) -> String {
-        let given: TokenStream = given.parse().unwrap();
-        let found = Unique::of(Shape::of(function), &mut function.clone(), &given);
+    fn asked(function: &syn::ItemFn, given: &str) -> String {
+        let mut function = Function::of(function.clone());
+        let found = Unique::of(&mut function, &given.parse().unwrap());
         let found = found.0.into_iter();
         let found: Vec<String> = found.map(|(name, _)| name.to_string()).collect();
         found.join(" ")

@@ -44,11 +44,6 @@ impl Values {
         let mut bind = |name: TokenStream, value: &dyn ToTokens| {
             binds.push(mixed!(let #name = #value;));
         };
-        // A call and a field are evaluated, although a constant may have them.
-        let place_of = |value: &Expr| match value {
-            Expr::MethodCall(_) | Expr::Field(_) => Place::Call,
-            _ => scope.place(value),
-        };
         let runtime = if let Some(timer) = timer(args, is_async) {
             bind(mixed!(__timer), &timer);
             mixed!(&__timer)
@@ -57,7 +52,7 @@ impl Values {
             mixed!(&__backoff::#name)
         };
         // As a number, a time that is kept takes eight bytes less.
-        let mut kept_time = |name: &str, value: &Time| match place_of(&value.expr) {
+        let mut kept_time = |name: &str, value: &Time| match scope.place(&value.expr) {
             Place::Call => {
                 let (name, value) = (Ident::new(name, here), &value.expr);
                 bind(
@@ -72,7 +67,7 @@ impl Values {
         let timeout = match &args.timeout {
             Some(Given { key, value }) => {
                 let whole = kept_time("__timeout", value);
-                place = place_of(&value.expr);
+                place = scope.place(&value.expr);
                 quote_spanned!(at(key.span())=> __backoff::Option::Some(#whole))
             }
             None => mixed!(__backoff::Option::None),
@@ -90,7 +85,7 @@ impl Values {
         };
         let operation = match &args.operation {
             Some(Given { value, .. }) => {
-                let its_place = place_of(value);
+                let its_place = scope.place(value);
                 place = place.max(its_place);
                 if its_place == Place::Call {
                     let name = mixed!(__operation: &'static ::core::primitive::str);

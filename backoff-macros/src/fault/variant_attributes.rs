@@ -6,8 +6,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Data, DeriveInput, Expr, Fields, Ident, Lit, Meta, Path, Token, Variant};
 
-use crate::args::numbers::signed;
 use crate::args::split::pieces;
+use crate::check::codes::code;
 use crate::errors::{Errors, did_you_mean, listed, show, show_type};
 use crate::groups::is_punct;
 
@@ -314,23 +314,9 @@ fn key_and_value(
         syn::Error::new(error.span(), message)
     })?;
     if key == "status" {
-        literal_status(&expr)?;
+        code(&expr).map_err(|message| syn::Error::new_spanned(&expr, message))?;
     }
     Ok((key, value))
-}
-
-fn literal_status(expr: &Expr) -> syn::Result<()> {
-    match signed(expr) {
-        Some((false, Lit::Int(number))) if matches!(number.base10_parse(), Ok(400..=599)) => Ok(()),
-        Some((true, _)) | None => Ok(()),
-        _ => {
-            let message = format!(
-                "`{}` is not the status of a failure: write a number from 400 to 599, or a field",
-                show(expr)
-            );
-            Err(syn::Error::new_spanned(expr, message))
-        }
-    }
 }
 
 fn keys() -> String {

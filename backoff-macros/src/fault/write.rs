@@ -7,9 +7,9 @@ use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
 use super::variant_attributes::Field;
+use crate::groups::words;
 use crate::groups::{camel, is_punct, is_word, last_name, with};
 use crate::hygiene::{at, mixed};
-use crate::seen::words;
 
 /// The implementation of the trait. Without variants it reports no facts.
 pub(super) fn implementation(

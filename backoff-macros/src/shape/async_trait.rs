@@ -12,20 +12,21 @@
 //! ```
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{Block, Expr, ItemFn, Local, LocalInit, Pat, PatIdent, PatType, Stmt};
+use quote::ToTokens;
+use syn::{Expr, Local, LocalInit, Pat, PatIdent, PatType, Stmt};
 
 use crate::groups::{any_deep, is_word};
 
-use super::Shape;
+use super::Function;
 use super::ending::last_async;
 
 /// The patterns of `let name = name;` and `let mut name = name;`, which `#[async_trait]` writes for arguments before its
 /// `let __ret`. In a block without `let __ret`, the same statements are the user's own.
-pub(crate) fn rebound(function: &mut ItemFn) -> Vec<&mut PatIdent> {
-    if Shape::of(function) != Shape::Future {
+pub(crate) fn rebound(function: &mut Function) -> Vec<&mut PatIdent> {
+    if !function.is_of_async_trait() {
         return Vec::new();
     }
-    let Some(block) = last_async(function) else {
+    let Some(block) = last_async(&mut function.item) else {
         return Vec::new();
     };
     let stmts = &mut block.block.stmts;
@@ -52,18 +53,12 @@ fn is_let_ret(stmt: &Stmt) -> bool {
     matches!(&**pat, Pat::Ident(name) if name.ident == "__ret")
 }
 
-/// Whether `#[async_trait]` has rewritten this block.
-pub(crate) fn is_rewritten(block: &Block) -> bool {
-    block.stmts.iter().any(is_let_ret)
-}
-
 /// The name that `#[async_trait]` has given to `self`, if it has rewritten the function.
-pub(crate) fn renamed_self(function: &ItemFn) -> Option<TokenTree> {
-    let mut function = function.clone();
-    if Shape::of(&function) != Shape::Future {
+pub(crate) fn renamed_self(function: &mut Function) -> Option<TokenTree> {
+    if !function.is_of_async_trait() || !function.words.contains("__self") {
         return None;
     }
-    renamed(super::statements(&last_async(&mut function)?.block))
+    renamed(last_async(&mut function.item)?.block.to_token_stream())
 }
 
 /// `let __self = self;`, at any depth: `#[instrument]` puts it deeper.

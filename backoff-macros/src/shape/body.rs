@@ -1,5 +1,7 @@
 //! Finds the body after other attributes have rewritten the function.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 
 use super::Shape;
@@ -17,6 +19,7 @@ pub(crate) struct Part {
 /// whole.
 pub(crate) fn around_body(
     shape: Shape,
+    words: &HashSet<String>,
     tokens: TokenStream,
     at: Span,
     write: &mut dyn FnMut(Part) -> TokenStream,
@@ -24,7 +27,10 @@ pub(crate) fn around_body(
     let finders: &[Finder] = match shape {
         Shape::InRuntime => &[|before, group| in_let("body", before, group)],
         _ if is_resolver(&tokens) => &[|before, group| in_let("value", before, group)],
-        _ => &[|before, group| in_let("__ret", before, group), instrument],
+        _ if words.contains("__ret") || words.contains(INSTRUMENT) => {
+            &[|before, group| in_let("__ret", before, group), instrument]
+        }
+        _ => &[],
     };
     let found = finders
         .iter()
@@ -93,9 +99,12 @@ fn replace(
     None
 }
 
+/// The name by which a body that `#[instrument]` has rewritten is known.
+const INSTRUMENT: &str = "__tracing_attr_fake_return";
+
 /// `{ if false { let __tracing_attr_fake_return: T = ..; .. } { body } }`
 fn instrument(_before: &[TokenTree], group: &Group) -> Option<Option<TokenStream>> {
-    let names_it = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "__tracing_attr_fake_return");
+    let names_it = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == INSTRUMENT);
     let is_marked = group.stream().into_iter().any(|token| {
         matches!(token, TokenTree::Group(inner) if inner.stream().into_iter().any(names_it))
     });

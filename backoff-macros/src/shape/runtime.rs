@@ -12,19 +12,15 @@
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::body::in_let;
-use crate::groups::{any_deep, dense};
+use crate::groups::any_deep;
 
-/// Whether the body starts a runtime that another attribute has written.
-pub(crate) fn is_started(body: TokenStream) -> bool {
-    let text = dense(body);
-    text.contains("\"FailedbuildingtheRuntime\"") && text.contains("block_on")
-}
+/// The text by which a function that starts a runtime is known.
+pub(super) const STARTED: &str = "\"Failed building the Runtime\"";
 
-/// Whether the body in it is found too.
-pub(super) fn is_known(body: &TokenStream) -> bool {
-    is_started(body.clone())
-        && any_deep(body.clone(), &mut |tokens| {
-            matches!(tokens, [before @ .., TokenTree::Group(group)]
-                if in_let("body", before, group).is_some())
-        })
+/// Whether the body is found too.
+pub(super) fn has_body(body: TokenStream) -> bool {
+    any_deep(body, &mut |tokens| {
+        matches!(tokens, [before @ .., TokenTree::Group(group)]
+            if in_let("body", before, group).is_some())
+    })
 }

@@ -5,9 +5,7 @@ mod functions {
     mod derive_fault;
     mod future;
     mod no_block;
-    mod no_result;
     mod not_a_function;
-    mod ret_borrow;
     mod retry_twice;
 }
 

@@ -1,8 +1,7 @@
-//! Codes that are no failures, are named twice or are no range; a class of statuses, as other tools name it.
+//! Codes that are no failures or are no range; a class of statuses, as other tools name it.
 
 ui::refused! {
     #[retry(on = [200, 302, 14, 600])]
-    #[retry(on = [429, 500..=504, 503, 502..=509, 429])]
     #[retry(on = [504..=500])]
     #[retry(on = [500..505])]
     #[retry(on = 5xx)]

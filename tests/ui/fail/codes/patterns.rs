@@ -5,7 +5,7 @@ use ui::ApiError;
 
 ui::refused! {
     #[retry(on = [_])]
-    #[retry(on = [error if error.0 == 503, 429 if true, x @ 3 4])]
+    #[retry(on = [error if error.0 == 503, x @ 3 4])]
     #[retry(on = [429], when = |error| error.0 == 429)]
     #[retry(on = [ApiError(503)], faults(ApiError))]
 }

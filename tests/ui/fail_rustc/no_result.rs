@@ -27,7 +27,7 @@ fn boxed() -> Pin<Box<dyn Future<Output = ()> + Send>> {
 struct Client;
 
 impl Client {
-    #[retry(until = |done| *done)]
+    #[retry]
     async fn text(&self) -> String {
         String::new()
     }
