@@ -176,6 +176,3 @@ pub mod ported;
 #[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
 #[doc(alias("seatbelt", "reqwest-retry"))]
 pub mod comparison;
-
-#[doc(alias("migration", "renamed", "removed", "breaking"))]
-pub mod changed;
