@@ -49,7 +49,6 @@
 //! 24. [Coming from another crate](coming_from): how to say the same with this library.
 //! 25. [Ported programs](ported): real code before and after.
 //! 26. [Comparison](comparison): what other libraries do, with the sources.
-//! 27. [What changed](changed): what to write in place of names that were removed.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
