@@ -108,9 +108,7 @@ pub use error::ApiError;
 pub use events::{Events, StreamEvent};
 pub use limits::Limits;
 pub use open_reply::OpenReply;
-#[doc(hidden)]
-pub use outgoing::IntoOutgoing;
-pub use outgoing::Outgoing;
+pub use outgoing::{IntoOutgoing, Outgoing};
 pub use reply::Reply;
 pub use send::{Requests, SendExt, Sending, Sent};
 

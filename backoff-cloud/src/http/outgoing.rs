@@ -7,10 +7,10 @@ use std::{future::Future, pin::Pin};
 /// A request from a builder of reqwest 0.13, or with the feature `reqwest-012` of reqwest 0.12.
 ///
 /// ```no_run
-/// use backoff_cloud::http::Outgoing;
+/// use backoff_cloud::http::{IntoOutgoing as _, Outgoing};
 ///
 /// let client = reqwest::Client::new();
-/// let request: Outgoing = client.get("http://127.0.0.1:8080/").into();
+/// let request: Outgoing = client.get("http://127.0.0.1:8080/").into_outgoing();
 /// ```
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Outgoing(Result<Box<Built>, ApiError>);
@@ -22,37 +22,47 @@ impl Outgoing {
     }
 }
 
-impl From<RequestBuilder> for Outgoing {
-    fn from(builder: RequestBuilder) -> Self {
-        let (client, request) = builder.build_split();
-        let built = request.map(|request| Box::new(Built::New(client, request)));
-        Outgoing(built.map_err(ApiError::from))
-    }
-}
-
-#[cfg(feature = "reqwest-012")]
-impl From<reqwest_012::RequestBuilder> for Outgoing {
-    fn from(builder: reqwest_012::RequestBuilder) -> Self {
-        let (client, request) = builder.build_split();
-        let built = request.map(|request| Box::new(Built::Old(client, request)));
-        Outgoing(built.map_err(ApiError::from))
-    }
-}
-
-/// What `send` takes: anything that becomes an [`Outgoing`].
-#[doc(hidden)]
+/// What `send` takes: an [`Outgoing`], or a builder that becomes one. Implemented for the `RequestBuilder` of reqwest
+/// 0.13, and with the feature `reqwest-012` for that of reqwest 0.12.
+///
+/// ```no_run
+/// use backoff_cloud::http::{ApiError, IntoOutgoing, Reply, SendExt as _};
+/// use backoff_cloud::plain_http::BY_METHOD;
+///
+/// async fn fetch(request: impl IntoOutgoing) -> Result<Reply, ApiError> {
+///     BY_METHOD.send(request).await
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be sent: `http` takes a `RequestBuilder` of reqwest 0.13",
     label = "not a request of reqwest 0.13",
     note = "for reqwest 0.12 turn on the feature `reqwest-012` of `backoff-cloud`"
 )]
 pub trait IntoOutgoing {
+    /// The request with its client.
     fn into_outgoing(self) -> Outgoing;
 }
 
-impl<R: Into<Outgoing>> IntoOutgoing for R {
+impl IntoOutgoing for Outgoing {
     fn into_outgoing(self) -> Outgoing {
-        self.into()
+        self
+    }
+}
+
+impl IntoOutgoing for RequestBuilder {
+    fn into_outgoing(self) -> Outgoing {
+        let (client, request) = self.build_split();
+        let built = request.map(|request| Box::new(Built::New(client, request)));
+        Outgoing(built.map_err(ApiError::from))
+    }
+}
+
+#[cfg(feature = "reqwest-012")]
+impl IntoOutgoing for reqwest_012::RequestBuilder {
+    fn into_outgoing(self) -> Outgoing {
+        let (client, request) = self.build_split();
+        let built = request.map(|request| Box::new(Built::Old(client, request)));
+        Outgoing(built.map_err(ApiError::from))
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn has_parameter(request: &Request, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        http::Outgoing,
+        http::IntoOutgoing as _,
         plain_http,
         reply::{headers, provide_tls},
     };
@@ -49,9 +49,8 @@ mod tests {
         provide_tls();
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let request = Client::new().request(method, format!("http://a.example/{query}"));
-        *Outgoing::from(request.headers(headers(header)))
-            .built()
-            .unwrap()
+        let request = request.headers(headers(header)).into_outgoing();
+        *request.built().unwrap()
     }
 
     #[test]

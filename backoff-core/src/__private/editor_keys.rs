@@ -30,13 +30,13 @@ pub struct Keys {
     pub stop_on: (),
     /// As `stop_on`, and the running attempt is cut, too; the error is `From<Stopped>`. Without it: none. Example: `cut_on = token.cancelled()`.
     pub cut_on: (),
-    /// The path of a `static` `Budget` whose tokens all retries of one service take. Without it: the policy's budget. Example: `budget = BUDGET`.
+    /// A `static` `Budget`, or a `&'static Budget`, whose tokens all retries of one service take. Without it: the policy's budget. Example: `budget = BUDGET`.
     pub budget: (),
-    /// The path of a `static` `Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
+    /// A `static` `Rate`, or a `&'static Rate`, by which all calls with it find the rate that the service allows (feature `rate`). Without it: the policy's rate. Example: `rate = RATE`.
     pub rate: (),
     /// A number (`u32`), beside a rate: how many tokens of the service's quota each attempt uses at most (feature `rate`). Without it: 0: only quotas of requests delay the call. Example: `tokens = prompt.len() as u32 / 3 + 500`.
     pub tokens: (),
-    /// The path of a `static` `Breaker`, which ends calls at once while their service is down (feature `breaker`); the error is `From<TimedOut>`. Without it: the policy's breaker. Example: `breaker = DOWN`.
+    /// A `static` `Breaker`, or a `&'static Breaker`, which ends calls at once while their service is down (feature `breaker`); the error is `From<TimedOut>`. Without it: the policy's breaker. Example: `breaker = DOWN`.
     pub breaker: (),
     /// A duration: the longest wait in the queue of the rate; the error is `From<TimedOut>`. Without it: none. Example: `max_queue_time = "5s"`.
     pub max_queue_time: (),

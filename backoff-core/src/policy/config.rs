@@ -125,7 +125,8 @@ macro_rules! settings {
         )*];
 
         impl PolicySettings {
-            /// Sets each named rule on the policy.
+            /// Sets each named rule on the policy. A configuration may name `log_waits` without the feature `tracing`.
+            #[cfg_attr(not(feature = "tracing"), allow(deprecated))]
             fn set_on(self, mut policy: Policy) -> Policy {
                 $(if let Some(value) = self.$rule {
                     policy = $set(policy, value);

@@ -1,4 +1,6 @@
 //! A policy read from configuration: every rule, in several formats, and every kind of wrong input.
+#![cfg_attr(not(feature = "tracing"), allow(deprecated))]
+
 use backoff_core::{Budget, Codes, Jitter, LogLevel, Policy, PolicySettings, codes};
 use proptest::prelude::*;
 use serde::Deserialize;

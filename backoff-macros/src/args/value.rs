@@ -196,7 +196,7 @@ fn guessed(value: &TokenStream) -> Option<String> {
         Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => {
             return Some(format!("{} = false", show(unary.expr)));
         }
-        Expr::Path(path) if path.path.get_ident().is_some_and(|it| is_small(it)) => {
+        Expr::Path(path) if path.path.get_ident().is_some_and(is_small) => {
             return None;
         }
         Expr::Path(_) | Expr::Call(_) | Expr::MethodCall(_) => "policy",

@@ -7,8 +7,7 @@ use syn::{DeriveInput, LitInt, Type, parse_quote_spanned};
 
 use super::case::Case;
 use super::variant_attributes::Field;
-use crate::groups::words;
-use crate::groups::{camel, is_punct, is_word, last_name, with};
+use crate::groups::{camel, is_punct, is_word, last_name, with, words};
 use crate::hygiene::{at, mixed};
 
 /// The implementation of the trait. Without variants it reports no facts.

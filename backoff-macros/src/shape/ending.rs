@@ -81,7 +81,7 @@ pub(crate) fn begins_closure(before: Option<&TokenTree>, token: &TokenTree) -> b
         && match before {
             None => true,
             Some(TokenTree::Ident(word)) => word == "move" || word == "return",
-            Some(TokenTree::Punct(sign)) => "=,(;>&".contains(sign.as_char()),
+            Some(TokenTree::Punct(sign)) => "=,:(;>&".contains(sign.as_char()),
             Some(_) => false,
         }
 }
