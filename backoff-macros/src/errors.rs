@@ -9,7 +9,8 @@ pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
     /// Adds a mistake with the place of `tokens`.
-    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl std::fmt::Display) {
+    pub(crate) fn at(&mut self, tokens: impl ToTokens, message: impl Into<String>) {
+        let (tokens, message) = (tokens.into_token_stream(), message.into());
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
@@ -55,7 +56,10 @@ pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Tokens as a user would write them: without the blanks between them.
 pub(crate) fn show(tokens: impl ToTokens) -> String {
-    let mut shown = tokens.to_token_stream().to_string();
+    shown(tokens.to_token_stream().to_string())
+}
+
+fn shown(mut shown: String) -> String {
     for (from, to) in [
         (" ..= ", "..="),
         (" .. ", ".."),

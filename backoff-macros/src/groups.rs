@@ -68,9 +68,15 @@ pub(crate) fn any_deep(tokens: TokenStream, ask: &mut dyn FnMut(&[TokenTree]) ->
 
 /// The names in the tokens, without those of methods, fields and lifetimes. Each literal is one too, and so are the
 /// names between braces in a text.
-pub(crate) fn words(tokens: impl ToTokens) -> HashSet<String> {
+pub(crate) fn words(tokens: &impl ToTokens) -> HashSet<String> {
     let mut found = HashSet::new();
-    any_deep(tokens.into_token_stream(), &mut |tokens| {
+    add_words(tokens.to_token_stream(), &mut found);
+    found
+}
+
+/// Adds the names in the tokens.
+pub(crate) fn add_words(tokens: TokenStream, found: &mut HashSet<String>) {
+    any_deep(tokens, &mut |tokens| {
         match tokens {
             [.., mark, TokenTree::Ident(_)] if is_punct(mark, '.') || is_punct(mark, '\'') => {}
             [.., TokenTree::Ident(name)] => {
@@ -87,7 +93,6 @@ pub(crate) fn words(tokens: impl ToTokens) -> HashSet<String> {
         }
         false
     });
-    found
 }
 
 /// The number of tokens before the `,`, `;` or `>` that ends a type.

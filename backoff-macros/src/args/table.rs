@@ -37,6 +37,11 @@ impl Key {
     }
 }
 
+fn set<T>(field: &mut Option<Given<T>>, key: Ident, value: syn::Result<T>) -> syn::Result<()> {
+    *field = Some(Given { key, value: value? });
+    Ok(())
+}
+
 macro_rules! first {
     ($first:expr $(, $rest:expr)*) => {
         $first
@@ -76,12 +81,9 @@ macro_rules! keys {
                 form: Form::$form,
                 no_literal: first!($(Some($no_literal),)? None),
                 reader: stringify!($read),
-                put: |args, Given { key, value }| {
-                    if let Value::$form(value) = value {
-                        let value: syn::Result<$type> = $read(value);
-                        args.$field = Some(Given { key, value: value? });
-                    }
-                    Ok(())
+                put: |args, Given { key, value }| match value {
+                    Value::$form(value) => set(&mut args.$field, key, $read(value)),
+                    _ => Ok(()),
                 },
             },
         )*];

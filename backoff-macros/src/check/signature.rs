@@ -100,7 +100,7 @@ fn names(sig: &Signature, bound: &[Binding], args: &Args, errors: &mut Errors) {
                     Some(meant) => format!("write `{meant}`"),
                     None => "name an argument of the function".to_owned(),
                 };
-                errors.at(name, format_args!("there is no argument `{word}`: {hint}"));
+                errors.at(name, format!("there is no argument `{word}`: {hint}"));
                 continue;
             };
             if key == "clone" && binding.is_reference {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::groups::{is_comma, is_punct, is_word, words};
+use crate::groups::{add_words, is_comma, is_punct, is_word};
 use crate::shape::ending::begins_closure;
 
 /// Items: all of their names are taken for bound.
@@ -21,9 +21,7 @@ pub(super) fn bound_in(tokens: TokenStream, found: &mut HashSet<String>) {
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| &tokens[at]);
         let rest = &tokens[at + 1..];
-        let mut bind = |tokens: &[TokenTree]| {
-            found.extend(words(tokens.iter().cloned().collect::<TokenStream>()))
-        };
+        let mut bind = |tokens: &[TokenTree]| add_words(tokens.iter().cloned().collect(), found);
         let until = |ends: &dyn Fn(&TokenTree) -> bool| {
             &rest[..rest.iter().position(ends).unwrap_or(rest.len())]
         };

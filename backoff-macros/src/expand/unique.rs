@@ -28,7 +28,7 @@ impl Unique {
     /// borrow for longer than an attempt. They are made mutable where they are declared, or in the body if
     /// `#[async_trait]` has moved them there. If the body may have them under other variables, they stay unchanged.
     pub(super) fn of(function: &mut Function, given: &TokenStream) -> Self {
-        let given = words(values(given.clone()));
+        let given = words(&values(given.clone()));
         let shape = function.shape;
         let is_moved = function.is_of_async_trait();
         let mut hidden = HashSet::new();
@@ -42,7 +42,7 @@ impl Unique {
             if !is_moved {
                 bound_in(body.clone(), &mut hidden);
             }
-            captured = Some(words(body));
+            captured = Some(words(&body));
         }
         let body = captured.as_ref().unwrap_or(&function.words);
         let mut found = Vec::new();
