@@ -6,7 +6,6 @@ use core::cell::Cell;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
-const ID: RequestId = RequestId::from_u128(7);
 const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
 fn hinted(hint: Duration) -> Verdict {
@@ -274,23 +273,6 @@ fn any_origin_of_the_clock_will_do() {
     }
     let year = Duration::from_secs(365 * 86_400);
     assert_eq!(RetryState::start_at(SECOND).elapsed(|| SECOND + year), year);
-}
-
-#[test]
-fn an_attempt_knows_what_remains() {
-    let policy = PLAIN.deadline(10 * SECOND);
-    let mut retry = RetryState::start(&policy, || SECOND);
-    let known = |retry: &RetryState, policy: &Policy, now: u32| {
-        let attempt = retry.attempt(policy, ID, || now * SECOND);
-        (attempt.number(), attempt.elapsed(), attempt.remaining())
-    };
-    assert_eq!(known(&retry, &policy, 1), (1, Duration::ZERO, 10 * SECOND));
-    let _ = retry.failed(&policy, true, || 3 * SECOND, || 0);
-    assert_eq!(known(&retry, &policy, 4), (2, 3 * SECOND, 7 * SECOND));
-    assert_eq!(known(&retry, &policy, 20).2, Duration::ZERO);
-    let endless = RetryState::start(&PLAIN, no_clock);
-    let attempt = endless.attempt(&PLAIN, ID, no_clock);
-    assert_eq!(attempt.remaining(), Duration::MAX);
 }
 
 #[test]
