@@ -1,4 +1,4 @@
-//! Calls that share a rate, against services that allow so many calls a second, in virtual time.
+//! Calls that share a rate, in virtual time. Their exact times are in `src/rate/control/schedules.rs`.
 
 use crate::common::error::TestError;
 use backoff_core::{Codes, Fault, Jitter, Policy, Rate};
@@ -23,58 +23,22 @@ fn new_rate() -> &'static Rate {
     Box::leak(Box::default())
 }
 
-/// A bucket that holds one second's worth of calls.
+/// A service that allows 50 calls a second, from a bucket that holds a second's worth of calls.
 struct Bucket {
-    per_second: f64,
     tokens: Cell<f64>,
     filled: Cell<Instant>,
 }
 
 impl Bucket {
-    fn new(per_second: f64) -> Rc<Self> {
-        Rc::new(Bucket {
-            per_second,
-            tokens: Cell::new(per_second),
-            filled: Cell::new(Instant::now()),
-        })
-    }
-
-    async fn call(&self, caller: u32) -> Reply {
+    async fn call(&self) -> Reply {
         sleep(Duration::from_millis(10)).await;
         let now = Instant::now();
         let since = now.duration_since(self.filled.replace(now)).as_secs_f64();
-        let tokens = (self.tokens.get() + since * self.per_second).min(self.per_second);
-        let admitted = tokens >= 1.0;
-        self.tokens
-            .set(if admitted { tokens - 1.0 } else { tokens });
+        let tokens = (self.tokens.get() + since * 50.0).min(50.0);
+        let taken = f64::from(u8::from(tokens >= 1.0));
+        self.tokens.set(tokens - taken);
         sleep(Duration::from_millis(10)).await;
-        admitted.then_some(caller).ok_or(REFUSED)
-    }
-}
-
-/// Without jitter, so that no verdict depends on chance.
-const POLICY: Policy = Policy::exponential()
-    .jitter(Jitter::None)
-    .deadline(Duration::from_secs(3_600));
-
-#[tokio::test(start_paused = true)]
-async fn a_first_refusal_tells_of_no_rate() {
-    let rate = new_rate();
-    let policy = POLICY.rate(rate);
-    let bucket = Bucket::new(10.0);
-    // The first reply of all, and the first one after an hour in which only a few calls were made.
-    for _ in 0..2 {
-        bucket.tokens.set(0.0);
-        bucket.filled.set(Instant::now());
-        let start = Instant::now();
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        let took = start.elapsed();
-        assert!(took < Duration::from_millis(2_100), "{took:?}");
-        sleep(Duration::from_secs(120)).await;
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        assert_eq!(rate.per_second(), None);
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        sleep(Duration::from_secs(3_600)).await;
+        if taken > 0.0 { Ok(1) } else { Err(REFUSED) }
     }
 }
 
@@ -134,16 +98,20 @@ async fn calls_without_an_error_begin_within_the_last_second() {
         }
     }
     let deadline = Duration::from_secs(10);
-    let policy = POLICY.deadline(deadline).rate(&RATE);
-    let (bucket, begun) = (Bucket::new(50.0), Rc::new(RefCell::new(Vec::new())));
-    let start = Instant::now();
+    let policy = Policy::exponential().jitter(Jitter::None).rate(&RATE);
+    let policy = policy.deadline(deadline);
+    let (start, begun) = (Instant::now(), Rc::new(RefCell::new(Vec::new())));
+    let bucket = Rc::new(Bucket {
+        tokens: Cell::new(50.0),
+        filled: Cell::new(start),
+    });
     let calls = LocalSet::new();
     for _ in 0..1_000 {
         let (bucket, begun) = (bucket.clone(), begun.clone());
         calls.spawn_local(async move {
             let get = async || {
                 begun.borrow_mut().push(start.elapsed());
-                bucket.call(0).await.map_err(NoError)
+                bucket.call().await.map_err(NoError)
             };
             let _ = policy.retry(get).await;
             assert!(start.elapsed() <= deadline + Duration::from_millis(20));

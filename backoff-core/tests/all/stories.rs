@@ -130,6 +130,7 @@ fn all_readers_hear_the_same_story() {
         a hint shorter than the backoff | max_attempts 2 | error 503 after 0.001 by RetryInfo | failed 503, waits 1, failed 503, gave up attempts
         no facts, but a judge | max_attempts 1, when_any | error unknown | failed _OTHER, gave up attempts
         nothing is known   | | error unknown | failed _OTHER, gave up nothing_known
+        the server asks for it | | error stops | failed 503, gave up stopped_by_server
         a hint that is too long | deadline 60 | error 429 after 61 | failed 429, gave up retry_after 61.0
         an attempt is cut  | max_attempts 1, attempt_timeout 5 | hangs | failed timeout in 5, gave up attempts
         the call is cut    | timeout 5 | hangs | failed timeout in 5, gave up deadline

@@ -135,6 +135,9 @@ impl Story {
                         }
                         (_, "nothing_known") => NOTHING_KNOWN,
                         (_, "retry_after") => ASKS_TOO_MUCH,
+                        (_, "stopped_by_server") => {
+                            "WARN not repeated, because the server asks not to be called again"
+                        }
                         (1, "permanent") if !is_waiting => "DEBUG failed, not retried",
                         _ => "WARN gave up",
                     };

@@ -3,7 +3,7 @@
 
 use crate::server::{FAST, RESET, Server, client, runtime};
 use backoff_cloud::http::SendExt as _;
-use backoff_core::{Fault, Jitter, LogLevel, NotYet, Policy};
+use backoff_core::{Fault, FaultKind, Jitter, LogLevel, NotYet, Policy};
 use std::{
     fmt,
     future::ready,
@@ -110,6 +110,26 @@ fn a_policy_says_how_loud_a_wait_is() {
             assert!(lines[0].starts_with(expected), "{level:?}: {lines:?}");
         }
     }
+}
+
+/// The SQLSTATE of a database that says nothing else.
+#[test]
+fn without_a_status_a_line_has_the_code_of_the_service() {
+    struct Serialization;
+    impl Fault for Serialization {
+        fn kind(&self) -> Option<FaultKind> {
+            Some(FaultKind::Transient)
+        }
+        fn service_code(&self) -> Option<&str> {
+            Some("40001")
+        }
+    }
+    let events = told(POLICY.retry(|| ready(Err::<(), _>(Serialization))));
+    assert_eq!(events.len(), 3);
+    assert!(
+        events.iter().all(|line| line.contains(" code=40001")),
+        "{events:?}"
+    );
 }
 
 #[test]
