@@ -342,6 +342,13 @@ fn a_retry_that_waits_when_it_opens_asks_after_its_wait() {
         (StopReason::Breaker, 1)
     );
     assert_eq!(gave_up.error, BUSY);
+    // Without a report, too.
+    let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
+    let mut call = pin!(get().breaker(&down).into_future());
+    assert!(!poll_once(call.as_mut()));
+    opens(&down);
+    assert_eq!(time.run(call).unwrap_err(), BUSY);
+
     // A blocking call has its error as well.
     let down = Breaker::new().opens_at(2, 20).probe_every(4 * SECOND);
     let pauses = (time.clone(), Cell::new(0));
