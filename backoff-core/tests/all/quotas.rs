@@ -97,6 +97,22 @@ async fn a_window_that_is_used_up_closes_the_queue_until_its_reset() {
     assert_eq!(waits(rate, 0).await.as_secs(), 2);
 }
 
+/// A minute after its end, a window does not hold any more if replies do not state it. Until then, calls whose replies state
+/// nothing count.
+#[tokio::test(start_paused = true)]
+async fn quotas_are_forgotten_a_minute_after_their_end() {
+    let rate = rate();
+    rate.observe(&window(2, 30));
+    for (passes, calls, expected) in [(0, 3, 30), (1, 59, 0), (1, 1, 28), (61, 200, 0)] {
+        sleep(passes * SECOND).await;
+        let mut waited = 0;
+        for _ in 0..calls {
+            waited += waits(rate, 0).await.as_secs();
+        }
+        assert_eq!(waited, expected, "{calls} calls");
+    }
+}
+
 /// A call that is dropped gives its share back, so the next call goes at once.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_gives_its_share_back() {
