@@ -217,13 +217,6 @@ fn a_conflict_takes_no_tokens_and_gives_none_back() {
 }
 
 #[test]
-fn a_quarter_of_a_million_retries_without_a_wait_end() {
-    let policy = PLAIN.base(Duration::ZERO).max_attempts(250_000);
-    let (begun, reason) = run(policy, Duration::ZERO, 0);
-    assert_eq!((begun.len(), reason), (250_000, StopReason::Attempts));
-}
-
-#[test]
 fn counting_ends_but_a_limit_above_the_end_still_holds() {
     let policy = PLAIN.max_attempts(u32::MAX);
     let mut retry = RetryState::start(&policy, no_clock);

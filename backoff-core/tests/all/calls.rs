@@ -184,10 +184,3 @@ async fn a_future_is_send_where_the_operations_is() {
     assert!(is_send(update.into_future()).await.is_ok());
     drop(is_send(async { PLAIN.resuming().failed(BUSY).await }));
 }
-
-#[tokio::test]
-async fn a_borrowing_async_closure_will_do() {
-    let name = String::from("a");
-    let greet = async |greeting: &str| Outcome::Ok(format!("{greeting} {name}"));
-    assert_eq!(PLAIN.retry(|| greet("hello")).await.unwrap(), "hello a");
-}
