@@ -317,20 +317,6 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_successes_may_be_retried() {
-        let budget = Budget::ratio(0.2, 2);
-        let take = || budget.take(FaultKind::Transient);
-        assert_eq!([take(), take(), take()], [true, true, false]);
-        for _ in 0..5 {
-            assert!(!take());
-            budget.succeeded(None);
-        }
-        assert!(take());
-        (0..1_000).for_each(|_| budget.succeeded(None));
-        assert_eq!(budget.tokens(), 2.0);
-    }
-
-    #[test]
     fn no_token_is_lost_or_made_between_threads() {
         let budget = Budget::ratio(1.0, 1_000);
         let takes = |_: &_| budget.take(FaultKind::Transient);

@@ -50,18 +50,3 @@ pub(crate) fn decorrelated(base: u64, cap: u64, previous: u64, random: u64) -> u
     let most = previous.max(least).saturating_mul(3);
     (least + uniform(most - least, random)).min(cap)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn starts_from_the_base_and_never_draws_below_it() {
-        let ends =
-            |previous| [0, u64::MAX].map(|random| decorrelated(100, 6_400, previous, random));
-        assert_eq!(ends(0), [100, 300]);
-        assert_eq!(ends(100), [100, 300]);
-        assert_eq!(ends(1_000), [100, 3_000]);
-        assert_eq!(ends(6_000), [100, 6_400]);
-    }
-}

@@ -189,17 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn whole_seconds_are_drawn_before_the_cap() {
-        let at = |plain: u64, random| {
-            let plain = |cap: u64| (plain * SECOND).min(cap);
-            Spread::WholeSeconds(SECOND).apply(plain, SECOND, 10 * SECOND, 0, random)
-        };
-        assert_eq!((at(4, 0), at(4, u64::MAX)), (0, 4 * SECOND));
-        assert_eq!(at(64, u64::MAX / 2), 10 * SECOND);
-        assert_eq!(at(4, u64::MAX / 5 * 3), 2 * SECOND);
-    }
-
-    #[test]
     fn a_share_that_is_none_is_refused() {
         for share in [f64::NAN, -0.1, 1.1, f64::INFINITY] {
             let refused = std::panic::catch_unwind(|| Spread::new(Jitter::Proportional(share)));

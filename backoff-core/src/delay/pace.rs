@@ -196,16 +196,6 @@ mod tests {
         pace
     }
 
-    /// A failed read, or a failed write, and which wait follows.
-    fn turn(pace: &mut Pace, kind: FaultKind, of_write: bool) -> u16 {
-        if of_write {
-            pace.read(100 * MS, false);
-        }
-        pace.failed(kind, || panic!("only a conflict asks for the time"));
-        assert_eq!(pace.range(), None);
-        pace.turn()
-    }
-
     /// The formula, with powers that `core` does not have.
     #[test]
     fn the_range_grows_with_the_conflicts() {
@@ -227,35 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn a_read_that_shows_the_refused_version_leaves_the_wait_to_the_policy() {
-        for fails in [false, true] {
-            let mut pace = after_one();
-            for stale in 1..3 {
-                if fails {
-                    assert_eq!(turn(&mut pace, Transient, false), 1);
-                }
-                pace.read(150 * MS, true);
-                pace.failed(Conflict, || 170 * MS);
-                let found = (pace.range(), pace.kept(), pace.turn());
-                assert_eq!(found, (None, 1, stale), "{fails}");
-            }
-            // The next read shows another version.
-            assert!(conflict(&mut pace, 20).is_some());
-            assert_eq!(pace.kept(), 2);
-        }
-    }
-
-    /// A version that was read twice and is refused only once.
-    #[test]
-    fn the_same_version_after_another_failure_is_no_stale_read() {
-        let mut pace = after_one();
-        turn(&mut pace, Transient, true);
-        pace.read(200 * MS, true);
-        pace.failed(Conflict, || 220 * MS);
-        assert!(pace.range().is_some());
-    }
-
-    #[test]
     fn a_clock_that_stands_still_or_goes_back_leaves_the_wait_to_the_policy() {
         for conflict in [80, 70] {
             let mut pace = Pace::new();
@@ -263,22 +224,6 @@ mod tests {
             pace.failed(Conflict, || conflict * MS);
             assert_eq!((pace.range(), pace.kept(), pace.turn()), (None, 0, 1));
         }
-    }
-
-    #[test]
-    fn each_sort_of_failures_has_its_own_count() {
-        let mut pace = after_one();
-        let of_read = |pace: &mut Pace, kind| turn(pace, kind, false);
-        let of_write = |pace: &mut Pace, kind| turn(pace, kind, true);
-        assert_eq!([1, 2, 3].map(|_| of_read(&mut pace, Transient)), [1, 2, 3]);
-        assert_eq!(of_read(&mut pace, Throttled), 1);
-        assert_eq!(of_write(&mut pace, Transient), 1);
-        assert_eq!(of_read(&mut pace, Transient), 1, "a read was answered");
-        assert_eq!(of_write(&mut pace, Throttled), 2, "of the write too");
-        assert!(conflict(&mut pace, 20).is_some());
-        assert_eq!(of_write(&mut pace, Transient), 2);
-        assert_eq!(of_read(&mut pace, Throttled), 3, "nothing restarts it");
-        assert_eq!(pace.kept(), 2);
     }
 
     proptest! {

@@ -234,30 +234,4 @@ mod tests {
         assert_eq!(fibonacci(200, 100, 0), 100);
         assert_eq!(fibonacci(0, 100, u32::MAX), 0);
     }
-
-    fn seconds(celery: Celery, retry: u32, random: u64) -> u64 {
-        let wait = celery.delay(retry, Duration::ZERO, random);
-        wait.expect("it never ends").as_secs()
-    }
-
-    #[test]
-    fn no_wait_of_celery_is_below_zero_or_above_the_maximum() {
-        for retry in [0, 1, 62, 63, 64, u32::MAX] {
-            assert_eq!(seconds(Celery::new(0, 600), retry, 0), 0);
-            assert_eq!(seconds(Celery::new(-7, 600), retry, 0), 0);
-            assert_eq!(seconds(Celery::new(7, -1), retry, 0), 0);
-            assert!(seconds(Celery::new(i64::MAX, 600), retry, 0) <= 600);
-        }
-        assert_eq!(seconds(Celery::new(1, 600), u32::MAX, 0), 600);
-    }
-
-    #[test]
-    fn celery_draws_before_it_applies_the_maximum() {
-        let celery = Celery::new(1, 10).full_jitter(true);
-        // Drawn from 0..=64, so 55 of 65 numbers end at the maximum.
-        assert_eq!(seconds(celery, 6, 0), 0);
-        assert_eq!(seconds(celery, 6, u64::MAX / 65 * 10 - 1), 9);
-        assert_eq!(seconds(celery, 6, u64::MAX / 65 * 11 + 65), 10);
-        assert_eq!(seconds(celery, 6, u64::MAX), 10);
-    }
 }

@@ -83,12 +83,4 @@ mod tests {
             assert_eq!(drawn, [Some(Duration::from_nanos(k)); 2]);
         }
     }
-
-    #[test]
-    fn it_gives_up_after_sixteen_attempts() {
-        let slots = Slots::new(Duration::from_nanos(1));
-        assert!(slots.delay(14, Duration::ZERO, 0).is_some());
-        assert!(slots.delay(15, Duration::ZERO, 0).is_none());
-        assert!(slots.delay(u32::MAX, Duration::ZERO, 0).is_none());
-    }
 }

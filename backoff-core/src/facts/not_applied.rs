@@ -102,45 +102,8 @@ impl<E: Fault> Fault for NotApplied<E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        facts::{
-            fault::{FaultKind, TimedOut},
-            grpc::GrpcCode,
-        },
-        judge::Verdict,
-        policy::Policy,
-        test_error::TestError,
-    };
+    use crate::{facts::fault::TimedOut, test_error::TestError};
     use core::time::Duration;
-
-    #[test]
-    fn what_would_be_retried_is_repeated_also_where_it_must_not_be_applied_twice() {
-        let careful = Policy::exponential()
-            .idempotent(false)
-            .on(crate::codes![429, 503]);
-        let (wait, busy) = (Duration::from_secs(3), TestError::status(503));
-        for error in [
-            busy,
-            TestError::grpc(GrpcCode::Unavailable),
-            TestError::kind(FaultKind::Transient),
-        ] {
-            let error = error.after(wait);
-            assert_eq!(careful.judge(&error), Verdict::MaybeApplied, "{error:?}");
-            let wrapped = careful.judge(&NotApplied(error));
-            assert_eq!(wrapped, Verdict::from(true).after(Some(wait)), "{error:?}");
-        }
-        for (error, same) in [
-            (TestError::status(404), Verdict::Permanent),
-            (TestError::grpc(GrpcCode::NotFound), Verdict::Permanent),
-            (TestError::CONFLICT, Verdict::Permanent),
-            (TestError::kind(FaultKind::Permanent), Verdict::Permanent),
-            (TestError::UNKNOWN, Verdict::NothingKnown),
-            (busy.asking_to_stop(), Verdict::StoppedByServer),
-        ] {
-            assert_eq!(careful.judge(&error), same, "{error:?}");
-            assert_eq!(careful.judge(&NotApplied(error)), same, "{error:?}");
-        }
-    }
 
     #[test]
     fn the_error_inside_is_its_source_and_can_be_taken_out() {

@@ -86,7 +86,6 @@ mod tests {
     use proptest::prelude::*;
 
     const SECOND: Duration = Duration::from_secs(1);
-    const MILLISECOND: Duration = Duration::from_millis(1);
     const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
     /// The number of calls if each call fails at once with this kind, up to `most`.
@@ -188,19 +187,6 @@ mod tests {
             let policy = slow.base(base);
             assert_eq!(policy.may_wait(policy.base), may_wait, "{base:?}");
         }
-    }
-
-    #[test]
-    fn exact_where_nothing_is_drawn() {
-        let calls = |policy: Policy, deadline| policy.deadline(deadline).calls_in_time();
-        // 1 + 2 + 4 end exactly at the deadline.
-        assert_eq!(calls(PLAIN, 7 * SECOND), Some(4));
-        assert_eq!(calls(PLAIN, 7 * SECOND - MILLISECOND), Some(3));
-        assert_eq!(calls(PLAIN, Duration::ZERO), Some(1));
-        assert_eq!(calls(PLAIN.max_attempts(3), SECOND), None);
-        assert_eq!(PLAIN.calls_in_time(), None);
-        assert_eq!(calls(PLAIN.base(Duration::ZERO), SECOND), None);
-        assert_eq!(calls(Policy::exponential(), SECOND), None);
     }
 
     /// The function overflows at the 64th retry.

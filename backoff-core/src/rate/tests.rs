@@ -282,48 +282,6 @@ fn when_the_rate_ends_all_calls_go_in_their_order() {
 }
 
 #[test]
-fn the_longest_time_in_the_queue_ends_the_waiting() {
-    let (rate, hand) = (closed(), Hand::default());
-    let limit = Duration::from_millis(30);
-    let mut calls = queue(&rate, &hand, limit, 2);
-    assert_eq!(*hand.timers.borrow(), [limit; 2]);
-    hand.now.set(limit);
-    for call in &mut calls {
-        let over = TimedOut::in_queue(limit);
-        assert_eq!(call.poll(&hand), Poll::Ready(Err(over)));
-    }
-    drop(calls);
-    assert_eq!(rate.waiting(), 0);
-}
-
-/// Of calls that can make no error: they begin in the last second before their time is over, spread evenly.
-#[test]
-fn calls_that_cannot_end_with_an_error_begin_within_a_second() {
-    let (rate, hand) = (closed(), Hand::default());
-    let enters = |_| Queued::enter(&rate, hand.now(), (Duration::from_secs(2), false), 0);
-    let mut calls: Vec<_> = (0..100).filter_map(|n| enters(n).err()).collect();
-    let mut begun = Vec::new();
-    for tenth in 1..=20 {
-        hand.now.set(Duration::from_millis(tenth * 100));
-        // Refused again and again, so that no turn comes.
-        let epoch = rate.shared().lock().control.epoch;
-        rate.replied(RateReply::Refused { hint: 200 * SECOND }, epoch, || {
-            hand.now()
-        });
-        let before = calls.len();
-        calls.retain_mut(|call| {
-            let polled = call.poll(&hand, &mut Context::from_waker(Waker::noop()));
-            assert!(matches!(polled, Poll::Pending | Poll::Ready(Ok(None))));
-            polled.is_pending()
-        });
-        begun.push(before - calls.len());
-    }
-    assert_eq!(begun[..9], [0; 9]);
-    assert_eq!(begun.iter().sum::<usize>(), 100);
-    assert!(begun.iter().all(|it| *it <= 12), "{begun:?}");
-}
-
-#[test]
 fn a_clock_that_stands_still_does_not_stop_the_queue() {
     let (rate, mut hand) = (closed(), Hand::default());
     hand.stands_still = true;

@@ -200,19 +200,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn decorrelated_waits_go_on_growing() {
-        let policy = Policy::exponential()
-            .jitter(Jitter::Decorrelated)
-            .max_attempts(99);
-        let wait = |failures| {
-            begun(0, failures)
-                .failed(&policy, &BUSY, at(0), &Half)
-                .wait()
-        };
-        assert!(wait(1) > wait(0) && wait(6) > 5 * wait(0));
-    }
-
     #[cfg(feature = "serde")]
     #[test]
     fn it_is_a_pair_of_numbers() {

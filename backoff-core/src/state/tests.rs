@@ -6,7 +6,6 @@ use core::cell::Cell;
 use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
-const ID: RequestId = RequestId::from_u128(7);
 const PLAIN: Policy = Policy::exponential().jitter(Jitter::None);
 
 fn hinted(hint: Duration) -> Verdict {
@@ -218,13 +217,6 @@ fn a_conflict_takes_no_tokens_and_gives_none_back() {
 }
 
 #[test]
-fn a_quarter_of_a_million_retries_without_a_wait_end() {
-    let policy = PLAIN.base(Duration::ZERO).max_attempts(250_000);
-    let (begun, reason) = run(policy, Duration::ZERO, 0);
-    assert_eq!((begun.len(), reason), (250_000, StopReason::Attempts));
-}
-
-#[test]
 fn counting_ends_but_a_limit_above_the_end_still_holds() {
     let policy = PLAIN.max_attempts(u32::MAX);
     let mut retry = RetryState::start(&policy, no_clock);
@@ -274,23 +266,6 @@ fn any_origin_of_the_clock_will_do() {
     }
     let year = Duration::from_secs(365 * 86_400);
     assert_eq!(RetryState::start_at(SECOND).elapsed(|| SECOND + year), year);
-}
-
-#[test]
-fn an_attempt_knows_what_remains() {
-    let policy = PLAIN.deadline(10 * SECOND);
-    let mut retry = RetryState::start(&policy, || SECOND);
-    let known = |retry: &RetryState, policy: &Policy, now: u32| {
-        let attempt = retry.attempt(policy, ID, || now * SECOND);
-        (attempt.number(), attempt.elapsed(), attempt.remaining())
-    };
-    assert_eq!(known(&retry, &policy, 1), (1, Duration::ZERO, 10 * SECOND));
-    let _ = retry.failed(&policy, true, || 3 * SECOND, || 0);
-    assert_eq!(known(&retry, &policy, 4), (2, 3 * SECOND, 7 * SECOND));
-    assert_eq!(known(&retry, &policy, 20).2, Duration::ZERO);
-    let endless = RetryState::start(&PLAIN, no_clock);
-    let attempt = endless.attempt(&PLAIN, ID, no_clock);
-    assert_eq!(attempt.remaining(), Duration::MAX);
 }
 
 #[test]

@@ -50,34 +50,6 @@ fn the_standard_librarys_error_is_made_of_a_cut_attempt() {
     assert_eq!(gave_up.error.to_string(), "the attempt was cut after 9s");
 }
 
-/// The policy's codes do not name `DEADLINE_EXCEEDED`, and need not.
-#[cfg(feature = "tonic-014")]
-#[test]
-fn tonics_status_is_made_of_a_cut_attempt() {
-    use tonic_014::{Code, Status};
-
-    let gave_up = cut_after_a_failure(Status::unavailable("busy"));
-    let last = gave_up.last.map(|status| status.code());
-    assert_eq!(last, Some(Code::Unavailable));
-    assert_eq!(gave_up.error.code(), Code::DeadlineExceeded);
-    assert_eq!(gave_up.error.message(), "the attempt was cut after 9s");
-
-    let policy = PLAIN.on(backoff_core::Codes::UNAVAILABLE).max_attempts(3);
-    for (policy, reason, attempts) in [
-        (policy, StopReason::Attempts, 3),
-        (policy.idempotent(false), StopReason::MaybeApplied, 1),
-    ] {
-        let time = Time::default();
-        let call = policy.retry(pending::<Result<(), Status>>);
-        let call = call.attempt_timeout(SECOND).runtime(time.clone());
-        let gave_up = time.run(call.reported()).unwrap_err();
-        assert_eq!(
-            (gave_up.reason, gave_up.report.attempts),
-            (reason, attempts)
-        );
-    }
-}
-
 /// An attempt that never yields by itself uses up what tokio lets a task do at a time, and with it
 /// the timer's turn. The time is real, because paused time stands still while a task is busy.
 #[tokio::test]
@@ -160,20 +132,14 @@ async fn a_success_reads_no_clock_and_draws_no_number() {
     assert_eq!(retry.runtime(runtime.clone()).await, Ok(1));
     let blocking = PLAIN.blocking(|| Outcome::Ok(2));
     assert_eq!(blocking.runtime(runtime.clone()).call(), Ok(2));
+    #[cfg(feature = "breaker")]
+    {
+        let down = backoff_core::Breaker::new();
+        let retry = PLAIN.retry(|| ready(Outcome::Ok(1))).breaker(&down);
+        assert_eq!(retry.runtime(runtime.clone()).await, Ok(1));
+    }
     // With the feature `metrics` and no recorder, too.
     assert_eq!(runtime.asked(), 0);
-}
-
-#[test]
-fn a_blocking_retry_on_the_real_clock() {
-    let policy = PLAIN.scaled(0.001);
-    let (mut calls, began) = (0, std::time::Instant::now());
-    let outcome = policy.retry_blocking(|| {
-        calls += 1;
-        if calls < 3 { Err(BUSY) } else { Ok(calls) }
-    });
-    assert_eq!(outcome, Ok(3));
-    assert!(began.elapsed() >= Duration::from_millis(3));
 }
 
 /// What the page of `deadline` says. Tokio's timer rounds each wait up to a millisecond.
@@ -211,28 +177,10 @@ async fn a_future_is_send_where_the_operations_is() {
     // The error never lives across an await, so it need not be `Send`.
     let make = || async { Err::<(), _>(Local(Rc::new(()))) };
     assert!(is_send(PLAIN.retry(make)).await.is_err());
-}
-
-#[tokio::test]
-async fn a_borrowing_async_closure_will_do() {
-    let name = String::from("a");
-    let greet = async |greeting: &str| Outcome::Ok(format!("{greeting} {name}"));
-    assert_eq!(PLAIN.retry(|| greet("hello")).await.unwrap(), "hello a");
-}
-
-/// Under a subscriber: if a thread without one meets this span first, `tracing` may turn the span off for
-/// the tests of spans, which run at the same time.
-#[cfg(feature = "tracing")]
-#[test]
-fn an_attempt_in_a_span_knows_of_the_doubt_as_well() {
-    #[retry(policy = PLAIN, attempt = n, attempt_spans, sleep = async |_| {})]
-    async fn in_spans() -> Outcome<bool> {
-        match n.number() {
-            1 => Err(TestError::LOST),
-            _ => Ok(n.maybe_applied()),
-        }
-    }
-    let mut outcome = None;
-    crate::spans::recorded(async { outcome = Some(in_spans().await) });
-    assert_eq!(outcome, Some(Ok(true)));
+    // Also an update of a value that cannot be shown, and a loop of one's own.
+    struct NotDebug(u8);
+    let read = || async { Outcome::Ok(NotDebug(1)) };
+    let update = PLAIN.update(read, |value| value.0 += 1, |_| async { Ok(()) });
+    assert!(is_send(update.into_future()).await.is_ok());
+    drop(is_send(async { PLAIN.resuming().failed(BUSY).await }));
 }

@@ -1,11 +1,10 @@
 //! The awaited value several times in a row: exact schedules, in every form.
 use crate::common::{
     error::TestError,
-    forms::{PLAIN, Reply, call, check, forms, steps},
+    forms::{PLAIN, Reply, call, check},
     time::Time,
 };
 use backoff_core::{Event, Jitter, NotYet, Policy, retry};
-use proptest::prelude::*;
 use std::{future::ready, time::Duration};
 
 const POLL: Policy = PLAIN.max_attempts(100);
@@ -85,27 +84,13 @@ fn the_waits_that_grow_from_the_one_before_and_those_of_ones_own_are_not_disturb
 /// Refused responses, between others: the row is full with the last one.
 #[test]
 fn a_refused_response_does_not_count() {
-    fn done(_: &Reply) -> bool {
-        true
-    }
-    #[retry(policy = POLL, until = done, consecutive = 3, runtime = time.clone())]
-    fn annotated(left: &mut impl Iterator<Item = Reply>, time: &Time) -> Result<Reply, TestError> {
-        Ok(left.next().unwrap())
-    }
-    for is_annotated in [true, false] {
-        let time = Time::default();
-        let mut left = [200, 503, 200, 503, 200, 200, 200].map(Reply).into_iter();
-        let ended = if is_annotated {
-            annotated(&mut left, &time)
-        } else {
-            let call = POLL.retry(|| ready(Ok(left.next().unwrap())));
-            let call = call.until(done).consecutive(3).until(done);
-            time.run(call.responses().runtime(time.clone()))
-        };
-        assert_eq!((ended, left.next()), (Ok(Reply(200)), None));
-        let waits = [1, 1, 1, 2, 1, 1].map(Duration::from_secs);
-        assert_eq!(time.waits(), waits);
-    }
+    let time = Time::default();
+    let mut left = [200, 503, 200, 503, 200, 200, 200].map(Reply).into_iter();
+    let call = POLL.retry(|| ready(Ok::<_, TestError>(left.next().unwrap())));
+    let call = call.until(|_| true).consecutive(3);
+    let ended = time.run(call.responses().runtime(time.clone()));
+    assert_eq!((ended, left.next()), (Ok(Reply(200)), None));
+    assert_eq!(time.waits(), [1, 1, 1, 2, 1, 1].map(Duration::from_secs));
 }
 
 #[test]
@@ -119,53 +104,10 @@ fn a_value_awaited_inside_begins_the_row_anew() {
 
 #[test]
 #[should_panic(expected = "must be at least 1")]
-fn no_value_at_all_is_refused() {
-    let call = POLL.retry(|| ready(Ok::<_, TestError>(1)));
-    drop(call.until(|_| true).consecutive(0));
-}
-
-#[test]
-#[should_panic(expected = "must be at least 1")]
 fn no_value_at_all_is_refused_at_run_time_in_the_attribute() {
     #[retry(until = |_| true, consecutive = values)]
     fn annotated(values: u32) -> Result<(), TestError> {
         unreachable!("no call is made")
     }
     let _ = annotated(0);
-}
-
-/// The rules, said anew: whether the row is full in the end, and the waits.
-fn by_the_rules(values: &[&str], row: u32, attempts: usize) -> (bool, Vec<Duration>) {
-    let (mut seen, mut others, mut waits) = (0, 0, Vec::new());
-    for call in 0..attempts {
-        let yes = values.get(call) == Some(&"200");
-        seen = if yes { seen + 1 } else { 0 };
-        if seen == row {
-            return (true, waits);
-        }
-        let wait = if yes { 1 } else { (1 << others).min(64) };
-        waits.push(Duration::from_secs(wait));
-        others += u32::from(!yes);
-    }
-    waits.pop();
-    (false, waits)
-}
-
-proptest! {
-    #[test]
-    fn a_call_ends_exactly_where_the_row_is_full_or_by_the_limit(
-        reads in prop::collection::vec(
-            prop::sample::select(vec!["202", "200", "200", "error 503"]), 0..40),
-        values in 1u32..6,
-        attempts in 1u32..50,
-    ) {
-        let (is_full, waits) = by_the_rules(&reads, values, attempts as usize);
-        let script = steps(&[&reads[..], &["202"]].concat().join(", "));
-        let setting = call(POLL.max_attempts(attempts)).consecutive(values);
-        for form in forms().filter(|form| form.can(&setting, &script)) {
-            let came = form.run(&setting, &script);
-            let ended = matches!(came.result, Some(Ok(_)));
-            prop_assert_eq!((ended, came.waits), (is_full, waits.clone()), "{}", form.name);
-        }
-    }
 }

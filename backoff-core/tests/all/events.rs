@@ -5,11 +5,8 @@ use crate::common::{
     forms::{BUSY, PLAIN},
     time::Time,
 };
-use backoff_core::{Budget, Event, Policy, retry};
-use std::{
-    cell::RefCell,
-    future::{pending, ready},
-};
+use backoff_core::{Event, Policy, retry};
+use std::cell::RefCell;
 
 /// The operations of the events.
 type Named = RefCell<Vec<&'static str>>;
@@ -50,9 +47,6 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
     fn unnamed(named: &Named) -> Result<(), TestError> {
         busy()
     }
-    let budget = Budget::aws();
-    let shutdown = || pending::<()>();
-    let ready_busy = || ready(busy());
     type Call<'c> = &'c dyn Fn(&Named) -> Result<(), TestError>;
     // `…` is this module.
     let rows: &[(&[&str], Call<'_>)] = &[
@@ -76,12 +70,6 @@ fn an_event_names_the_operation_by_its_setting_or_by_the_function_that_holds_it(
                 .operation("a.b")
                 .notify(note(named))
                 .call()
-        }),
-        // Before and after the settings that change the type of a call; the later name holds.
-        (&["later"], &|named| {
-            let call = ONCE.retry(ready_busy).operation("a.b").budget(&budget);
-            let call = call.stop_on(shutdown()).owned().operation("later");
-            Time::default().run(call.runtime(Time::default()).notify(note(named)))
         }),
     ];
     for (row, (expected, call)) in rows.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Faults that a test injects: what each of them does, the shares that a seed draws, and what a failed test prints.
 
-use crate::common::{error::TestError, store::Store};
+use crate::common::error::TestError;
 use backoff_core::{
     Policy,
     testing::{
@@ -65,40 +65,34 @@ async fn each_fault_befalls_a_service() {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     use tower::{ServiceBuilder, ServiceExt as _, service_fn};
 
-    let reply = |error: TestError| match error.status {
-        Some(status) => Ok(Response::builder().status(status).body(0).unwrap()),
-        None => Err(error),
-    };
-    for (injected, runs, outcome, seconds) in ROWS {
-        let begin = Instant::now();
-        static RAN: AtomicU32 = AtomicU32::new(0);
+    static RAN: AtomicU32 = AtomicU32::new(0);
+    for (injected, runs, status) in [
+        (Nothing, 1, Some(200)),
+        (Error(503), 0, Some(503)),
+        (Lost(503), 1, Some(503)),
+        (Hang, 0, None),
+    ] {
+        let reply = |status| Response::builder().status(status).body(()).unwrap();
         let faults = script([match injected {
-            Nothing => Nothing,
-            Error(error) => Error(reply(error)),
-            Lost(error) => Lost(reply(error)),
-            Delay(delay) => Delay(delay),
+            Error(status) => Error(Ok(reply(status))),
+            Lost(status) => Lost(Ok(reply(status))),
             Hang => Hang,
+            _ => Nothing,
         }]);
         let client = service_fn(async |_: Request<()>| {
-            tokio::time::sleep(SECOND).await;
-            Ok(Response::new(RAN.fetch_add(1, Relaxed) + 1))
+            RAN.fetch_add(1, Relaxed);
+            Ok::<_, TestError>(Response::new(()))
         });
         let client = ServiceBuilder::new()
             .layer(ONCE.layer().attempt_timeout(5 * SECOND))
             .map_future(move |reply| faults.around_reply(reply))
             .service(client);
         let came = client.clone().oneshot(Request::new(())).await;
-        let came = came.and_then(|response| match response.status().as_u16() {
-            200 => Ok(*response.body()),
-            status => Err(TestError::status(status)),
-        });
-        let found = (RAN.swap(0, Relaxed), came, begin.elapsed().as_secs());
-        assert_eq!(found, (runs, outcome, seconds), "{injected:?}");
+        let came = came.map(|reply| reply.status().as_u16());
+        assert_eq!(came, status.ok_or(CUT), "{injected:?}");
+        assert_eq!(RAN.swap(0, Relaxed), runs, "{injected:?}");
         // The copies of the service meet the same faults, which the script ended.
-        assert_eq!(
-            client.oneshot(Request::new(())).await.unwrap().status(),
-            200
-        );
+        assert!(client.oneshot(Request::new(())).await.is_ok());
         assert_eq!(RAN.swap(0, Relaxed), 1);
     }
 }
@@ -162,28 +156,6 @@ async fn a_seed_always_gives_the_same_faults() {
 }
 
 #[tokio::test]
-async fn the_shares_are_as_asked() {
-    const CALLS: usize = 50_000;
-    for seed in 0..4 {
-        let befell = befalls(&tenths(seed), CALLS);
-        for (injected, share) in [
-            (Nothing, 0.5),
-            (Error("busy"), 0.1),
-            (Error("refused"), 0.1),
-            (Lost("reset"), 0.1),
-            (Delay(SECOND), 0.1),
-            (Hang, 0.1),
-        ] {
-            let found = befell.iter().filter(|it| **it == injected).count() as f64;
-            let calls = CALLS as f64;
-            let deviation = (calls * share * (1.0 - share)).sqrt();
-            let off = (found - calls * share).abs() / deviation;
-            assert!(off < 4.0, "seed {seed}, {injected:?}: {found}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn shares_are_at_most_all_calls() {
     let all = (0..10).fold(faults(1), |faults, _| faults.errors(0.1, || "busy"));
     assert_eq!(befalls(&all, 1000), [Error("busy"); 1000]);
@@ -235,46 +207,5 @@ async fn a_failed_test_prints_its_faults() {
         assert!(printed.contains(&expected), "{printed}");
         assert_eq!(printed.matches("the faults of").count(), 1, "{printed}");
         assert!(!own.status.success());
-    }
-}
-
-/// With any faults, an update whose value has a version makes its change once if it succeeds, and never twice. A
-/// function that repeats its read, change and write makes the change twice, and some seed shows that.
-#[tokio::test(start_paused = true)]
-async fn an_update_makes_its_change_once_and_a_repeated_function_does_not() {
-    const POLICY: Policy = Policy::exponential().retry_conflicts(true).max_attempts(6);
-    let [mut succeeded, mut given_up, mut twice] = [0; 3];
-    for seed in 0..500 {
-        let faults = faults(seed).errors(0.2, || BUSY).lost(0.2, || LOST);
-        let faults = faults.delays(0.1, 9 * SECOND).hangs(0.1);
-        let store = Store::default();
-        let update = POLICY.update(
-            || faults.around(store.get()),
-            |value| value.mine += 1,
-            |value| faults.around(store.set(value)),
-        );
-        let update = update.version(|value| value.version);
-        let updated = update.attempt_timeout(5 * SECOND).await;
-        let times = store.value.get().mine;
-        match updated {
-            Ok(_) => assert_eq!(times, 1),
-            Err(error) => assert!(times < 2, "{error}"),
-        }
-        succeeded += u32::from(updated.is_ok());
-        given_up += u32::from(updated.is_err());
-
-        let store = Store::default();
-        let repeated = async || {
-            let mut value = faults.around(store.get()).await?;
-            value.mine += 1;
-            faults.around(store.set(value)).await
-        };
-        let repeated = POLICY.retry(repeated).attempt_timeout(5 * SECOND);
-        let _ = repeated.await;
-        twice += u32::from(store.value.get().mine > 1);
-    }
-    // Each of them happens often enough to be tested.
-    for times in [succeeded, given_up, twice] {
-        assert!(times > 50, "{succeeded}, {given_up}, {twice}");
     }
 }

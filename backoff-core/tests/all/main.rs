@@ -69,8 +69,6 @@ mod settings;
 mod shared;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 mod signals;
-#[cfg(all(feature = "macros", feature = "tokio", feature = "tracing"))]
-mod spans;
 #[cfg(all(
     feature = "breaker",
     feature = "combine",

@@ -3,41 +3,30 @@
 use crate::common::{
     error::TestError,
     forms::{BUSY, SECOND, assert_is_name, call, each_row},
+    recorder::listening,
 };
-use crate::spans::recorder::listening;
 use crate::stories::{
     POLICY,
     story::{Recorded, Story},
 };
-use backoff_core::{
-    __private::ForeignCall,
-    Decision, StopReason,
-    combine::{Combining, Group},
-    testing,
-};
+use backoff_core::{__private::ForeignCall, Decision, StopReason, testing};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     future::ready,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     time::Duration,
 };
 
-/// What this records, and the names of its operations.
-pub(crate) fn recorded_with_operations<T>(work: impl FnOnce() -> T) -> (T, Recorded, Vec<String>) {
+/// What this records. Each operation has a name.
+pub(crate) fn recorded<T>(work: impl FnOnce() -> T) -> (T, Recorded) {
     let recorder = DebuggingRecorder::new();
     let value = metrics::with_local_recorder(&recorder, work);
-    let (mut recorded, mut operations) = (Recorded::new(), Vec::new());
+    let mut all = Recorded::new();
     for (key, _, _, value) in recorder.snapshotter().snapshot().into_vec() {
         let mut name = key.key().name().to_owned();
         for label in key.key().labels() {
             match label.key() {
-                "retry.operation" => {
-                    assert_is_name(label.value());
-                    operations.push(label.value().to_owned());
-                }
+                "retry.operation" => assert_is_name(label.value()),
                 other => name += &format!(" {other}={}", label.value()),
             }
         }
@@ -46,27 +35,19 @@ pub(crate) fn recorded_with_operations<T>(work: impl FnOnce() -> T) -> (T, Recor
             DebugValue::Gauge(level) => vec![level.into()],
             DebugValue::Counter(count) => vec![count as f64],
         };
-        recorded.insert(name, values);
+        all.insert(name, values);
     }
-    operations.sort_unstable();
-    operations.dedup();
-    (value, recorded, operations)
+    (value, all)
 }
 
 /// What this records, in tokio's virtual time.
-fn recorded<T>(work: impl Future<Output = T>) -> (T, Recorded) {
+fn recorded_in_time<T>(work: impl Future<Output = T>) -> (T, Recorded) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
-    let (value, recorded, _) = recorded_with_operations(|| runtime.block_on(work));
-    (value, recorded)
-}
-
-/// What is told of one call.
-fn told(story: &str) -> Recorded {
-    Story::new(story).metrics
+    recorded(|| runtime.block_on(work))
 }
 
 /// A wait that leads to no attempt costs nothing, and nobody else need ask the budget to show that.
@@ -80,7 +61,7 @@ fn a_budget_with_a_name_shows_its_level() {
     ";
     each_row(call(POLICY), table, |name, form, setting, script, level| {
         let trial = form.trial(setting, script);
-        let (_, mut recorded, _) = recorded_with_operations(|| trial.run(form));
+        let (_, mut recorded) = recorded(|| trial.run(form));
         let level = level.parse::<f64>().ok().map(|level| vec![level]);
         let shown = recorded.remove("retry.budget.level retry.budget=storage");
         assert_eq!(shown, level, "{name}");
@@ -102,7 +83,7 @@ fn a_rate_with_a_name_shows_itself() {
             ready(fails.map_or(Ok(()), |_| Err(TestError::status(429))))
         })
     };
-    let (_, mut recorded) = recorded(async { tokio::join!(call(), call()) });
+    let (_, mut recorded) = recorded_in_time(async { tokio::join!(call(), call()) });
     recorded.retain(|key, _| key.contains(".rate."));
     recorded.values_mut().for_each(|values| values.truncate(1));
     let shown = [
@@ -116,7 +97,7 @@ fn a_rate_with_a_name_shows_itself() {
     assert_eq!(recorded, shown.into());
 }
 
-/// The second requests that were sent and that won. Each has a line in the log, and every span closes.
+/// The second requests that were sent and that won. Each has a line in the log.
 #[test]
 fn second_requests_are_counted() {
     let table = "
@@ -131,160 +112,44 @@ fn second_requests_are_counted() {
         call(POLICY),
         table,
         |name, form, setting, script, counts| {
-            let (trial, mut recorded) = (form.trial(setting, script), Recorded::new());
-            let state = listening(|| recorded = recorded_with_operations(|| trial.run(form)).1);
+            let (trial, mut all) = (form.trial(setting, script), Recorded::new());
+            let state = listening(|| all = recorded(|| trial.run(form)).1);
             let count = |what| {
-                let values = recorded.get(&format!("retry.hedge.{what} retry.policy=storage"));
+                let values = all.get(&format!("retry.hedge.{what} retry.policy=storage"));
                 values.map_or(0.0, |values| values[0])
             };
             let counted = format!("{} {}", count("sent"), count("won"));
-            assert_eq!(counted, counts, "{name}: {recorded:?}");
-            let lines = |text: &'static str, lines: &[String]| {
-                lines.iter().filter(|line| line.contains(text)).count()
-            };
-            let logged = lines(
-                "DEBUG slow attempt, sending a second request",
-                &state.logged,
-            );
+            assert_eq!(counted, counts, "{name}: {all:?}");
+            let is_sending =
+                |line: &&String| line.contains("DEBUG slow attempt, sending a second request");
+            let logged = state.logged.iter().filter(is_sending).count();
             assert_eq!(logged as f64, count("sent"), "{name}: {:?}", state.logged);
-            let [opened, closed] = [" opens", " closes"].map(|text| lines(text, &state.lines));
-            let attempts = form.name.contains("in spans").then_some(opened > 0);
-            assert_eq!(
-                (opened, attempts != Some(false)),
-                (closed, true),
-                "{name}: {:?}",
-                state.lines
-            );
         },
     );
 }
 
-/// Combined changes of a number; each read takes a second, and these fail.
-fn combine(failing: &'static [u32]) -> Combining<u8, u32, (), TestError> {
-    let reads = AtomicU32::new(0);
-    let read = move |_| {
-        let fails = failing.contains(&reads.fetch_add(1, Relaxed));
-        async move {
-            tokio::time::sleep(SECOND).await;
-            if fails { Err(BUSY) } else { Ok(0) }
-        }
-    };
-    POLICY.combine(read, |_, _| ready(Ok(())))
-}
-
+/// The first two reads fail.
 #[test]
 fn combined_changes_are_one_call() {
-    let story = "failed 503 in 1, waits 1, failed 503 in 1, waits 2, succeeded in 1";
-    let combined = combine(&[0, 1]);
-    let add = || combined.update(0, |_| true);
-    let (outcomes, one) = recorded(async { tokio::join!(add(), add(), add()) });
-    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
-    assert_eq!(one, told(story));
-
-    // The first caller leaves during the second read, when the other one has come, and joins the call.
-    let combined = combine(&[0, 1]);
-    let (outcomes, one) = recorded(async {
-        let leaves =
-            tokio::time::timeout(Duration::from_millis(2_800), combined.update(0, |_| true));
-        let comes = async {
-            tokio::time::sleep(Duration::from_millis(2_500)).await;
-            combined.update(0, |_| true).await
-        };
-        tokio::join!(leaves, comes)
-    });
-    assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
-    assert_eq!(one, told(story));
-}
-
-#[test]
-fn a_combined_write_that_is_cut_after_its_callers_have_left_is_a_timeout() {
-    for (is_idempotent, stories) in [
-        (true, &["failed timeout in 10, waits 1, succeeded"][..]),
-        (
-            false,
-            &["failed timeout in 10, gave up maybe_applied", "succeeded"],
-        ),
-    ] {
-        let policy = POLICY.idempotent(is_idempotent);
-        let writes = Arc::new(AtomicU32::new(0));
-        let combined = Combining::new(move |_: u8, group: Group<u32, (), TestError>| {
-            let writes = Arc::clone(&writes);
-            async move {
-                let write = || async {
-                    if writes.fetch_add(1, Relaxed) == 0 {
-                        std::future::pending::<()>().await;
-                    }
-                    Ok(())
-                };
-                policy
-                    .update(
-                        || group.read(ready(Ok(0))),
-                        |_| group.has_changed(),
-                        |_| group.write(write()),
-                    )
-                    .attempt_timeout(10 * SECOND)
-                    .reported()
-                    .await
-            }
-        });
-        let (outcomes, recorded) = recorded(async {
-            let leaves = combined.update(0, |_| true);
-            let leaves = tokio::time::timeout(5 * SECOND, leaves);
-            let comes = async {
-                tokio::time::sleep(SECOND).await;
-                combined.update(0, |_| true).await
-            };
-            tokio::join!(leaves, comes)
-        });
-        assert!(outcomes.0.is_err() && outcomes.1.is_ok(), "{outcomes:?}");
-        let mut expected = Recorded::new();
-        stories
-            .iter()
-            .for_each(|story| expected.extend(told(story)));
-        assert_eq!(recorded, expected);
-    }
-}
-
-// Nobody knows when its first attempt began: the story has that attempt without its duration.
-#[test]
-fn a_read_that_is_resumed_is_a_call_from_its_first_failure_to_its_end() {
-    for (succeeds, end) in [
-        (true, "succeeded in 1"),
-        (false, "failed 503 in 1, gave up attempts"),
-    ] {
-        let mut story = told(&format!(
-            "failed 503, waits 1, failed 503 in 1, waits 2, {end}"
-        ));
-        let failed = "retry.attempt.duration retry.policy=storage error.type=503";
-        story.get_mut(failed).unwrap().remove(0);
-        let (_, recorded) = recorded(async {
-            let mut resuming = POLICY.resuming();
-            for _ in 0..2 {
-                // Nobody knows when this attempt began, and what follows is no retry.
-                tokio::time::sleep(100 * SECOND).await;
-                resuming.progress();
-            }
-            for _ in 0..2 {
-                tokio::time::sleep(SECOND).await;
-                resuming.failed(BUSY).await.unwrap();
-            }
+    let reads = AtomicU32::new(0);
+    let read = move |_| {
+        let fails = reads.fetch_add(1, Relaxed) < 2;
+        async move {
             tokio::time::sleep(SECOND).await;
-            if !succeeds {
-                resuming.failed(BUSY).await.unwrap_err();
-                // What fails after that is told to its caller alone.
-                resuming.failed(BUSY).await.unwrap_err();
-            }
-            // A second time, or after it was given up, it is no success of that call.
-            resuming.progress();
-            resuming.progress();
-        });
-        assert_eq!(recorded, story);
-    }
+            if fails { Err(BUSY) } else { Ok(0_u32) }
+        }
+    };
+    let combined = POLICY.combine(read, |_: u8, _| ready(Ok(())));
+    let add = || combined.update(0, |_| true);
+    let (outcomes, one) = recorded_in_time(async { tokio::join!(add(), add(), add()) });
+    assert!(outcomes.0.is_ok() && outcomes.1.is_ok() && outcomes.2.is_ok());
+    let story = "failed 503 in 1, waits 1, failed 503 in 1, waits 2, succeeded in 1";
+    assert_eq!(one, Story::new(story).metrics);
 }
 
 #[test]
 fn an_attempt_that_is_resumed_before_its_wait_is_over_has_no_duration() {
-    let (_, recorded) = recorded(async {
+    let (_, recorded) = recorded_in_time(async {
         let mut resuming = POLICY.resuming();
         let wait = tokio::time::timeout(SECOND / 2, resuming.failed(BUSY));
         wait.await.unwrap_err();
@@ -298,7 +163,7 @@ fn an_attempt_that_is_resumed_before_its_wait_is_over_has_no_duration() {
 #[test]
 fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
     let time = testing::VirtualTime::new();
-    let (_, recorded, _) = recorded_with_operations(|| {
+    let (_, recorded) = recorded(|| {
         let policy = POLICY.max_attempts(4);
         let mut call = ForeignCall::request(policy, "get", Duration::ZERO, 2, &time);
         time.advance(100 * SECOND);
@@ -325,31 +190,4 @@ fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
         recorded,
         expected.map(|(name, value)| (name, vec![value])).into()
     );
-}
-
-#[test]
-fn an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let gone = || Err::<(), _>(TestError::status(404));
-    let here = concat!(
-        module_path!(),
-        "::an_operation_is_called_by_its_closure_or_by_its_name_and_not_by_its_error"
-    );
-    let (_, _, operations) = recorded_with_operations(|| {
-        POLICY.blocking(gone).call().unwrap_err();
-        let error = gone().unwrap_err();
-        let mut pages = POLICY.resuming().operation("pages");
-        runtime.block_on(pages.failed(error)).unwrap_err();
-        let mut unnamed = POLICY.resuming();
-        runtime.block_on(unnamed.failed(error)).unwrap_err();
-        let mut rows = POLICY.blocking_resuming().operation("rows");
-        rows.failed_blocking(error).unwrap_err();
-        let read = move |_: u8| ready(gone());
-        let combined = POLICY.combine(read, |_, ()| ready(Ok(())));
-        runtime.block_on(combined.update(0, |()| true)).unwrap_err();
-    });
-    let expected = [here, "pages", "resuming", "rows"];
-    assert_eq!(operations, expected);
 }

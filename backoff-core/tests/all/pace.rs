@@ -1,7 +1,5 @@
 //! Updates whose values have a version wait at a pace of their own. The clock is virtual and every draw
 //! gives the longest wait, so each wait is exact.
-#[cfg(feature = "tokio")]
-mod crowd;
 
 use crate::common::error::TestError;
 use backoff_core::{FaultKind, Policy, Updated, Verdict, testing::VirtualTime};
@@ -291,15 +289,4 @@ fn the_default_number_of_attempts_does_not_count_conflicts_at_the_pace() {
             assert_eq!((waits.len(), succeeded), (waited, succeeds), "{form:?}");
         }
     }
-}
-
-#[test]
-fn limits_hold() {
-    let (shared, time) = store(&[After(1); 9]);
-    let policy = POLICY.max_attempts(3);
-    let update = update!(policy, shared).version(|version| *version);
-    let gave_up = run(update.runtime(time.clone()).reported()).unwrap_err();
-    let expected = (3, TestError::status(412));
-    assert_eq!((gave_up.report.writes, gave_up.error), expected);
-    assert_eq!(time.waits().len(), 2);
 }

@@ -1,11 +1,9 @@
-//! Calls that share a rate, against services that allow so many calls a second, in virtual time.
+//! Calls that share a rate, in virtual time. Their exact times are in `src/rate/control/schedules.rs`.
 
-use crate::common::{error::TestError, time::Blocked};
-use backoff_core::{Codes, Event, Fault, Jitter, Policy, Rate, RateChange, Tokio};
-use rand::{SeedableRng as _, rngs::SmallRng};
+use crate::common::error::TestError;
+use backoff_core::{Codes, Fault, Jitter, Policy, Rate};
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
     future::ready,
     pin::Pin,
     rc::Rc,
@@ -25,146 +23,23 @@ fn new_rate() -> &'static Rate {
     Box::leak(Box::default())
 }
 
-/// A bucket that holds one second's worth of calls.
+/// A service that allows 50 calls a second, from a bucket that holds a second's worth of calls.
 struct Bucket {
-    per_second: f64,
     tokens: Cell<f64>,
     filled: Cell<Instant>,
-    calls: Cell<u32>,
 }
 
 impl Bucket {
-    fn new(per_second: f64) -> Rc<Self> {
-        Rc::new(Bucket {
-            per_second,
-            tokens: Cell::new(per_second),
-            filled: Cell::new(Instant::now()),
-            calls: Cell::new(0),
-        })
-    }
-
-    async fn call(&self, caller: u32) -> Reply {
+    async fn call(&self) -> Reply {
         sleep(Duration::from_millis(10)).await;
-        self.calls.set(self.calls.get() + 1);
         let now = Instant::now();
         let since = now.duration_since(self.filled.replace(now)).as_secs_f64();
-        let tokens = (self.tokens.get() + since * self.per_second).min(self.per_second);
-        let admitted = tokens >= 1.0;
-        self.tokens
-            .set(if admitted { tokens - 1.0 } else { tokens });
+        let tokens = (self.tokens.get() + since * 50.0).min(50.0);
+        let taken = f64::from(u8::from(tokens >= 1.0));
+        self.tokens.set(tokens - taken);
         sleep(Duration::from_millis(10)).await;
-        admitted.then_some(caller).ok_or(REFUSED)
+        if taken > 0.0 { Ok(1) } else { Err(REFUSED) }
     }
-}
-
-/// Without jitter, so that no verdict depends on chance.
-const POLICY: Policy = Policy::exponential()
-    .jitter(Jitter::None)
-    .deadline(Duration::from_secs(3_600));
-
-#[tokio::test(start_paused = true)]
-async fn a_batch_goes_at_the_rate_that_the_service_allows() {
-    // A short batch makes more calls for a job: half of the refused calls are those of the first burst.
-    for (limit, jobs, most_calls) in [(50, 3_000, 1.06), (200, 1_000, 1.2), (200, 3_000, 1.08)] {
-        let rate = new_rate();
-        let (bucket, left) = (Bucket::new(f64::from(limit)), Rc::new(Cell::new(0..jobs)));
-        let start = Instant::now();
-        let workers = LocalSet::new();
-        for worker in 0..100 {
-            let (bucket, jobs) = (bucket.clone(), left.clone());
-            workers.spawn_local(async move {
-                let policy = POLICY.jitter(Jitter::Full).rate(rate);
-                let runtime = (Tokio, RefCell::new(SmallRng::seed_from_u64(worker)));
-                loop {
-                    let mut left = jobs.take();
-                    let next = left.next();
-                    jobs.set(left);
-                    let Some(job) = next else { break };
-                    let call = policy.retry(|| bucket.call(job)).runtime(&runtime);
-                    call.await.unwrap();
-                }
-            });
-        }
-        workers.await;
-        let calls = f64::from(bucket.calls.get()) / f64::from(jobs);
-        let time = start.elapsed().as_secs_f64() / f64::from(jobs - limit) * f64::from(limit);
-        assert!(
-            calls <= most_calls && time <= 1.10,
-            "{limit} a second, {jobs} jobs: {calls} calls a job, {time} of the time"
-        );
-        assert_eq!(rate.waiting(), 0);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_first_refusal_tells_of_no_rate() {
-    let rate = new_rate();
-    let policy = POLICY.rate(rate);
-    let bucket = Bucket::new(10.0);
-    // The first reply of all, and the first one after an hour in which only a few calls were made.
-    for _ in 0..2 {
-        bucket.tokens.set(0.0);
-        bucket.filled.set(Instant::now());
-        let start = Instant::now();
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        let took = start.elapsed();
-        assert!(took < Duration::from_millis(2_100), "{took:?}");
-        sleep(Duration::from_secs(120)).await;
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        assert_eq!(rate.per_second(), None);
-        policy.retry(|| bucket.call(0)).await.unwrap();
-        sleep(Duration::from_secs(3_600)).await;
-    }
-}
-
-#[cfg(feature = "macros")]
-#[tokio::test(start_paused = true)]
-async fn annotated_functions_wait_for_the_turn_at_their_rate() {
-    static SHARED: Rate = Rate::new();
-    #[backoff_core::retry(max_attempts = 1, rate = SHARED)]
-    async fn by_key(reply: Reply) -> Reply {
-        reply
-    }
-    by_key(Err(REFUSED)).await.unwrap_err();
-    let start = Instant::now();
-    by_key(Ok(1)).await.unwrap();
-    // The gap of 58.8 ms.
-    assert_eq!(start.elapsed(), Duration::from_millis(59));
-}
-
-/// Polls a call once and keeps it.
-fn kept<F: Future>(call: F) -> Pin<Box<F>> {
-    let mut call = Box::pin(call);
-    let _ = call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    call
-}
-
-/// Another task's calls wait for no loop body that keeps calls in the queue.
-#[tokio::test(start_paused = true)]
-async fn a_loop_body_delays_no_other_task() {
-    let rate = new_rate();
-    let policy = POLICY.rate(rate);
-    let bucket = Bucket::new(10.0);
-    let get = || policy.retry(|| bucket.call(0)).into_future();
-    let keeps = async {
-        let mut calls: VecDeque<_> = (0..10).map(|_| kept(get())).collect();
-        for _ in 0..20 {
-            calls.pop_front().unwrap().await.unwrap();
-            sleep(Duration::from_millis(1_500)).await;
-            calls.push_back(kept(get()));
-        }
-    };
-    let other = async {
-        let mut longest = Duration::ZERO;
-        for _ in 0..40 {
-            let start = Instant::now();
-            policy.retry(|| bucket.call(1)).await.unwrap();
-            longest = longest.max(start.elapsed());
-        }
-        longest
-    };
-    let (_, longest) = tokio::join!(keeps, other);
-    assert!(longest < Duration::from_secs(3), "{longest:?}");
 }
 
 /// A hint that no call would wait for closes the queue for nobody else; an earlier one does for at most 64 s.
@@ -189,8 +64,7 @@ async fn one_odd_hint_closes_the_queue_for_64_seconds_at_most() {
             once.retry(odd).await.unwrap_err();
         }
         let start = Instant::now();
-        let bucket = Bucket::new(50.0);
-        policy.retry(|| bucket.call(0)).await.unwrap();
+        policy.retry(|| ready(Reply::Ok(1))).await.unwrap();
         assert!(
             start.elapsed() < Duration::from_secs(most),
             "{hint:?}: {:?}",
@@ -212,84 +86,6 @@ async fn a_rate_hears_refusals_that_are_not_retried() {
     assert_eq!(start.elapsed(), hint);
 }
 
-/// A connection that was lost says nothing about the limit: the rate stays closed.
-#[tokio::test(start_paused = true)]
-async fn a_lost_connection_is_not_counted_as_admitted() {
-    let rate = new_rate();
-    let policy = POLICY.max_attempts(3).jitter(Jitter::None).rate(rate);
-    let attempts = Cell::new(0);
-    let get = || {
-        attempts.set(attempts.get() + 1);
-        ready(Reply::Err(match attempts.get() {
-            1 => REFUSED,
-            _ => TestError::LOST,
-        }))
-    };
-    let changes = RefCell::new(Vec::new());
-    let call = policy.retry(get).notify(|event: &Event<'_, TestError>| {
-        if let Event::RateChanged { change, .. } = event {
-            changes.borrow_mut().push(*change);
-        }
-    });
-    call.await.unwrap_err();
-    assert_eq!(
-        (attempts.get(), &*changes.borrow()),
-        (3, &vec![RateChange::Closed])
-    );
-}
-
-/// While a service refuses every call, a lone call waits as its policy says.
-#[tokio::test(start_paused = true)]
-async fn a_lone_call_outlasts_a_refusal_of_a_minute() {
-    for refuses in [2, 10, 60] {
-        let rate = new_rate();
-        let policy = Policy::exponential()
-            .max_attempts(8)
-            .jitter(Jitter::None)
-            .rate(rate);
-        let start = Instant::now();
-        let get = || {
-            let is_refused = start.elapsed() < Duration::from_secs(refuses);
-            ready(if is_refused { Err(REFUSED) } else { Ok(0) })
-        };
-        assert_eq!(policy.retry(get).await, Ok(0), "{refuses}");
-    }
-}
-
-/// Sixteen calls that each make a call of the same rate, and blocking calls on a thread that drives async calls.
-#[tokio::test(start_paused = true)]
-async fn nested_and_blocking_calls_do_not_stall() {
-    let rate = new_rate();
-    let policy = POLICY.rate(rate);
-    let bucket = Bucket::new(50.0);
-    bucket.tokens.set(0.0);
-    let start = Instant::now();
-    let nested = (0..16).map(|_| {
-        policy
-            .retry(async || {
-                bucket.call(0).await?;
-                policy.retry(|| bucket.call(0)).await
-            })
-            .into_future()
-    });
-    let mut nested: Vec<_> = nested.map(kept).collect();
-    for call in &mut nested {
-        call.await.unwrap();
-    }
-    let took = start.elapsed();
-    assert!(took < Duration::from_secs(20), "{took:?}");
-    // The kept call is the first in the queue, and this thread does not poll it.
-    let refused = || ready(Reply::Err(REFUSED));
-    policy.max_attempts(1).retry(refused).await.unwrap_err();
-    let first = kept(policy.retry(|| bucket.call(0)).into_future());
-    let start = Instant::now();
-    let blocking = policy.blocking(|| Reply::Ok(1));
-    assert_eq!(blocking.runtime(Blocked).call(), Ok(1));
-    let took = start.elapsed();
-    assert!(took.is_zero(), "{took:?}");
-    first.await.unwrap();
-}
-
 /// 1,000 calls that can make no error, with one deadline, under 50 a second.
 #[tokio::test(start_paused = true)]
 async fn calls_without_an_error_begin_within_the_last_second() {
@@ -302,16 +98,20 @@ async fn calls_without_an_error_begin_within_the_last_second() {
         }
     }
     let deadline = Duration::from_secs(10);
-    let policy = POLICY.deadline(deadline).rate(&RATE);
-    let (bucket, begun) = (Bucket::new(50.0), Rc::new(RefCell::new(Vec::new())));
-    let start = Instant::now();
+    let policy = Policy::exponential().jitter(Jitter::None).rate(&RATE);
+    let policy = policy.deadline(deadline);
+    let (start, begun) = (Instant::now(), Rc::new(RefCell::new(Vec::new())));
+    let bucket = Rc::new(Bucket {
+        tokens: Cell::new(50.0),
+        filled: Cell::new(start),
+    });
     let calls = LocalSet::new();
     for _ in 0..1_000 {
         let (bucket, begun) = (bucket.clone(), begun.clone());
         calls.spawn_local(async move {
             let get = async || {
                 begun.borrow_mut().push(start.elapsed());
-                bucket.call(0).await.map_err(NoError)
+                bucket.call().await.map_err(NoError)
             };
             let _ = policy.retry(get).await;
             assert!(start.elapsed() <= deadline + Duration::from_millis(20));

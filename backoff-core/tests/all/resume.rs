@@ -4,7 +4,6 @@
 use crate::common::at_once;
 use backoff_core::{Budget, Event, Jitter, Policy, TimedOut, testing::VirtualTime};
 use std::{cell::RefCell, time::Duration};
-use tokio::time::Instant;
 
 const POLICY: Policy = Policy::exponential().jitter(Jitter::None).max_attempts(3);
 const SECOND: Duration = Duration::from_secs(1);
@@ -86,33 +85,6 @@ fn progress_gives_a_budget_its_tokens_back() {
     assert_eq!(BUDGET.tokens(), 500.0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn it_can_be_spawned_with_what_it_borrows_and_waits_its_time_beside_a_signal() {
-    async fn read_on(pages: &mut Vec<usize>, asked: &mut usize) -> Result<(), TimedOut> {
-        *asked += 1;
-        if *asked % 2 == 1 {
-            return Err(LATE);
-        }
-        pages.push(*asked);
-        Ok(())
-    }
-    let began = Instant::now();
-    let read = tokio::spawn(async {
-        let (mut pages, mut asked) = (Vec::new(), 0);
-        let signal = Box::pin(std::future::pending::<()>());
-        let mut resuming = POLICY.resuming().stop_on(signal);
-        while pages.len() < 4 {
-            match read_on(&mut pages, &mut asked).await {
-                Ok(()) => resuming.progress(),
-                Err(error) => resuming.failed(error).await?,
-            }
-        }
-        Ok::<_, TimedOut>(pages)
-    });
-    assert_eq!(read.await.unwrap(), Ok(vec![2, 4, 6, 8]));
-    assert_eq!(began.elapsed(), 4 * SECOND);
-}
-
 #[test]
 fn progress_after_a_failure_is_a_success_and_says_how_long_the_trouble_lasted() {
     let (time, events) = (VirtualTime::new(), RefCell::new(Vec::new()));
@@ -164,7 +136,7 @@ fn a_rate_or_a_breaker_that_is_not_asked_is_a_warning() {
     static RATE: Rate = Rate::new();
     static BREAKER: Breaker = Breaker::new();
     let warns = |policy: Policy| {
-        let listened = crate::spans::recorder::listening(|| {
+        let listened = crate::common::recorder::listening(|| {
             let mut resuming = policy.blocking_resuming().runtime(VirtualTime::new());
             assert!(resuming.failed_blocking(LATE).is_ok());
         });

@@ -6,8 +6,7 @@ use std::{
     cell::RefCell,
     future::{pending, ready},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex},
-    thread,
+    sync::Mutex,
     time::Duration,
 };
 
@@ -79,12 +78,12 @@ fn the_attributes_panic_points_to_the_function() {
     async fn busy() -> Result<(), TimedOut> {
         Err(late())
     }
-    let at = Arc::new(Mutex::new(None));
-    let seen = Arc::clone(&at);
+    let at = std::sync::Arc::new(Mutex::new(None));
+    let seen = at.clone();
     let before = std::panic::take_hook();
-    let this = thread::current().id();
+    let this = std::thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
-        if thread::current().id() == this {
+        if std::thread::current().id() == this {
             *seen.lock().unwrap() = panic.location().map(|at| at.file().to_owned());
         }
     }));
@@ -123,22 +122,6 @@ fn late() -> TimedOut {
 }
 
 #[test]
-fn a_generator_behind_a_lock_draws_its_numbers_for_all_threads() {
-    let shared = Arc::new(Mutex::new(generator()));
-    let mut numbers: Vec<_> = (0..4)
-        .map(|_| {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || [(); 8].map(|()| shared.random()))
-        })
-        .flat_map(|thread| thread.join().unwrap())
-        .collect();
-    let mut expected = drawn::<32>();
-    numbers.sort_unstable();
-    expected.sort_unstable();
-    assert_eq!(numbers, expected);
-}
-
-#[test]
 fn a_generator_behind_a_lock_still_draws_after_a_panic() {
     let shared = Mutex::new(generator());
     let panics = catch_unwind(AssertUnwindSafe(|| {
@@ -147,18 +130,6 @@ fn a_generator_behind_a_lock_still_draws_after_a_panic() {
     }));
     assert!(panics.is_err() && shared.is_poisoned());
     assert_eq!([(); 3].map(|()| shared.random()), drawn());
-}
-
-/// The clock and the timer of the first, the numbers of the second.
-#[test]
-fn a_pair_runs_a_blocking_loop() {
-    let (expected, runtime) = (waits(), Time::default());
-    let slept: Duration = expected.iter().sum();
-    let blocking = POLICY.blocking(|| Err::<(), _>(late()));
-    let blocking = blocking.runtime((runtime.clone(), Mutex::new(generator())));
-    let report = blocking.reported().call().unwrap_err().report;
-    assert_eq!(runtime.waits(), expected);
-    assert_eq!([report.slept, report.elapsed], [slept; 2]);
 }
 
 /// The pair's timer cuts the attempts, by the pair's clock.

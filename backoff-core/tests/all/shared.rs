@@ -4,7 +4,7 @@
 mod callers;
 
 use crate::common::error::TestError;
-#[cfg(feature = "rate")]
+#[cfg(all(feature = "http-1", feature = "rate"))]
 use crate::common::time::Blocked;
 use backoff_core::{Budget, Fault, Jitter, NotOpened, Policy, Reconnect, TimedOut};
 use callers::{SECOND, draw, others_end, step};
@@ -74,27 +74,6 @@ async fn refuses() -> Result<(), TestError> {
     }
 }
 
-#[cfg(feature = "rate")]
-#[test]
-fn a_rate() {
-    for seed in 0..SEEDS {
-        others_end(
-            seed,
-            // A call that is not polled leaves its slot to the next one.
-            |misbehaved| SECOND * (300 + 20 * misbehaved),
-            &*Box::leak(Box::<backoff_core::Rate>::default()),
-            |rate| async move {
-                let policy = POLICY.rate(rate);
-                match draw(4) {
-                    0 => policy.retry(|| policy.retry(refuses)).await,
-                    1 => policy.blocking(|| Ok(())).runtime(Blocked).call(),
-                    _ => policy.retry(refuses).await,
-                }
-            },
-        );
-    }
-}
-
 /// The replies state a quota, which is sometimes used up.
 #[cfg(all(feature = "http-1", feature = "rate"))]
 #[test]
@@ -141,37 +120,6 @@ fn a_budget() {
             |_| SECOND * 600,
             &*Box::leak(Box::new(Budget::costs(1_000, 5, 5))),
             |budget| async move { POLICY.retry(refuses).budget(budget).await },
-        );
-    }
-}
-
-/// The reads and writes belong to the resource, so that no caller makes one panic or hang.
-#[cfg(feature = "combine")]
-#[test]
-fn combined_changes() {
-    for seed in 0..SEEDS {
-        let takes = || tokio::time::sleep(SECOND / 50);
-        let combined = POLICY.combine(
-            move |_: u8| async move {
-                takes().await;
-                Ok::<_, TestError>(0_u32)
-            },
-            move |_: u8, _: u32| async move {
-                takes().await;
-                Ok::<_, TestError>(())
-            },
-        );
-        others_end(
-            seed,
-            |_| SECOND * 20,
-            Rc::new(combined),
-            |combined| async move {
-                step().await;
-                combined
-                    .update(0, |value: &mut u32| *value += 1)
-                    .await
-                    .map(drop)
-            },
         );
     }
 }

@@ -4,7 +4,7 @@ use crate::common::{
     forms::{BUSY, SECOND, call, check},
     time::Time,
 };
-use backoff_core::{Budget, Event, Jitter, Policy, Stop, StopReason, retry};
+use backoff_core::{Event, Jitter, Policy, Stop, StopReason, retry};
 use std::{
     future::{pending, ready},
     time::Duration,
@@ -143,52 +143,12 @@ async fn a_signal_can_be_owned_and_of_any_type() {
     assert_eq!(start.elapsed(), MINUTE);
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_keys_go_with_every_judge_and_runtime() {
-    #[retry(base = "1h", max_backoff = "1h", jitter = none, stop_on = token.cancelled())]
-    async fn bare_stopped(token: &CancellationToken) -> Outcome {
-        Err(BUSY)
-    }
-    #[retry(on = [503, TestError { number: 7, .. }], runtime = backoff_core::Tokio, cut_on = token.cancelled())]
-    async fn matched(token: &CancellationToken) -> Outcome {
-        pending().await
-    }
-    #[retry(policy = *policy, attempt = n, cut_on = token.cancelled())]
-    async fn lent(policy: &Policy, token: &CancellationToken) -> Outcome {
-        assert_eq!(n.number(), 1);
-        pending().await
-    }
-    #[retry(policy = LONG, clone(name), until = |_| false, consecutive = 2, cut_on = token.cancelled())]
-    async fn copied(name: String, token: &CancellationToken) -> Outcome {
-        drop(name);
-        pending().await
-    }
-    let (token, name) = (&in_a_minute(), "name".to_owned());
-    let (a, b, c, d) = tokio::join!(
-        bare_stopped(token),
-        matched(token),
-        lent(&LONG, token),
-        copied(name, token),
-    );
-    let stopped = Err(TestError::STOPPED);
-    assert_eq!([a, b, c, d], [Err(BUSY), stopped, stopped, stopped]);
-}
-
 #[test]
-fn of_two_signals_and_two_budgets_the_later_one_holds() {
-    let (time, budgets) = (Time::default(), [Budget::aws(), Budget::aws()]);
+fn of_two_signals_the_later_one_holds() {
+    let time = Time::default();
     let call = LONG.retry(|| ready(Err::<(), _>(BUSY)));
     let call = call.stop_on(pending::<()>()).stop_on(time.at(MINUTE));
-    let call = call
-        .budget(&budgets[0])
-        .budget(&budgets[1])
-        .delays([HOUR])
-        .owned();
-    let mut seen = Vec::new();
-    let tokens = || budgets.each_ref().map(Budget::tokens);
-    let hook = |_: &Event<'_, TestError>| seen.push(tokens());
-    assert_eq!(time.run(call.notify(hook).runtime(time.clone())), Err(BUSY));
-    assert_eq!(seen, [[500.0, 486.0], [500.0, 500.0]]);
+    assert_eq!(time.run(call.runtime(time.clone())), Err(BUSY));
     assert_eq!(time.elapsed(), MINUTE);
 }
 

@@ -4,12 +4,11 @@ use crate::common::{
     forms::{PLAIN, SECOND, call, check as check_forms, runs, steps},
     store::{
         Change::{Blind, Recognised},
-        Fate::{self, Overtaken},
-        Store, Value, add, check, fates, gave_up, increase, now, story, update,
+        Store, Value, add, check, fates, gave_up, increase, now, update,
     },
     time::Time,
 };
-use backoff_core::{Budget, Fault, FaultKind, Policy, StopReason, Updated, codes};
+use backoff_core::{Budget, Policy, StopReason, Updated, codes};
 use std::time::Duration;
 
 const POLICY: Policy = PLAIN.max_attempts(8);
@@ -111,16 +110,6 @@ fn what_is_as_it_should_be_is_not_written_and_a_success_for_the_budget() {
 }
 
 #[test]
-fn conflicts_cost_no_budget_and_other_failures_do() {
-    static BUDGET: Budget = Budget::ratio(0.5, 2);
-    let policy = POLICY.budget(&BUDGET);
-    let ends = |writes: &str| story(&policy, Recognised, [&[], &fates(writes)], false);
-    assert!(ends("overtaken x3").ends_with("written; applied 1"));
-    assert_eq!(BUDGET.tokens(), 2.0);
-    assert_eq!(ends("503 x9"), "rwrwrw; budget: 503; applied 0");
-}
-
-#[test]
 fn a_reply_can_be_a_conflict() {
     let three = call(POLICY.max_attempts(3)).conflict_if();
     let table = "
@@ -203,55 +192,5 @@ fn no_write_is_begun_when_a_read_or_a_change_uses_up_the_deadline() {
         );
         // The limit of the attempt was not begun to be counted.
         assert!(time.waits().is_empty());
-    }
-}
-
-#[test]
-fn a_future_of_it_can_be_spawned() {
-    fn is_send<T: Send>(_: T) {}
-    struct NotDebug(u8);
-    #[derive(Debug)]
-    struct Stale;
-    impl Fault for Stale {
-        fn kind(&self) -> Option<FaultKind> {
-            Some(FaultKind::Conflict)
-        }
-    }
-    is_send(POLICY.update(
-        || async { Ok::<_, Stale>(NotDebug(1)) },
-        |value| value.0 += 1,
-        |_| async { Ok(()) },
-    ));
-}
-
-mod whatever_happens {
-    use super::*;
-    use proptest::prelude::*;
-
-    // Only what leaves it open can be said of a write that was made.
-    fn fate() -> impl Strategy<Value = Fate> {
-        prop::sample::select(fates(
-            "well, overtaken, hangs, 503, 429, 404, gone, refused, lost, lost 503",
-        ))
-    }
-
-    proptest! {
-        #[test]
-        fn no_update_is_lost_and_none_made_twice(
-            reads in prop::collection::vec(fate(), 0..12),
-            writes in prop::collection::vec(fate(), 0..12),
-        ) {
-            let store = Store::with(&reads, &writes);
-            let ended = update(&store, &POLICY, Recognised, false);
-            // Each write comes right after a read, and nobody else's write is gone.
-            let calls = store.calls.take();
-            prop_assert!(!calls.contains("ww") && !calls.starts_with('w'));
-            let consumed = writes.len() - store.writes.borrow().len();
-            let overtaken = writes[..consumed].iter().filter(|fate| **fate == Overtaken).count();
-            let value = store.value.get();
-            prop_assert_eq!(value.others as usize, overtaken);
-            prop_assert!(value.mine <= 1 && calls.matches('r').count() <= 8);
-            prop_assert!(ended.is_err() || value.mine == 1);
-        }
     }
 }

@@ -1,14 +1,14 @@
-//! Random scripts of callers under random faults, on a paused clock and on threads, against what must hold for each.
+//! Random scripts of callers under random faults, on a paused clock, against what must hold for each.
 
 use super::{table::FAILED, *};
-use core::ops::Range;
 use rand::{Rng as _, SeedableRng, rngs::SmallRng};
 use std::panic;
-use tokio::{runtime::Runtime, time::timeout};
+use tokio::time::timeout;
 
-/// Changes on the paused clock, and on threads.
-const PAUSED: u32 = 80_000;
-const ON_THREADS: u32 = 20_000;
+/// How many changes the scripts make.
+const CHANGES: u32 = 80_000;
+/// How many milliseconds a call of the server takes.
+const HOP: u64 = 5;
 
 /// A generator that is shared.
 struct Chance(Mutex<SmallRng>);
@@ -163,16 +163,16 @@ async fn caller(mut change: Change, chance: Arc<Chance>, ms: u64) -> Told {
 }
 
 /// Some callers on one server. Returns the number of changes that were made.
-async fn script(seed: u64, hop: u64) -> u32 {
+async fn script(seed: u64) -> u32 {
     let chance = Arc::new(Chance::new(seed));
     let percent = chance.pick(&[0, 10, 30, 60]);
     let refused: Vec<u32> = (0..100).filter(|_| chance.percent(2)).collect();
     let server = Arc::new(Server {
         by_chance: Some(Box::new(fates(Arc::clone(&chance), percent))),
         refused: (refused.clone(), 422),
-        ..Server::new(hop)
+        ..Server::new(HOP)
     });
-    let base = Duration::from_millis(chance.pick(&[0, hop.max(1), 5 * hop.max(1)]));
+    let base = Duration::from_millis(chance.pick(&[0, HOP, 5 * HOP]));
     let policy = Policy::exponential().base(base).max_attempts(6);
     let policy = policy.idempotent(chance.percent(80));
     let policy = match chance.percent(20) {
@@ -180,10 +180,10 @@ async fn script(seed: u64, hop: u64) -> u32 {
         false => policy,
     };
     let copies = chance.percent(10).then(|| Arc::clone(&chance));
-    let limit = Duration::from_millis(6 * hop.max(1));
+    let limit = Duration::from_millis(6 * HOP);
     let combined = combine(policy, &server, chance.percent(50), limit, &copies);
     let (callers, keys) = (1 + chance.below(100) as u32, 1 + chance.below(3) as u32);
-    let ms = chance.pick(&[1, 3, 30]) * hop.max(1);
+    let ms = chance.pick(&[1, 3, 30]) * HOP;
     let tasks: Vec<_> = (0..callers)
         .map(|name| {
             let (kind, key) = (chance.below(9), name % keys);
@@ -247,24 +247,6 @@ async fn script(seed: u64, hop: u64) -> u32 {
     callers
 }
 
-/// Runs a script for each of these seeds, all at once. Returns the number of changes that were made.
-fn scripts(runtime: &Runtime, seeds: Range<u64>, hop: u64) -> u32 {
-    // Only a script that hangs takes so long: all scripts share this time.
-    let patience = Duration::from_secs(600);
-    let scripts: Vec<_> = seeds
-        .map(|seed| {
-            let script = async move { timeout(patience, script(seed, hop)).await };
-            (seed, runtime.spawn(script))
-        })
-        .collect();
-    let made = |(seed, script)| match runtime.block_on(script) {
-        Ok(Ok(made)) => made,
-        Ok(Err(_)) => panic!("seed {seed} hangs"),
-        Err(error) => panic!("seed {seed} failed: {error}"),
-    };
-    scripts.into_iter().map(made).sum()
-}
-
 /// Keeps the panics that belong to the test out of its output.
 fn keep_quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
@@ -283,21 +265,14 @@ fn no_change_of_a_script_is_lost_doubled_or_hangs() {
     keep_quiet();
     let runtime = paused();
     let (mut changes, mut seed) = (0, 0);
-    while changes < PAUSED {
-        changes += scripts(&runtime, seed..seed + 1, 5);
+    while changes < CHANGES {
+        // Only a script that hangs takes so long.
+        let script = async move { timeout(SECOND * 600, script(seed)).await };
+        changes += match runtime.block_on(runtime.spawn(script)) {
+            Ok(Ok(made)) => made,
+            Ok(Err(_)) => panic!("seed {seed} hangs"),
+            Err(error) => panic!("seed {seed} failed: {error}"),
+        };
         seed += 1;
-    }
-}
-
-#[test]
-fn no_change_of_a_script_is_lost_doubled_or_hangs_on_threads() {
-    keep_quiet();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(4).enable_time().build().unwrap();
-    let (mut changes, mut seed) = (0, 1 << 32);
-    while changes < ON_THREADS {
-        // Many at once, so that they do not wait for the clock one after another.
-        changes += scripts(&runtime, seed..seed + 50, (seed / 50 + 1) % 2);
-        seed += 50;
     }
 }

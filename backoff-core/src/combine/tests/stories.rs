@@ -348,5 +348,5 @@ fn events() {
 }
 
 #[cfg(feature = "tracing")]
-#[path = "../../../tests/all/spans/recorder.rs"]
+#[path = "../../../tests/all/common/recorder.rs"]
 mod recorder;

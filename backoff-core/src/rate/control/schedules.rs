@@ -311,6 +311,20 @@ fn after_a_block_it_opens_at_half_of_what_was_admitted_before_and_settles_as_slo
     }
 }
 
+/// The quota holds the next call back anyway.
+#[test]
+fn a_refusal_beside_an_empty_quota_closes_no_rate() {
+    let mut calls = Calls::new();
+    let quota = Quota {
+        limit: Some(60.0),
+        resets_in: Duration::from_secs(100),
+        ..Quota::default()
+    };
+    calls.control.learn(vec![quota], None, 0);
+    let now = calls.turn();
+    assert_eq!((now, calls.call(now, REFUSED)), (2 * SECOND, None));
+}
+
 #[test]
 fn a_rate_without_refusals_is_switched_off_after_a_minute() {
     let mut calls = Calls::closed();

@@ -244,33 +244,6 @@ fn replies_show_whether_a_quota_is_steady() {
     assert_eq!([state(true, fills), state(false, fills)], [7.0; 2]);
 }
 
-/// Two processes that use the same quota: each goes at its part.
-#[test]
-fn others_slow_the_calls_down() {
-    let mut quotas = stated(&steady(30.0));
-    let mut now = START;
-    let mut left = 30.0;
-    let mut own = 0;
-    let mut number = 0;
-    for _ in 0..1_000 {
-        now += SECOND / 10;
-        left = f64::min(left + 0.1, 60.0);
-        // The other process uses one in two seconds.
-        if (now - START).is_multiple_of(2 * SECOND) && left >= 1.0 {
-            left -= 1.0;
-        }
-        if quotas.turn(Share::of(0)) <= now && left >= 1.0 {
-            number += 1;
-            quotas.takes(Share::of(0), number, now);
-            left -= 1.0;
-            own += 1;
-            quotas.replied(vec![steady(left.floor())], number, now);
-        }
-    }
-    // In 100 s the service admits 130 calls, and the other process uses 50.
-    assert!((60..=80).contains(&own), "{own}");
-}
-
 /// This process has used 10 of 60, and others have used 38: its part is 10 of 48.
 #[test]
 fn beside_others_calls_go_at_their_part_of_what_comes_back_or_is_left() {
@@ -305,35 +278,6 @@ proptest! {
         let quota = Quota { is_steady, ..window(left, seconds) };
         quotas.replied(vec![quota], 0, START);
         prop_assert!(turn(&quotas, used) <= seconds.max(1) as f64 + 1.001, "{quotas:?}");
-    }
-
-    /// Whatever services state and calls do, no call waits longer than services can state.
-    #[test]
-    fn no_turn_is_further_away_than_a_reset(
-        steps in prop::collection::vec((0u8..6, 0u32..20_000, 0u64..100 * SECOND, 0.0..=1.0f64, 0u64..=3_660), 1..60),
-    ) {
-        let mut quotas = Quotas::new(0, 0, 1, Share::of(0), START);
-        let (mut now, mut number) = (START, 0u16);
-        for (step, used, passes, left, seconds) in steps {
-            now += passes;
-            let share = Share::of(used);
-            match step {
-                0 => {
-                    number += 1;
-                    quotas.takes(share, number, now);
-                }
-                1 => drop(quotas.ended(number)),
-                2 | 3 => {
-                    let hint = (step == 3).then_some(seconds * SECOND);
-                    quotas.judge(hint, number, now);
-                }
-                _ => {
-                    let quota = if step == 4 { of_tokens(left * 6_000.0) } else { window(left * 60.0, seconds) };
-                    quotas.replied(vec![quota], number, now);
-                }
-            }
-            prop_assert!(quotas.turn(share) <= now + 3_661 * SECOND, "{quotas:?}");
-        }
     }
 
     /// A service that answers each call, and whose quota nobody else uses: whatever its replies say suddenly of a quota that

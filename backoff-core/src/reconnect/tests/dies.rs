@@ -2,37 +2,6 @@
 
 use super::*;
 
-#[tokio::test(start_paused = true)]
-async fn connections_that_break_at_once_are_opened_once_a_second_by_a_thousand_tasks() {
-    let source = Arc::new(source(0, |_| Opens));
-    for _ in 0..1_000 {
-        let source = source.clone();
-        tokio::spawn(async move { EAGER.retry(|| call(&source, Err(RESET))).await });
-    }
-    let mut opened = 0;
-    for second in 1..=20 {
-        sleep(SECOND).await;
-        let before = core::mem::replace(&mut opened, source.opened());
-        // The short pauses at the beginning are over after at most three seconds.
-        let (new, most) = (opened - before, if second <= 3 { 12 } else { 2 });
-        assert!(new <= most, "{new} in second {second}");
-    }
-    assert!(opened >= 20, "{opened} in 20 seconds");
-}
-
-/// The pauses of the connection are shorter than its own waits.
-#[tokio::test(start_paused = true)]
-async fn one_task_opens_a_connection_for_each_attempt() {
-    let (source, began) = (source(0, |_| Opens), Instant::now());
-    let mut seconds = Vec::new();
-    let attempt = || {
-        seconds.push(began.elapsed().as_secs());
-        call(&source, Err(RESET))
-    };
-    assert_eq!(POLICY.jitter(Jitter::None).retry(attempt).await, Err(RESET));
-    assert_eq!((seconds, source.opened()), (vec![0, 1, 3, 7, 15], 5));
-}
-
 /// In the pause there is no error of opening to fail with, so calls wait.
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_the_end_of_the_pause_after_a_connection_that_broke_at_once() {

@@ -7,6 +7,8 @@
 pub(crate) mod error;
 #[cfg(all(feature = "macros", feature = "tokio"))]
 pub(crate) mod forms;
+#[cfg(feature = "tracing")]
+pub(crate) mod recorder;
 #[cfg(feature = "tokio")]
 pub(crate) mod store;
 pub(crate) mod time;

@@ -192,7 +192,7 @@ pub(crate) fn update(store: &Store, policy: &Policy, change: Change, is_blocking
 
 /// Runs an update of a store of these fates, and tells what came of it: the reads and writes, how it ended,
 /// and how often the change was applied: `rwr, 1 conflict; unchanged; applied 1`.
-pub(crate) fn story(
+fn story(
     policy: &Policy,
     change: Change,
     [reads, writes]: [&[Fate]; 2],

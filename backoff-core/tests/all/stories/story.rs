@@ -14,6 +14,19 @@ const UNTURNED: &str = "WARN attempts begin at their deadline without a turn, be
      time is over: implement `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name \
      the rate at the call, by `.rate(&RATE)` or the key `rate`";
 
+const NOTHING_KNOWN: &str = "WARN not retried, because nothing is known about the error: derive or implement `Fault` \
+     for its type, or judge it by `when_any` (in the attribute: `when`)";
+const ASKS_TOO_MUCH: &str =
+    "WARN gave up, because the hint asks for a longer wait than the policy allows";
+
+/// The field with the status of a failure.
+fn code(failure: &str) -> String {
+    match failure.parse::<u16>() {
+        Ok(status) => format!(" code={status}"),
+        Err(_) => String::new(),
+    }
+}
+
 /// What is told of one call of the policy `storage`.
 #[derive(Default)]
 pub(crate) struct Story {
@@ -35,7 +48,9 @@ impl Story {
     /// - `waits 30 by RetryInfo`: after a failure; `for` so long, if not as long as it was meant.
     /// - `queues 1`: a wait for a turn, before an attempt. `too long`, `opens`, `unturned`: what the log says of it.
     /// - `breaks`, `closes`: what the log says of a breaker.
-    /// - `gave up deadline late`: after an attempt that ended after the deadline.
+    /// - `gave up deadline late 31.0`: after an attempt that ended so long after the deadline.
+    /// - `gave up retry_after 61.0`: the server asked for this wait.
+    /// - `dropped`: while the only attempt runs.
     /// - `gave up permanent perhaps`: an earlier attempt may have been applied.
     /// - `gave up deadline with timeout`: with another error than that of the last attempt.
     pub(crate) fn new(words: &str) -> Self {
@@ -63,18 +78,21 @@ impl Story {
                         _ => format!(" http.request.resend_count={}", attempts - 1),
                     };
                     story.spans.push(format!("/attempt opens{again}"));
+                    story.spans.push("/attempt: asks".to_owned());
+                    story.spans.push("/attempt: ends".to_owned());
                     let mut metric = ATTEMPT.to_owned();
                     if words[0] == "failed" {
                         failure = words[1];
                         let error = format!(" error.type={}", failure.replace("not_yet", "_OTHER"));
                         metric += &error;
                         story.spans.push(format!("/attempt{error}"));
-                    } else if attempts > 1 {
+                    }
+                    story.spans.push("/attempt closes".to_owned());
+                    if words[0] == "succeeded" && attempts > 1 {
                         story.hears(format!("succeeded {attempts}"), now);
                         let line = format!("INFO succeeded after retries attempts={attempts}");
                         story.log.push(line);
                     }
-                    story.spans.push("/attempt closes".to_owned());
                     if attempts == 1 {
                         story.first_attempt.clone_from(&metric);
                     }
@@ -90,7 +108,15 @@ impl Story {
                         _ => "INFO attempt failed, waiting before the next",
                     };
                     let delay = wait.as_secs_f64();
-                    let line = format!("{text} attempt={attempts} delay={delay:?}");
+                    let source = match source {
+                        "RetryAfter" => "retry_after",
+                        "RetryInfo" => "retry_info",
+                        "Pause" => "pause",
+                        _ => "backoff",
+                    };
+                    let code = code(failure);
+                    let line =
+                        format!("{text} attempt={attempts} delay={delay:?} source={source}{code}");
                     story.log.push(line);
                     let lasted = time("for").unwrap_or(wait);
                     (now, waited, is_waiting) = (now + lasted, waited + lasted, true);
@@ -107,6 +133,11 @@ impl Story {
                         (_, "maybe_applied") => {
                             "WARN not repeated, because the attempt may have been applied"
                         }
+                        (_, "nothing_known") => NOTHING_KNOWN,
+                        (_, "retry_after") => ASKS_TOO_MUCH,
+                        (_, "stopped_by_server") => {
+                            "WARN not repeated, because the server asks not to be called again"
+                        }
                         (1, "permanent") if !is_waiting => "DEBUG failed, not retried",
                         _ => "WARN gave up",
                     };
@@ -116,12 +147,25 @@ impl Story {
                     } else {
                         ""
                     };
-                    let line = format!("{text}{earlier}{late} attempts={attempts} reason={reason}");
-                    story.log.push(line);
-                    let error = after("with")
-                        .unwrap_or(failure)
-                        .replace("not_yet", "_OTHER");
+                    let error = after("with").unwrap_or(failure);
+                    let figures = ["retry_after", "late"].map(|name| match after(name) {
+                        Some(seconds) => format!(" {name}={seconds}"),
+                        None => String::new(),
+                    });
+                    let code = code(error);
+                    story.log.push(format!(
+                        "{text}{earlier}{late} attempts={attempts} reason={reason}{}{code}",
+                        figures.concat()
+                    ));
+                    let error = error.replace("not_yet", "_OTHER");
                     ended = format!(" retry.stop_reason={reason} error.type={error}");
+                }
+                "dropped" => {
+                    let spans = ["opens", ": asks", ": ends", "closes"];
+                    story.spans = spans
+                        .map(|it| format!("/attempt {it}").replace(" :", ":"))
+                        .into();
+                    return story;
                 }
                 "too" => story.log.push(TOO_LONG.to_owned()),
                 "opens" => story.log.push("DEBUG calls go at 0.2 a second".to_owned()),
@@ -157,6 +201,7 @@ impl Story {
     }
 
     fn hears(&mut self, event: String, at: Duration) {
+        self.spans.push(": told".to_owned());
         self.events.push((event, at));
     }
 }

@@ -6,10 +6,14 @@ use backoff_core::{Verdict, retry, retry_block};
 
 pub(super) const FORMS: &[Form] = &[
     Form::new("attribute", Kind::Keys, annotated),
-    Form::new("attribute, attempt", Kind::Keys, annotated_with_attempt),
+    Form::new(
+        "attribute, attempt, in spans",
+        Kind::Keys,
+        annotated_with_attempt,
+    ),
     Form::new("block", Kind::Keys, block),
     Form::new(
-        "attribute, blocking",
+        "attribute, blocking, in spans",
         Kind::BlockingKeys,
         annotated_blocking,
     ),
@@ -62,7 +66,8 @@ macro_rules! async_keys {
         fn annotated_with_attempt<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
                 $($(#[$on])? $name => {
-                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, $($keys)*)]
+                    #[cfg_attr(feature = "tracing", retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, attempt_spans, $($keys)*))]
+                    #[cfg_attr(not(feature = "tracing"), retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt = n, $($keys)*))]
                     async fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.check_attempt(&n);
                         $trial.attempt().await
@@ -90,7 +95,8 @@ macro_rules! blocking_keys {
         fn annotated_blocking<'t>(trial: &'t Trial<'t>) -> Option<Ended> {
             match trial.setting.keys().as_str() {
                 $($(#[$on])? $name => {
-                    #[retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*)]
+                    #[cfg_attr(feature = "tracing", retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), attempt_spans = true, $($keys)*))]
+                    #[cfg_attr(not(feature = "tracing"), retry(policy = $trial.policy, runtime = $trial.time.clone(), notify = $trial.hook(), $($keys)*))]
                     fn call($trial: &Trial<'_>) -> Outcome {
                         $trial.attempt_blocking()
                     }

@@ -10,7 +10,14 @@ mod keys;
 mod layer;
 mod trial;
 
-#[cfg(any(all(feature = "combine", feature = "metrics"), feature = "tracing"))]
+#[cfg(all(
+    feature = "breaker",
+    feature = "combine",
+    feature = "metrics",
+    feature = "rate",
+    feature = "testing",
+    feature = "tracing"
+))]
 pub(crate) use self::trial::assert_is_name;
 pub(crate) use self::{
     came::{Came, Ended, Said},
@@ -74,6 +81,7 @@ fn step(text: &str) -> Step {
             "refused" => TestError::REFUSED,
             "unknown" => TestError::UNKNOWN,
             "conflict" => TestError::CONFLICT,
+            "stops" => TestError::status(503).asking_to_stop(),
             status => TestError::status(status.parse().unwrap()),
         }),
         status => gives(

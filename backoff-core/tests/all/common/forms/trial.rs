@@ -69,6 +69,14 @@ pub(crate) struct Trial<'t> {
     signals: Cell<u32>,
 }
 
+/// Tells the recorder of spans what happens now.
+fn say(text: &'static str) {
+    #[cfg(feature = "tracing")]
+    tracing::info!("{text}");
+    #[cfg(not(feature = "tracing"))]
+    let _ = text;
+}
+
 /// No attempt is as slow.
 const NEVER: Duration = Duration::from_secs(1_000_000);
 
@@ -77,6 +85,7 @@ struct Running<'t>(&'t Trial<'t>);
 
 impl<'t> Running<'t> {
     fn new(trial: &'t Trial<'t>) -> Self {
+        say("asks");
         let running = trial.running.replace(trial.running.get() + 1);
         let most = u32::from(trial.setting.hedge.is_some());
         assert!(running <= most, "one attempt at a time");
@@ -91,6 +100,7 @@ impl<'t> Running<'t> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         let Running(trial) = self;
+        say("ends");
         trial.running.set(trial.running.get() - 1);
         if trial.running.get() == 0 {
             trial.log.borrow_mut().ran += trial.time.elapsed() - trial.since.get();
@@ -274,6 +284,7 @@ impl<'t> Trial<'t> {
 
     /// Makes the step of an update that is not in the script.
     pub(super) fn other_step(&self, reply: Reply) -> Result<Reply, TestError> {
+        say("other step");
         self.log.borrow_mut().other_steps += 1;
         Ok(reply)
     }
@@ -332,6 +343,7 @@ impl<'t> Trial<'t> {
                 _ => unreachable!("no other event"),
             };
             assert_eq!(self.running.get(), 0, "an attempt ends before its event");
+            say("told");
             assert_is_name(event.operation());
             let mut log = self.log.borrow_mut();
             log.events.push(said);
