@@ -1,21 +1,9 @@
-//! Prints the public items of a crate from rustdoc's JSON, a line each; with `--removed FOLDER`, the names that an
-//! older copy of the repository in this folder has and today's folder lacks. `.ci/api` calls both.
+//! Prints the public items of a crate from rustdoc's JSON, a line each, for `.ci/api`.
 
-use api::{names, removed};
-use std::{env, error::Error, path::Path};
+use std::{env, error::Error};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = env::args().skip(1).peekable();
-    if arguments.next_if_eq("--removed").is_some() {
-        for folder in arguments {
-            let (old, new) = (names(Path::new(&folder))?, names(Path::new("."))?);
-            for name in removed(&old, &new) {
-                println!("{name}");
-            }
-        }
-        return Ok(());
-    }
-    for json in arguments {
+    for json in env::args().skip(1) {
         let items = public_api::Builder::from_rustdoc_json(json)
             .omit_blanket_impls(true)
             .omit_auto_trait_impls(true)

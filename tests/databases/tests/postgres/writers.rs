@@ -36,8 +36,6 @@ struct Crew {
     recognises: bool,
     /// How many moves each writer makes, or more, until each trouble has befallen one of them.
     rounds: u32,
-    /// Whether there is no trouble.
-    is_calm: bool,
     counts: Counts,
 }
 
@@ -45,8 +43,6 @@ struct Crew {
 struct Counts {
     attempts: AtomicU32,
     conflicts: AtomicU32,
-    /// Failures of the connection, and sessions that were terminated.
-    broken: AtomicU32,
     /// Sessions that were terminated.
     killed: AtomicU32,
     is_over: AtomicBool,
@@ -58,7 +54,6 @@ impl Crew {
             policy,
             recognises,
             rounds,
-            is_calm: false,
             counts: Counts::default(),
         }
     }
@@ -68,16 +63,13 @@ impl Crew {
         if fault.kind() == Some(FaultKind::Conflict) {
             self.counts.conflicts.fetch_add(1, Relaxed);
         }
-        if fault.must_reconnect() {
-            self.counts.broken.fetch_add(1, Relaxed);
-        }
     }
 
     /// Whether everything has happened that is to happen.
     fn is_through(&self, link: &Link) -> bool {
         let counted = [&self.counts.conflicts, &self.counts.killed].map(|it| it.load(Relaxed));
         let lost = [link.unheard(), link.untold()];
-        self.is_calm || counted.iter().chain(&lost).all(|count| *count > 0)
+        counted.iter().chain(&lost).all(|count| *count > 0)
     }
 }
 
@@ -147,7 +139,6 @@ struct Ended {
     booked: HashMap<String, i64>,
     crew: Arc<Crew>,
     link: Arc<Link>,
-    took: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,13 +157,6 @@ impl Ended {
         };
         self.told.iter().filter(is_so).count()
     }
-
-    fn print(&self, what: &str) {
-        let done = self.of(Told::Done, |times| times > 0);
-        let (all, lost) = (self.told.len(), [self.link.unheard(), self.link.untold()]);
-        println!("{what}: {done} of {all} done, {:?}", self.crew.counts);
-        println!("lost replies and commits: {lost:?}, took {:?}", self.took);
-    }
 }
 
 /// Runs begun so far. Each has a database of its own.
@@ -187,8 +171,7 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
     let options = sqlx_options(server.port).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let lost_of = if crew.is_calm { u32::MAX } else { LOST_OF };
-    let link = Link::to(server.port, lost_of).await?;
+    let link = Link::to(server.port, LOST_OF).await?;
 
     let begun = Instant::now();
     let pool = pool_options().max_connections(WRITERS);
@@ -215,7 +198,6 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
         told
     };
     let (told, ()) = tokio::join!(all, kill(&books, &crew));
-    let took = begun.elapsed();
 
     let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
     let booked: Vec<(String, i64)> = sqlx::query_as(moves).fetch_all(&books).await?;
@@ -230,7 +212,6 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
         booked,
         crew,
         link,
-        took,
     })
 }
 
@@ -247,9 +228,6 @@ fn is_done(outcome: sqlx::Result<()>) -> Told {
 
 /// Terminates a session of the writers now and then, whichever it is: one in so many attempts.
 async fn kill(books: &sqlx::PgPool, crew: &Crew) {
-    if crew.is_calm {
-        return;
-    }
     let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = 'writers'
         AND state <> 'idle' ORDER BY random() LIMIT 1";
@@ -293,26 +271,8 @@ pub(crate) async fn moves_are_made_once_where_the_policy_fits() -> Tested {
     ];
     for (what, policy, recognises, rounds, holds) in rows {
         let ended = run(&server, Crew::new(policy, recognises, rounds)).await?;
-        ended.print(what);
         assert!(ended.crew.is_through(&ended.link), "{what}");
         holds(&ended);
-    }
-    Ok(())
-}
-
-/// Which base suits sixteen writers of four rows; the figures are on the page of
-/// `postgres::TRANSACTION`.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement that takes a minute: cargo test -p databases -- --ignored --nocapture"]
-async fn measured_bases() -> Tested {
-    let server = Postgres::start(&[]).await?;
-    for millis in [1, 2, 5, 10, 20, 50, 100] {
-        let base = Duration::from_millis(millis);
-        let policy = TRANSACTION.idempotent(true).base(base);
-        let mut crew = Crew::new(policy, true, 20);
-        crew.is_calm = true;
-        let ended = run(&server, crew).await?;
-        ended.print(&format!("base {millis} ms"));
     }
     Ok(())
 }
