@@ -290,7 +290,6 @@ fn part<'h>(item: &'h str, names: [&str; 2]) -> Option<&'h str> {
 #[cfg(all(test, feature = "http-1"))]
 mod tests {
     use super::{super::sent::*, *};
-    use proptest::prelude::*;
 
     fn map(lines: &str) -> http_1::HeaderMap {
         let mut map = http_1::HeaderMap::new();
@@ -512,19 +511,15 @@ mod tests {
     #[test]
     fn only_the_beginning_of_headers_counts() {
         let hint = |lines: &str| in_headers(429, &map(lines), at(SENT)).map(|it| it.as_secs());
-        for (before, last, cut_off) in [(31, Some(9), None), (32, None, Some(()))] {
+        for (before, last) in [(31, 9), (32, 1)] {
             let list = "1,".repeat(before);
-            assert_eq!(
-                hint(&format!("retry-after: {list}9")),
-                last.or(Some(1)),
-                "{cut_off:?}"
-            );
             let quotas = r#""a";r=0;t=1,"#.repeat(before);
-            let quotas = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
-            assert_eq!(hint(&quotas), last.or(Some(1)), "{cut_off:?}");
-            let [left, resets] = ["0,".repeat(before), "1,".repeat(before)];
-            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {resets}9");
-            assert_eq!(hint(&lists), last.or(Some(9)), "{cut_off:?}");
+            let value = format!("retry-after: {list}9");
+            let field = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
+            assert_eq!([value, field].map(|it| hint(&it)), [Some(last); 2]);
+            let left = "0,".repeat(before);
+            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {list}9");
+            assert_eq!(hint(&lists), Some(9));
         }
         for (blanks, expected) in [(8_000, 9), (9_000, 1)] {
             let value = format!("retry-after: 1,{}9", " ".repeat(blanks));
@@ -532,24 +527,12 @@ mod tests {
         }
         for (lines, expected) in [(255, Some(9)), (256, None)] {
             let others: String = (0..lines).map(|n| format!("x-{n}: 1|")).collect();
-            assert_eq!(
-                hint(&format!("{others}retry-after: 9")),
-                expected,
-                "{lines}"
-            );
+            let last = hint(&format!("{others}retry-after: 9"));
+            assert_eq!(last, expected, "{lines}");
         }
         for (bytes, expected) in [(128, Some(9)), (129, None)] {
             let name = format!("{:x<bytes$}", "ratelimit-reset-");
             assert_eq!(hint(&format!("{name}: 9")), expected, "{bytes}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn almost_a_field_does_not_panic(parts in "[\"rt=;, 0-9a-z\u{e9}]{0,30}") {
-            let one = format!("remaining=0{parts}");
-            let policies = [(&*parts, Some(&*parts))];
-            let _ = [&parts, &one].map(|it| rate_limit(("ratelimit", it.as_bytes()), &policies).len());
         }
     }
 }
