@@ -4,7 +4,7 @@
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_tests::{
     Form, POLICY, PutError, Timer, busy, config, config_of_nobody, conflict, inside, ms, nobody,
-    once, outside, put, throttled, typed, with,
+    once, put, throttled, typed, with,
 };
 use backoff_cloud::{
     Delivery::{self, NotSent},

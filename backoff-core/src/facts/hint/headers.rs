@@ -321,23 +321,18 @@ mod tests {
             55   = ratelimit: "api";r=0;t=55|ratelimit-policy: "fixed window";"api";q=500;w=300
             7    = ratelimit: "a";r=5;t=60, "b";t=7;r=0
             60   = ratelimit: "a";r=0;t=7, "b";r=0;t=60, "c";r=0;t=9
-            60   = ratelimit: "a";r=0;t=60, "b";r=0;t=7
             60   = ratelimit: "a";r=0;t=7|ratelimit: "b";r=0;t=60
             7    = ratelimit: "a,b"; r=0 ; t=7
             7.5  = ratelimit: "default";r=0.0;t=7.5
-            none = ratelimit: "default";r=05;t=30
             none = ratelimit: "default";r=0.5;t=30
             none = ratelimit: "default";r=50;t=30
             none = ratelimit: "default";r=0
             30   = ratelimit: limit=5, remaining=0, reset=30
             none = ratelimit: limit=5, remaining=2, reset=30
-            none = ratelimit: limit=5, remaining=02, reset=30
             12   = ratelimit-remaining: 0|ratelimit-reset: 12
-            none = ratelimit-remaining: 1|ratelimit-reset: 12
             none = ratelimit-remaining: 0
             12   = ratelimit-reset: 12
             none = ratelimit-remaining: 1|ratelimit-reset: 12|x-a-reset: 9
-            61   = ratelimit-remaining: 0|ratelimit-reset: 1746136938
         "#;
         let twice = "
             7    = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60|ratelimit-reset: 7
@@ -360,27 +355,19 @@ mod tests {
             30     = x-ratelimit-remaining: 000|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: 05|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: 0.5|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 0e0|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: -0|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: -1|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 17|x-ratelimit-reset: 1746136908
             none   = x-ratelimit-remaining: 0|x-ratelimit-reset: soon
             none   = x-ratelimit-remaining: |x-ratelimit-reset: 30
             48     = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
-            none   = x-rate-limit-remaining: 1|x-rate-limit-reset: 1746136925
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938.180|x-ratelimit-reset-after: 60.18
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset-after: 60.18
             103    = x-ratelimit-remaining: 0|x-ratelimit-reset: 2025-05-01T22:03Z
             31     = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
             360    = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 6m0s
-            0.012  = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 12ms
-            8.64   = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 8.64s
             179.56 = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 2m59.56s
-            none   = x-ratelimit-remaining-tokens: 100|x-ratelimit-reset-tokens: 6m0s
             3      = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 1s|x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 3s
             31     = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             0      = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:00:48Z
-            none   = anthropic-ratelimit-tokens-remaining: 1000|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             none   = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01
             31     = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
         ";
@@ -422,7 +409,6 @@ mod tests {
     #[test]
     fn a_hint_that_cannot_be_read_is_named() {
         let rows = r#"
-            429 x-a: b
             429 retry-after: 2.5
             429 retry-after: soon, 5
             429 x-token: soon|set-cookie: a=b|date: soon
@@ -435,26 +421,20 @@ mod tests {
             500 !x-amz-retry-after: invalid
             429 x-ratelimit-remaining: 0|!x-ratelimit-reset: soon
             429 !x-ratelimit-remaining: none|x-ratelimit-reset: 5
-            429 x-ratelimit-remaining: 1|x-ratelimit-reset: soon
             500 x-ratelimit-remaining: 0|x-ratelimit-reset: soon
             429 !ratelimit: soon
             429 !ratelimit: "a";r=0;t=soon
             429 ratelimit: "a";r=7;t=soon
-            429 ratelimit: "a";r=7
             429 ratelimit: "a,b";r=0;t=7,
             429 !ratelimit: "a";r=0
             429 !ratelimit: "a";t=7
-            429 !ratelimit: remaining=0
             429 !ratelimit: a=b
-            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 2 fortnights
             429 x-ratelimit-remaining: 5, 0|!x-ratelimit-reset: 30
             429 x-ratelimit-remaining: 0, 5|x-ratelimit-reset: 30
             429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 10;w=1
             429 !x-ratelimit-remaining: 0;w=1|x-ratelimit-reset: 10
             429 !x-ratelimit-reset: 1746136938000000
-            429 !x-ratelimit-reset: [30]
             429 x-ratelimit-reset: 30
-            500 !retry-after: 5 fortnights
         "#;
         let rows = rows.lines().map(str::trim_ascii_start);
         for row in rows.filter(|row| !row.is_empty()) {

@@ -12,7 +12,7 @@ use object_store::{
 use object_store_014 as object_store;
 use std::fmt::Display;
 use support::{
-    AMPLE, Act, Column, LAST_MODIFIED, NOT_SENT, NOTHING, POLICY,
+    AMPLE, Act, Column, LAST_MODIFIED, NOTHING, POLICY,
     Repeated::{Always, IfIdempotent, Never},
     Server, Target, assert_row, fails_on_the_way, reply, says, serve, status,
 };
