@@ -1,24 +1,17 @@
-//! The programs of the guide whose services state their quotas, in virtual time.
+//! The program of the guide whose service states its quotas, in virtual time.
 
 use crate::server::{Act, Seen, Server, client, reply};
 use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
 #[allow(dead_code, unreachable_pub, reason = "a program of its own")]
 mod llm {
     include!("../../../../backoff-cloud/src/guide/examples/llm.rs");
 }
-
-#[allow(dead_code, unreachable_pub, reason = "a program of its own")]
-#[path = "../../../../examples/cookbook/github.rs"]
-mod stars;
 
 /// What a service has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -204,110 +197,4 @@ async fn a_batch_of_prompts_keeps_both_limits_without_a_refusal() {
     assert_eq!((count.requests, count.refused), (50, 0));
     assert!((160.0..190.0).contains(&took), "{took}");
     assert_eq!(streamed, "4".repeat(50));
-}
-
-/// GitHub: so many requests in each window, and one secondary limit, after which nobody may ask for a minute.
-struct GitHub {
-    left: u32,
-    window_ends: Instant,
-    blocked_until: Option<Instant>,
-    count: Count,
-    /// How many of the refusals are secondary.
-    secondary: u32,
-}
-
-const WINDOW: Duration = Duration::from_secs(900);
-const LIMIT: u32 = 60;
-/// The request that meets the secondary limit.
-const TOO_FAST: u32 = 25;
-
-impl GitHub {
-    fn new() -> Arc<Mutex<Self>> {
-        Arc::new(Mutex::new(GitHub {
-            left: LIMIT,
-            window_ends: Instant::now() + WINDOW,
-            blocked_until: None,
-            count: Count::default(),
-            secondary: 0,
-        }))
-    }
-
-    fn start(this: &Arc<Mutex<Self>>) -> Server {
-        let this = this.clone();
-        Server::in_virtual_time(WORK / 10, move |_: &Seen| {
-            let this = this.clone();
-            async move {
-                sleep(WORK).await;
-                this.lock().unwrap().reply()
-            }
-        })
-    }
-
-    fn reply(&mut self) -> Act {
-        self.count.requests += 1;
-        let now = Instant::now();
-        while now >= self.window_ends {
-            (self.left, self.window_ends) = (LIMIT, self.window_ends + WINDOW);
-        }
-        if self.count.requests == TOO_FAST {
-            self.blocked_until = Some(now + Duration::from_secs(60));
-        }
-        let is_blocked = self.blocked_until.is_some_and(|until| now < until);
-        let is_refused = is_blocked || self.left == 0;
-        self.count.refused += u32::from(is_refused);
-        self.secondary += u32::from(is_blocked);
-        self.left -= u32::from(!is_refused);
-        // The wall clock does not go with the clock of the test.
-        let ends = SystemTime::now() + (self.window_ends - now);
-        let ends = ends
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .expect("it is later");
-        let mut headers = format!(
-            "x-ratelimit-limit: {LIMIT}\r\nx-ratelimit-remaining: {}\r\nx-ratelimit-reset: {}\r\n\
-             x-ratelimit-resource: core\r\n",
-            self.left,
-            ends.as_secs() + 1
-        );
-        match (is_blocked, is_refused) {
-            (true, _) => {
-                headers += "retry-after: 60\r\n";
-                let message = "You have exceeded a secondary rate limit.";
-                reply(403, &headers, json!({"message": message}).to_string())
-            }
-            (_, true) => reply(403, &headers, r#"{"message": "API rate limit exceeded"}"#),
-            _ => reply(200, &headers, r#"{"stargazers_count": 7}"#),
-        }
-    }
-}
-
-/// 150 repositories, 10 at a time. Processes see of each other what the replies say.
-#[tokio::test(start_paused = true)]
-async fn requests_of_github_wait_for_the_next_window() {
-    // Rows: how many processes there are, and the most refusals by the primary limit.
-    for (processes, primary) in [(1, 0), (2, 10)] {
-        let service = GitHub::new();
-        let server = GitHub::start(&service);
-        let programs =
-            (0..processes).map(|_| stars::GitHub::new(server.url(""), "token".to_owned()));
-        let programs: Vec<_> = programs.map(Arc::new).collect();
-        let (mut repositories, mut running) = (0..150, JoinSet::new());
-        loop {
-            while running.len() < 10
-                && let Some(number) = repositories.next()
-            {
-                let program = programs[number % processes].clone();
-                running.spawn(async move { program.stars("o/r").await.map(drop) });
-            }
-            match running.join_next().await {
-                Some(stars) => stars.unwrap().expect("its stars"),
-                None => break,
-            }
-        }
-        let it = service.lock().unwrap();
-        let (all, blocked) = (it.count.refused, it.secondary);
-        assert!(
-            blocked <= 10 && all - blocked <= primary,
-            "{all}, {blocked}"
-        );
-    }
 }
