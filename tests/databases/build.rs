@@ -8,7 +8,6 @@ fn main() {
     let is_there = |program| folders.iter().any(|folder| folder.join(program).is_file());
     let has_postgres = cfg!(unix) && programs::folder().is_some() && programs::account().is_ok();
     for (name, is_there) in [
-        ("has_etcd", is_there("etcd")),
         (
             "has_mariadb",
             is_there("mariadbd") && is_there("mariadb-install-db"),

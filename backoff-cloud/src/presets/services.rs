@@ -134,9 +134,6 @@ fn google_names_a_limit_beside_any_status() {
     // Rows: the status, the form of the body, the status in it, the reason, and whether it is a limit.
     let rows = r#"
         403 | reason | PERMISSION_DENIED   | rateLimitExceeded    | true
-        403 | reason |                     | userRateLimitExceeded | true
-        403 | reason | PERMISSION_DENIED   | jobRateLimitExceeded | true
-        400 | reason | INVALID_ARGUMENT    | concurrentLimitExceeded | true
         403 | info   | PERMISSION_DENIED   | RATE_LIMIT_EXCEEDED  | true
         429 | info   | RESOURCE_EXHAUSTED  | RATE_LIMIT_EXCEEDED  | true
         400 | info   | FAILED_PRECONDITION | CONCURRENT_OPERATIONS_QUOTA_EXCEEDED | true
@@ -144,8 +141,6 @@ fn google_names_a_limit_beside_any_status() {
         429 | quota  | RESOURCE_EXHAUSTED  | GenerateRequestsPerDayPerProjectPerModel | false
         429 | daily  | RESOURCE_EXHAUSTED  | RATE_LIMIT_EXCEEDED  | false
         403 | reason | PERMISSION_DENIED   | dailyLimitExceeded   | false
-        429 | reason | RESOURCE_EXHAUSTED  | quotaExceeded        | false
-        403 | reason | PERMISSION_DENIED   | accessNotConfigured  | false
         403 | reason | PERMISSION_DENIED   | forbidden            | false
         403 | plain  | PERMISSION_DENIED   | "errors": "rateLimitExceeded" | false
         501 | reason | UNIMPLEMENTED       | rateLimitExceeded    | false

@@ -426,33 +426,22 @@ mod tests {
         }
 
         #[test]
-        fn what_was_added_as_a_context_is_found() {
+        fn the_outermost_counts_also_of_what_anyhow_was_given_in_a_box() {
             let plain = || anyhow!("plain");
+            all_say(NOT_SENT, true, [plain().context(refused())]);
             let given_up = plain().context(given_up(BUSY));
             let fault = first_known(given_up.first(), &as_fault::<TestError>).unwrap();
             assert_eq!(fault.kind(), Some(FaultKind::Permanent));
-            all_say(MAYBE_SENT, true, [plain().context(CUT)]);
-            all_say(NOT_SENT, true, [plain().context(refused())]);
-        }
-
-        #[test]
-        fn the_outermost_counts_also_of_what_anyhow_was_given_in_a_box() {
-            let plain = || anyhow!("plain");
             let around = anyhow!(hide(BUSY)).context("around");
             let no_fault = hide(Around(io::Error::other("plain")));
             for (error, expected) in [
                 (plain().context(BUSY), Some(503)),
-                (plain().context(OTHER()), Some(429)),
                 (plain().context(BUSY).context("around"), Some(503)),
-                (anyhow!(BUSY).context(OTHER()), Some(429)),
                 (anyhow!(OTHER()).context(BUSY), Some(503)),
-                (anyhow!(OTHER()).context(BUSY).context("around"), Some(503)),
                 // A context has no sources of its own.
                 (anyhow!(Around(OTHER())).context(Around(BUSY)), Some(429)),
-                (anyhow!(hide(BUSY)), Some(503)),
                 (anyhow!(hide(Around(BUSY))), Some(503)),
                 (around.context(Around(OTHER())), Some(503)),
-                (anyhow!(hide(BUSY)).context(OTHER()), Some(429)),
                 (anyhow!(OTHER()).context(hide(BUSY)), Some(503)),
                 // An `io::Error` is known.
                 (anyhow!(OTHER()).context(no_fault), None),

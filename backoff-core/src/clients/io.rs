@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn a_kind_of_failure_says_what_was_sent() {
-        all_say(NOT_SENT, true, [refused()]);
+        let no_name = std::net::ToSocketAddrs::to_socket_addrs("no-such-host.invalid:80");
+        all_say(NOT_SENT, true, [refused(), no_name.unwrap_err()]);
         let broke_off = [
             NotConnected,
             HostUnreachable,

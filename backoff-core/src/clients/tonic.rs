@@ -347,7 +347,7 @@ mod tests {
     use crate::test_error::TestError;
     use std::io;
     use tonic::{Code, ConnectError, Status, TimeoutExpired};
-    use tonic_types_014::{ErrorDetails, StatusExt};
+    use tonic_types_014::{ErrorDetails, StatusExt, pb};
 
     const UNAVAILABLE: TestError = TestError::grpc(GrpcCode::Unavailable);
 
@@ -419,10 +419,12 @@ mod tests {
         let denied = TestError::grpc(GrpcCode::PermissionDenied);
         let said = denied.and_delivery(Delivery::NotSent).after(PAUSE);
         all_say(said, false, [unopened(Status::permission_denied("no"))]);
+        // The error of a channel cannot be cloned, so its openings share it.
         let wrong = Status::from(not_opened(no_address()));
-        assert_eq!(wrong.code(), Code::Unavailable);
+        let shared = Status::from(not_opened(Arc::new(no_address())));
+        assert_eq!([wrong.code(), shared.code()], [Code::Unavailable; 2]);
         let said = PERMANENT.and_delivery(Delivery::NotSent).after(PAUSE);
-        all_say(said, false, [wrong]);
+        all_say(said, false, [wrong, shared]);
         all_say(PERMANENT, false, [no_address()]);
     }
 
@@ -484,6 +486,18 @@ mod tests {
             assert_eq!(status.hint_source(), expected);
             let behind = with_source(Code::Unknown, io::Error::other(status));
             assert_eq!(behind.hint_source(), expected);
+        }
+        // tonic's own types would make none of these times.
+        let most = Duration::from_secs(i64::MAX as u64);
+        for (seconds, expected) in [(-3, None), (i64::MIN, None), (i64::MAX, Some(most))] {
+            let mut info = pb::RetryInfo::default();
+            info.retry_delay.get_or_insert_default().seconds = seconds;
+            let mut said = pb::Status::default();
+            said.details.resize_with(1, Default::default);
+            said.details[0].type_url = "type.googleapis.com/google.rpc.RetryInfo".to_owned();
+            said.details[0].value = info.encode_to_vec();
+            let status = Status::with_details(Code::Unavailable, "", said.encode_to_vec().into());
+            assert_eq!(status.retry_after(), expected, "{seconds}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A limit stops all calls until it is refilled. `tests/live` has a batch under both limits.
+//! A limit stops all calls until it is refilled.
 
 use crate::scripted;
 use std::time::{Duration, SystemTime};

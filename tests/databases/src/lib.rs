@@ -1,4 +1,4 @@
-//! Whole transactions and commands against real servers: PostgreSQL, MariaDB, SQLite, Redis and etcd. This is what
+//! Whole transactions and commands against real servers: PostgreSQL, MariaDB, SQLite and Redis. This is what
 //! their tests share: servers that are started for a test, in a new folder and on a free port.
 
 /// An example of the guide, whose client this package has.

@@ -1,7 +1,7 @@
-//! Transactions on a real MariaDB, started for each test on a free port and in a new folder.
+//! The errors of a real MariaDB, started on a free port and in a new folder.
 
-use backoff_cloud::{Delivery, Fault, FaultKind, Policy, mysql, retry};
-use databases::{Folder, Server, Tested, all, free_port, needs};
+use backoff_cloud::{Delivery, Fault, FaultKind, Policy};
+use databases::{Folder, Server, Tested, free_port, needs};
 use sqlx::{
     Acquire as _, ConnectOptions as _, MySqlConnection, MySqlPool,
     mysql::{MySqlConnectOptions, MySqlDatabaseError, MySqlPoolOptions},
@@ -9,10 +9,7 @@ use sqlx::{
 use sqlx_08 as sqlx;
 use std::{process::Command, time::Duration};
 
-needs![has_mariadb, "MariaDB is not installed: apt-get install mariadb-server": writers_lose_nothing, the_numbers_of_a_real_server];
-
-const WRITERS: i32 = 8;
-const ROUNDS: i32 = 25;
+needs![has_mariadb, "MariaDB is not installed: apt-get install mariadb-server": the_numbers_of_a_real_server];
 
 /// A server with a bank of two accounts.
 struct Bank {
@@ -84,57 +81,10 @@ async fn say(connection: &mut MySqlConnection, statement: &'static str) -> sqlx:
     sqlx::query(statement).execute(connection).await.map(drop)
 }
 
-/// Moves one from this account to the other, and locks them in this order: two moves in opposite directions may
-/// lock each other out.
-#[retry(policy = mysql::TRANSACTION, deadline = "10m")]
-async fn transfer(pool: &MySqlPool, from: i32) -> sqlx::Result<()> {
-    let mut transaction = pool.begin().await?;
-    change(&mut transaction, from, -1).await?;
-    tokio::task::yield_now().await;
-    change(&mut transaction, 1 - from, 1).await?;
-    transaction.commit().await
-}
-
 async fn change(connection: &mut MySqlConnection, account: i32, by: i32) -> sqlx::Result<()> {
     let update = "UPDATE accounts SET money = money + ?, moves = moves + 1 WHERE id = ?";
     let update = sqlx::query(update).bind(by).bind(account);
     update.execute(connection).await.map(drop)
-}
-
-/// Reads the money of the first account and writes it as one more, without a lock between. MariaDB refuses to write a
-/// row that has changed since it was read.
-#[retry(policy = mysql::TRANSACTION, deadline = "10m")]
-async fn earn(pool: &MySqlPool) -> sqlx::Result<()> {
-    let mut transaction = pool.begin().await?;
-    let read = sqlx::query_scalar("SELECT money FROM accounts WHERE id = 0");
-    let money: i32 = read.fetch_one(&mut *transaction).await?;
-    tokio::task::yield_now().await;
-    let write = sqlx::query("UPDATE accounts SET money = ? WHERE id = 0");
-    write.bind(money + 1).execute(&mut *transaction).await?;
-    transaction.commit().await
-}
-
-async fn writers_lose_nothing() -> Tested {
-    let bank = Bank::open().await?;
-    let rows = "SELECT money, moves FROM accounts ORDER BY id";
-    for (earned, made) in [(0, WRITERS * ROUNDS), (WRITERS * ROUNDS, WRITERS * ROUNDS)] {
-        let writers = (0..WRITERS).map(|writer| {
-            let pool = bank.pool.clone();
-            async move {
-                for round in 0..ROUNDS {
-                    match earned {
-                        0 => transfer(&pool, (writer + round) % 2).await?,
-                        _ => earn(&pool).await?,
-                    }
-                }
-                Ok::<_, sqlx::Error>(())
-            }
-        });
-        all(writers).await?;
-        let rows: Vec<(i32, i32)> = sqlx::query_as(rows).fetch_all(&bank.pool).await?;
-        assert_eq!(rows, [(100 + earned, made), (100, made)]);
-    }
-    Ok(())
 }
 
 /// What an error says: its number, its kind, whether it was applied, and whether another connection is needed.

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
 use tokio::runtime;
 use tokio::sync::oneshot;
 
@@ -23,12 +25,7 @@ use crate::world::World;
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {
     seed: u64,
-    latency: Duration,
-    faults: Faults,
-    limit: Option<Bucket>,
-    throttle: Reply,
-    operations_take: Duration,
-    appears_after: Duration,
+    world: World,
 }
 
 // The functions that start an emulator are here, because a running emulator does not know its settings.
@@ -44,20 +41,15 @@ impl Emulator {
 
     /// Settings for an emulator: see [`Builder`].
     pub fn builder() -> Builder {
-        Builder::default()
-    }
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        Self {
+        Builder {
             seed: 0,
-            latency: Duration::ZERO,
-            faults: Faults::none(),
-            limit: None,
-            throttle: Reply::status(429),
-            operations_take: Duration::from_secs(1),
-            appears_after: Duration::ZERO,
+            world: World {
+                policies: Policies::new(0),
+                instances: Instances::new(Duration::from_secs(1), Duration::ZERO),
+                director: Director::new(Faults::none(), None, Reply::status(429)),
+                latency: Duration::ZERO,
+                stats: Stats::default(),
+            },
         }
     }
 }
@@ -72,13 +64,13 @@ impl Builder {
     /// How long every well-formed call takes before it is carried out or its fault happens. Default: no
     /// time.
     pub fn latency(mut self, latency: Duration) -> Self {
-        self.latency = latency;
+        self.world.latency = latency;
         self
     }
 
     /// Faults by rate. Default: none.
     pub fn faults(mut self, faults: Faults) -> Self {
-        self.faults = faults;
+        self.world.director.faults = faults;
         self
     }
 
@@ -90,7 +82,7 @@ impl Builder {
     /// If either is 0.
     #[track_caller]
     pub fn rate_limit(mut self, per_second: u32, burst: u32) -> Self {
-        self.limit = Some(Bucket::new(per_second, burst));
+        self.world.director.limit = Some(Bucket::new(per_second, burst));
         self
     }
 
@@ -106,14 +98,14 @@ impl Builder {
     /// # }
     /// ```
     pub fn throttle_with(mut self, reply: Reply) -> Self {
-        self.throttle = reply;
+        self.world.director.throttle = reply;
         self
     }
 
     /// How long it takes to create or delete an instance, from the call that starts the operation until a
     /// poll finds it done. [`Duration::MAX`] never ends. Default: 1 s.
     pub fn operations_take(mut self, time: Duration) -> Self {
-        self.operations_take = time;
+        self.world.instances.takes = time;
         self
     }
 
@@ -121,7 +113,7 @@ impl Builder {
     /// reads are eventually consistent. A get of the instance gets 404 `NOT_FOUND` in this time. Default:
     /// no time.
     pub fn appears_after(mut self, time: Duration) -> Self {
-        self.appears_after = time;
+        self.world.instances.appears_after = time;
         self
     }
 
@@ -134,14 +126,11 @@ impl Builder {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let url = format!("http://{}", listener.local_addr()?);
-        let world = Arc::new(Mutex::new(World {
-            // Another seed, so that etags do not reveal faults.
-            policies: Policies::new(!self.seed),
-            instances: Instances::new(self.operations_take, self.appears_after),
-            director: Director::new(self.seed, self.faults, self.limit, self.throttle),
-            latency: self.latency,
-            stats: Stats::default(),
-        }));
+        let mut world = self.world;
+        // Another seed, so that etags do not reveal faults.
+        world.policies = Policies::new(!self.seed);
+        world.director.rng = SmallRng::seed_from_u64(self.seed);
+        let world = Arc::new(Mutex::new(world));
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;

@@ -78,17 +78,15 @@ impl Emulator {
     /// If `policy` is not the JSON of a policy.
     #[track_caller]
     pub fn set_policy(&self, resource: &str, policy: Value) {
-        match serde_json::from_value::<PlainPolicy>(policy) {
-            Ok(policy) => lock(&self.world).policies.replace(resource, policy),
-            Err(error) => panic!("this is not a policy: {error}"),
-        }
+        let policy: PlainPolicy = serde_json::from_value(policy).expect("a policy");
+        lock(&self.world).policies.replace(resource, policy);
     }
 
     /// The instance with this name, such as `projects/p/locations/l/instances/cache`, as a read over HTTP
-    /// would return it, also before reads find it. This read is not counted and has no faults.
+    /// would return it. This read is not counted and has no faults.
     #[must_use]
     pub fn instance(&self, name: &str) -> Option<Value> {
-        lock(&self.world).instances.newest(name, Instant::now())
+        lock(&self.world).instances.get(name, Instant::now()).ok()
     }
 
     /// Sets the replies to the next calls of this method, in order. After them the rate limit and the rates

@@ -41,11 +41,9 @@
 //!
 //! # Allow policies
 //!
-//! - `GET` and `POST /v1/{resource}:getIamPolicy`, `POST /v1/{resource}:setIamPolicy` and `POST
-//!   /v1/{resource}:testIamPermissions`; `v2` and `v3` do the same. The policy of a secret is read by GET
+//! - `GET` and `POST /v1/{resource}:getIamPolicy`, and `POST /v1/{resource}:setIamPolicy`; `v2` and `v3` do the same. The policy of a secret is read by GET
 //!   only, as in the Secret Manager: a POST gets 404.
 //! - Every resource exists from the start. Its first policy has only an etag.
-//! - `testIamPermissions` grants all permissions to everybody.
 //! - A write with a stale etag gets 409 `ABORTED`. A write without an etag replaces the bindings whatever they
 //!   are, as in the real service, and is counted as blind.
 //! - A write replaces the bindings and keeps all other fields, as the [documented `updateMask`][mask] says by
@@ -101,7 +99,6 @@ mod reply;
 mod request;
 mod server;
 mod stats;
-mod wire;
 mod world;
 
 pub use self::builder::Builder;

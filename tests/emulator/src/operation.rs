@@ -35,6 +35,8 @@ impl Operation {
 
     /// Ends the operation. `instance` is its result.
     pub(crate) fn end(&mut self, instance: Option<&Value>) {
+        let done =
+            |type_url: &str| json!({ "@type": format!("type.googleapis.com/google.{type_url}") });
         self.ended = Some(match (&self.failure, instance) {
             (Some((code, message)), _) => {
                 let error = json!({"code": code.number(), "message": message});
@@ -42,34 +44,23 @@ impl Operation {
             }
             (None, Some(instance)) => {
                 let mut instance = instance.clone();
-                instance["@type"] = json!(type_of("Instance"));
+                instance["@type"] = done("cloud.memorystore.v1.Instance")["@type"].take();
                 ("response", instance)
             }
-            (None, None) => {
-                let empty = json!({"@type": "type.googleapis.com/google.protobuf.Empty"});
-                ("response", empty)
-            }
+            (None, None) => ("response", done("protobuf.Empty")),
         });
     }
 
     pub(crate) fn json(&self, name: &str) -> Value {
-        let mut operation = json!({
-            "name": name,
-            "done": self.ended.is_some(),
-            "metadata": {
-                "@type": type_of("OperationMetadata"),
-                "target": self.target,
-                "verb": if self.creates { "create" } else { "delete" },
-            },
+        let metadata = json!({
+            "@type": "type.googleapis.com/google.cloud.memorystore.v1.OperationMetadata",
+            "target": self.target,
         });
+        let mut operation =
+            json!({"name": name, "done": self.ended.is_some(), "metadata": metadata});
         if let Some((field, value)) = &self.ended {
             operation[*field] = value.clone();
         }
         operation
     }
-}
-
-/// The type of a message of Memorystore for Valkey in an `Any`.
-fn type_of(message: &str) -> String {
-    format!("type.googleapis.com/google.cloud.memorystore.v1.{message}")
 }

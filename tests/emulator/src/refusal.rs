@@ -8,15 +8,13 @@ use crate::reply::error_body;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) code: GrpcCode,
-    pub(crate) message: String,
+    message: String,
 }
 
 impl Refusal {
-    fn new(code: GrpcCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-        }
+    pub(crate) fn new(code: GrpcCode, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { code, message }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -25,19 +23,6 @@ impl Refusal {
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(GrpcCode::NotFound, message)
-    }
-
-    /// Another client wrote between the read and the write.
-    pub(crate) fn aborted(message: impl Into<String>) -> Self {
-        Self::new(GrpcCode::Aborted, message)
-    }
-
-    pub(crate) fn already_exists(message: impl Into<String>) -> Self {
-        Self::new(GrpcCode::AlreadyExists, message)
-    }
-
-    pub(crate) fn failed_precondition(message: impl Into<String>) -> Self {
-        Self::new(GrpcCode::FailedPrecondition, message)
     }
 
     pub(crate) fn body(&self) -> String {

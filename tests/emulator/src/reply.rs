@@ -1,7 +1,5 @@
 //! The reply to a call, if it is not the real one.
 
-use std::time::Duration;
-
 use axum::http::HeaderValue;
 use backoff_cloud::GrpcCode;
 use serde_json::json;
@@ -35,9 +33,7 @@ pub struct Reply {
 pub(crate) enum Mishap {
     None,
     Status(StatusReply),
-    Delay(Duration),
     Stall,
-    StallBody,
     Reset,
     Cut,
     FailedOperation(GrpcCode, String),
@@ -73,11 +69,7 @@ impl Reply {
     #[must_use]
     #[track_caller]
     pub fn status(code: u16) -> Self {
-        assert!(
-            (200..=599).contains(&code),
-            "{code} is not a status a server can answer with: write one from 200 to 599, \
-             such as Reply::status(503)"
-        );
+        assert!((200..=599).contains(&code), "{code} ends no exchange");
         Self::new(Mishap::Status(StatusReply {
             code,
             retry_after: None,
@@ -86,26 +78,10 @@ impl Reply {
         }))
     }
 
-    /// Sends the real reply after `time`.
-    ///
-    /// The call is carried out when the time is over, and not at all if the client closes the connection
-    /// first. With [`applied`](Self::applied) the call is carried out at once.
-    #[must_use]
-    pub fn delay(time: Duration) -> Self {
-        Self::new(Mishap::Delay(time))
-    }
-
     /// Sends nothing and leaves the connection open, until the client closes it.
     #[must_use]
     pub fn stall() -> Self {
         Self::new(Mishap::Stall)
-    }
-
-    /// Sends the head and half of the body of the real reply, then nothing, and leaves the connection open.
-    /// A write is applied.
-    #[must_use]
-    pub fn stall_body() -> Self {
-        Self::new(Mishap::StallBody)
     }
 
     /// Resets the TCP connection (with an RST) before any byte of a reply.
@@ -114,7 +90,7 @@ impl Reply {
         Self::new(Mishap::Reset)
     }
 
-    /// Sends the head and half of the body of the real reply, then closes the connection, so that the
+    /// Sends the head and half of the body of the real reply, then breaks the connection, so that the
     /// client gets fewer bytes than `Content-Length` says. A write is applied.
     #[must_use]
     pub fn cut() -> Self {
@@ -146,8 +122,8 @@ impl Reply {
     /// Carries the call out before the fault happens: a write is applied although its client gets no
     /// success.
     ///
-    /// This has no effect on [`pass`](Self::pass), [`failed_operation`](Self::failed_operation),
-    /// [`cut`](Self::cut) and [`stall_body`](Self::stall_body), because these always carry the call out. A
+    /// This has no effect on [`pass`](Self::pass), [`failed_operation`](Self::failed_operation) and
+    /// [`cut`](Self::cut), because these always carry the call out. A
     /// status, a stall or a reset hides the result of the call, also a conflict.
     #[must_use]
     pub fn applied(mut self) -> Self {
@@ -210,10 +186,7 @@ impl Reply {
 
     /// Whether the client of an applied write does not get the result.
     pub(crate) fn hides_result(&self) -> bool {
-        !matches!(
-            self.fault,
-            Mishap::None | Mishap::Delay(_) | Mishap::FailedOperation(..)
-        )
+        !matches!(self.fault, Mishap::None | Mishap::FailedOperation(..))
     }
 
     /// The error with which an operation that the call starts is to end, if it is to fail.
@@ -229,11 +202,7 @@ impl StatusReply {
     pub(crate) fn body(&self) -> String {
         let Self { code, .. } = self;
         if self.html {
-            return format!(
-                "<!DOCTYPE html>\n<html><head><title>Error {code}</title></head>\
-                 <body><h1>Error {code}</h1><p>The proxy could not serve this request.</p>\
-                 </body></html>\n"
-            );
+            return format!("<!DOCTYPE html>\n<html><body><h1>Error {code}</h1></body></html>\n");
         }
         let message = format!("A test made the emulator answer this call with {code}.");
         error_body(*code, named(*code), &message, self.retry_info.as_deref())
@@ -272,41 +241,5 @@ fn named(status: u16) -> GrpcCode {
         501 => GrpcCode::Unimplemented,
         502 | 503 => GrpcCode::Unavailable,
         _ => GrpcCode::Unknown,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    fn body(reply: Reply) -> String {
-        match reply.fault {
-            Mishap::Status(status) => status.body(),
-            other => panic!("{other:?} is no status"),
-        }
-    }
-
-    #[test]
-    fn an_error_body_has_googles_shape_and_html_is_no_json() {
-        let body: Value =
-            serde_json::from_str(&body(Reply::status(503).retry_info("3.5s"))).unwrap();
-        assert_eq!(body["error"]["code"], 503);
-        assert_eq!(body["error"]["status"], "UNAVAILABLE");
-        let detail = &body["error"]["details"][0];
-        assert_eq!(detail["@type"], "type.googleapis.com/google.rpc.RetryInfo");
-        assert_eq!(detail["retryDelay"], "3.5s");
-        let html = self::body(Reply::status(502).html());
-        assert!(html.contains("502"));
-        assert!(serde_json::from_str::<Value>(&html).is_err());
-    }
-
-    #[test]
-    fn rubbish_may_stand_in_retry_after() {
-        let long = "99999999999999999999999";
-        for text in ["soon", "-1", "", "1e9", "\u{661}\u{662}", long] {
-            let _ = Reply::status(429).retry_after(text);
-        }
     }
 }

@@ -36,15 +36,11 @@ pub(crate) enum Action {
         with_conditions: bool,
     },
     SetPolicy(PlainPolicy),
-    /// The permissions to test.
-    TestPermissions(Vec<String>),
     ListInstances,
     GetInstance,
-    CreateInstance {
-        fields: Map<String, Value>,
-        request_id: Option<String>,
-    },
-    DeleteInstance {
+    /// Creates an instance with these fields, or deletes it.
+    Begin {
+        fields: Option<Map<String, Value>>,
         request_id: Option<String>,
     },
     GetOperation,
@@ -55,11 +51,12 @@ impl Action {
         match self {
             Self::GetPolicy { .. } => Call::GetIamPolicy,
             Self::SetPolicy(_) => Call::SetIamPolicy,
-            Self::TestPermissions(_) => Call::TestIamPermissions,
             Self::ListInstances => Call::ListInstances,
             Self::GetInstance => Call::GetInstance,
-            Self::CreateInstance { .. } => Call::CreateInstance,
-            Self::DeleteInstance { .. } => Call::DeleteInstance,
+            Self::Begin {
+                fields: Some(_), ..
+            } => Call::CreateInstance,
+            Self::Begin { fields: None, .. } => Call::DeleteInstance,
             Self::GetOperation => Call::GetOperation,
         }
     }
@@ -71,12 +68,6 @@ struct SetIamPolicy {
     policy: PlainPolicy,
     #[serde(default)]
     update_mask: String,
-}
-
-#[derive(Deserialize)]
-struct TestIamPermissions {
-    #[serde(default)]
-    permissions: Vec<String>,
 }
 
 impl Request<'_> {
@@ -95,29 +86,18 @@ impl Request<'_> {
 
     fn policy(&self, resource: &str, verb: &str) -> Result<Demand, Refusal> {
         let action = match (self.method.as_str(), verb) {
-            ("POST", "getIamPolicy") if is_secret(resource) => {
-                return Err(Refusal::not_found(format!(
-                    "Nothing is served for POST {}: the Secret Manager reads policies by GET.",
-                    self.path
-                )));
-            }
+            // The Secret Manager reads policies by GET.
+            ("POST", "getIamPolicy") if is_secret(resource) => return Err(self.unknown()),
             ("GET" | "POST", "getIamPolicy") => Action::GetPolicy {
                 with_conditions: self.asks_for_conditions(),
             },
             ("POST", "setIamPolicy") => {
-                let SetIamPolicy {
-                    policy,
-                    update_mask,
-                } = self.json()?;
-                if !update_mask.is_empty() {
+                let write: SetIamPolicy = self.json()?;
+                if !write.update_mask.is_empty() {
                     let message = "updateMask is not emulated: leave it out.";
                     return Err(Refusal::invalid(message));
                 }
-                Action::SetPolicy(policy)
-            }
-            ("POST", "testIamPermissions") => {
-                let TestIamPermissions { permissions } = self.json()?;
-                Action::TestPermissions(permissions)
+                Action::SetPolicy(write.policy)
             }
             _ => return Err(self.unknown()),
         };
@@ -138,15 +118,16 @@ impl Request<'_> {
             ("GET", "instances", []) => Action::ListInstances,
             ("GET", "instances", [_]) => Action::GetInstance,
             ("GET", "operations", [_]) => Action::GetOperation,
-            ("DELETE", "instances", [_]) => Action::DeleteInstance { request_id },
+            ("DELETE", "instances", [_]) => Action::Begin {
+                fields: None,
+                request_id,
+            },
             ("POST", "instances", []) => {
                 let id = self.parameter("instanceId");
                 let id = id.ok_or_else(|| Refusal::invalid("instanceId is required."))?;
                 resource = format!("{path}/{id}");
-                Action::CreateInstance {
-                    fields: self.json()?,
-                    request_id,
-                }
+                let fields = Some(self.json()?);
+                Action::Begin { fields, request_id }
             }
             _ => return Err(self.unknown()),
         };
@@ -194,135 +175,60 @@ fn is_secret(resource: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
-    const PARENT: &str = "projects/p/locations/l";
-
-    /// What a request asks for: its method, path and query in one line, and its body.
-    fn demand(line: &str, body: &str) -> Result<(String, Action), u16> {
+    /// What a request asks for: its method and path in one line, and its body.
+    fn demand(line: &str, body: &str) -> Result<Demand, u16> {
         let (method, path) = line.split_once(' ').unwrap();
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let request = Request {
             method: &method.parse().unwrap(),
             path,
-            query: &pairs.map(own).collect(),
+            query: &HashMap::new(),
             body: body.as_bytes(),
         };
-        let refused = |refusal: Refusal| refusal.code.http_status();
-        let demand = request.demand().map_err(refused)?;
-        Ok((demand.resource, demand.action))
+        request
+            .demand()
+            .map_err(|refusal| refusal.code.http_status())
     }
 
-    fn read(resource: &str, with_conditions: bool) -> Result<(String, Action), u16> {
-        Ok((resource.to_owned(), Action::GetPolicy { with_conditions }))
-    }
-
-    /// A row: the request, its body, and the resource whose policy it reads.
+    /// A row: a request, and the resource whose policy it reads. The policy of a secret is read by GET alone.
     #[test]
-    fn a_policy_is_read_by_get_and_by_post_in_every_version() {
+    fn a_policy_is_read_by_get_and_by_post() {
         for (line, resource) in [
-            ("GET /v1/projects/p:getIamPolicy", "projects/p"),
-            ("GET /v2/projects/p:getIamPolicy", "projects/p"),
-            ("GET /v3/projects/p:getIamPolicy", "projects/p"),
-            ("POST /v1/projects/p:getIamPolicy", "projects/p"),
-            ("POST /v2/projects/p:getIamPolicy", "projects/p"),
-            ("POST /v3/projects/p:getIamPolicy", "projects/p"),
             ("GET /v1/a/example.com:p:getIamPolicy", "a/example.com:p"),
+            ("GET /v1/p/p/secrets/s:getIamPolicy", "p/p/secrets/s"),
             ("POST /v1/projects/secrets:getIamPolicy", "projects/secrets"),
-            ("POST /v1/b/my%20bucket:getIamPolicy", "b/my bucket"),
             ("POST /v1/b/gr%C3%B6%c3%9fe:getIamPolicy", "b/größe"),
             ("POST /v1/b/%252e%252E:getIamPolicy", "b/%2e%2E"),
-            (
-                "POST /v1/a%3AgetIamPolicy%3Fx:getIamPolicy",
-                "a:getIamPolicy?x",
-            ),
-            ("POST /v1/b/100%:getIamPolicy", "b/100%"),
+            ("POST /v1/a%3AsetIamPolicy:getIamPolicy", "a:setIamPolicy"),
         ] {
-            assert_eq!(demand(line, ""), read(resource, false), "{line}");
-        }
-        // The policy of a secret is read by GET alone.
-        for secret in ["projects/p/secrets/s", "projects/p/locations/l/secrets/s"] {
-            let path = format!("/v1/{secret}:getIamPolicy");
-            assert_eq!(demand(&format!("GET {path}"), ""), read(secret, false));
-            assert_eq!(demand(&format!("POST {path}"), "{}"), Err(404));
-        }
-    }
-
-    #[test]
-    fn conditions_are_asked_for_in_the_query_or_in_the_body() {
-        for (version, expected) in [("3", true), ("1", false), ("", false), ("three", false)] {
-            let path = format!("/v1/a:getIamPolicy?options.requestedPolicyVersion={version}");
-            let asked = read("a", expected);
-            assert_eq!(demand(&format!("GET {path}"), ""), asked, "{version}");
-            assert_eq!(demand(&format!("POST {path}"), "{}"), asked, "{version}");
-        }
-        for (body, expected) in [
-            (r#"{"options": {"requestedPolicyVersion": 3}}"#, true),
-            (r#"{"options": {"requestedPolicyVersion": 1}}"#, false),
-            ("{}", false),
-        ] {
-            let asked = demand("POST /v1/a:getIamPolicy", body);
-            assert_eq!(asked, read("a", expected), "{body}");
-        }
-    }
-
-    #[test]
-    fn every_call_for_instances_has_its_path() {
-        let created = Action::CreateInstance {
-            fields: Map::from_iter([("shardCount".to_owned(), json!(3))]),
-            request_id: Some("7".to_owned()),
-        };
-        let deleted = Action::DeleteInstance { request_id: None };
-        let post = "POST instances?instanceId=i&requestId=7";
-        for (line, resource, action) in [
-            ("GET instances", "instances", Action::ListInstances),
-            ("GET instances/i", "instances/i", Action::GetInstance),
-            ("GET operations/o", "operations/o", Action::GetOperation),
-            ("DELETE instances/i", "instances/i", deleted),
-            (post, "instances/i", created),
-        ] {
-            let line = line.replacen(' ', &format!(" /v1/{PARENT}/"), 1);
-            let asked = demand(&line, r#"{"shardCount": 3}"#);
-            let resource = format!("{PARENT}/{resource}");
-            assert_eq!(asked, Ok((resource, action)), "{line}");
+            let asked = demand(line, "").expect(line);
+            assert_eq!(asked.action.call(), Call::GetIamPolicy, "{line}");
+            assert_eq!(asked.resource, resource);
         }
     }
 
     #[test]
     fn requests_that_are_refused() {
         for line in [
-            "POST ",
-            "POST /",
-            "POST *",
-            "POST /v1",
             "POST /v4/a:getIamPolicy",
-            "POST /a:getIamPolicy",
-            "POST /v1/a",
-            "POST /v1/a:getiampolicy",
+            "POST /v1/p/p/secrets/s:getIamPolicy",
             "POST /v1/b/%ff:getIamPolicy",
-            "POST /v1/projects/p/locations/l/operations",
             "POST /v1/projects/p/locations/l/instances/i/more",
-            "POST /v1/projects/p/locations/l/operations/o:cancel",
             "GET /v1/a:setIamPolicy",
         ] {
             assert_eq!(demand(line, "{}"), Err(404), "{line}");
         }
-        let nameless = demand(&format!("POST /v1/{PARENT}/instances"), "{}");
-        assert_eq!(nameless, Err(400));
-        let bottomless = "[".repeat(100_000);
-        for body in [
-            "",
-            "{}",
-            "[",
-            r#"{"policy": 7}"#,
-            r#"{"policy": {"bindings": [{"role": 7}]}}"#,
-            r#"{"policy": {"etag": 7}}"#,
-            r#"{"policy": {}, "updateMask": "bindings"}"#,
-            &bottomless,
+        for (path, body) in [
+            ("projects/p/locations/l/instances", "{}"),
+            ("a:setIamPolicy", "{}"),
+            ("a:setIamPolicy", r#"{"policy": {"etag": 7}}"#),
+            (
+                "a:setIamPolicy",
+                r#"{"policy": {}, "updateMask": "bindings"}"#,
+            ),
+            ("a:setIamPolicy", &"[".repeat(100_000)),
         ] {
-            let asked = demand("POST /v1/a:setIamPolicy", body);
+            let asked = demand(&format!("POST /v1/{path}"), body);
             assert_eq!(asked, Err(400), "{body:.40}");
         }
     }

@@ -6,32 +6,35 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Query, State};
+use axum::extract::{Query, State};
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt as _;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use crate::half::{self, Then};
+use crate::half;
 use crate::refusal::Refusal;
 use crate::reply::{Mishap, StatusReply};
 use crate::request::Request;
-use crate::wire::{Line, Loopback};
 use crate::world::{World, lock};
 
 /// Serves until it is dropped.
 pub(crate) async fn serve(listener: TcpListener, world: Arc<Mutex<World>>) {
-    // One handler for all paths, because a route cannot match `{resource}:verb`.
+    let listener = listener.tap_io(|stream| {
+        // Optional: without it replies are late, not wrong.
+        let _ = stream.set_nodelay(true);
+        // hyper drops a connection when the body of a reply fails. With a linger of zero that sends an RST.
+        let _ = stream.set_zero_linger();
+    });
+    // One handler for all paths, because a route cannot match `{resource}:verb`. The listener makes no errors.
     let app = Router::new().fallback(answer).with_state(world);
-    let app = app.into_make_service_with_connect_info::<Line>();
-    // The listener makes no errors.
-    let _ = axum::serve(Loopback(listener), app).await;
+    let _ = axum::serve(listener, app).await;
 }
 
 async fn answer(
     State(world): State<Arc<Mutex<World>>>,
-    ConnectInfo(line): ConnectInfo<Line>,
     method: Method,
     uri: Uri,
     Query(query): Query<HashMap<String, String>>,
@@ -65,18 +68,10 @@ async fn answer(
     let real = || early.unwrap_or_else(carry_out);
     match &reply.fault {
         Mishap::None | Mishap::FailedOperation(..) => real(),
-        Mishap::Delay(time) => {
-            sleep(*time).await;
-            real()
-        }
         Mishap::Status(status) => status.into_response(),
         Mishap::Stall => pending().await,
-        Mishap::StallBody => half::of(real(), Then::Nothing).await,
-        Mishap::Cut => half::of(real(), Then::Close).await,
-        Mishap::Reset => {
-            line.reset();
-            Response::default()
-        }
+        Mishap::Cut => half::of(real()).await,
+        Mishap::Reset => half::none(),
     }
 }
 

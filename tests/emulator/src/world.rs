@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use backoff_cloud::GrpcCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::fault::Director;
 use crate::instances::{Begin, Instances};
@@ -43,65 +43,43 @@ impl World {
         match done.as_ref().map_err(|refusal| refusal.code) {
             Err(GrpcCode::Aborted) => self.stats.conflicts += 1,
             Err(GrpcCode::AlreadyExists) => self.stats.already_exists += 1,
-            _ => {}
+            Err(_) => {}
+            Ok(_) if matches!(demand.action, Action::SetPolicy(_) | Action::Begin { .. }) => {}
+            Ok(_) => self.stats.reads += 1,
         }
         done
     }
 
-    fn done<'a>(&mut self, demand: &'a Demand, reply: &Reply) -> Result<Value, Refusal> {
-        let now = Instant::now();
-        let resource = demand.resource.as_str();
-        let call = |fields, request_id: &'a Option<String>| Begin {
-            target: resource,
-            fields,
-            request_id: request_id.as_deref(),
-            failure: reply.operation_failure(),
-        };
+    fn done(&mut self, demand: &Demand, reply: &Reply) -> Result<Value, Refusal> {
+        let (now, resource) = (Instant::now(), demand.resource.as_str());
         match &demand.action {
             Action::GetPolicy { with_conditions } => {
-                let policy = self.policies.read(resource, *with_conditions);
-                self.read(Ok(policy))
+                Ok(self.policies.read(resource, *with_conditions))
             }
-            Action::ListInstances => {
-                let list = self.instances.list(resource, now);
-                self.read(Ok(list))
-            }
-            Action::GetInstance => {
-                let instance = self.instances.get(resource, now);
-                self.read(instance)
-            }
-            Action::GetOperation => {
-                let operation = self.instances.operation(resource, now);
-                self.read(operation)
-            }
-            // The emulator has no user who lacks a permission.
-            Action::TestPermissions(permissions) => Ok(json!({ "permissions": permissions })),
+            Action::ListInstances => Ok(self.instances.list(resource, now)),
+            Action::GetInstance => self.instances.get(resource, now),
+            Action::GetOperation => self.instances.operation(resource, now),
             Action::SetPolicy(policy) => {
                 let written = self.policies.write(resource, policy)?;
                 self.stats.blind_writes += u64::from(is_blind(policy));
                 self.wrote(reply);
                 Ok(written)
             }
-            Action::CreateInstance { fields, request_id } => {
-                self.begin(call(Some(fields), request_id), reply)
+            Action::Begin { fields, request_id } => {
+                let begin = Begin {
+                    target: resource,
+                    fields: fields.as_ref(),
+                    request_id: request_id.as_deref(),
+                    failure: reply.operation_failure(),
+                };
+                let (operation, is_recognised) = self.instances.begin(begin, now)?;
+                match is_recognised {
+                    true => self.stats.recognised += 1,
+                    false => self.wrote(reply),
+                }
+                Ok(operation)
             }
-            Action::DeleteInstance { request_id } => self.begin(call(None, request_id), reply),
         }
-    }
-
-    fn read(&mut self, found: Result<Value, Refusal>) -> Result<Value, Refusal> {
-        self.stats.reads += u64::from(found.is_ok());
-        found
-    }
-
-    fn begin(&mut self, call: Begin<'_>, reply: &Reply) -> Result<Value, Refusal> {
-        let begun = self.instances.begin(call, Instant::now())?;
-        if begun.is_recognised {
-            self.stats.recognised += 1;
-        } else {
-            self.wrote(reply);
-        }
-        Ok(begun.operation)
     }
 
     fn wrote(&mut self, reply: &Reply) {

@@ -6,7 +6,7 @@ use google_cloud_gax_1::retry_policy::NeverRetry;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::{client, install_tls};
 use std::{io, net::SocketAddr, sync::Arc};
-use support::{End, listen, reply, serve};
+use support::listen;
 use tokio::{io::AsyncReadExt as _, net::TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -24,13 +24,9 @@ fn untrusted() -> SocketAddr {
     })
 }
 
-/// The error of a request of this URL, perhaps through a proxy.
-async fn by_reqwest(url: &str, proxy: Option<SocketAddr>) -> reqwest::Error {
+/// The error of a request of this URL.
+async fn by_reqwest(url: &str) -> reqwest::Error {
     let client = reqwest::Client::builder().retry(reqwest::retry::never());
-    let client = match proxy.map(|proxy| reqwest::Proxy::all(format!("http://{proxy}"))) {
-        Some(proxy) => client.proxy(proxy.expect("a proxy")),
-        None => client,
-    };
     let get = client.build().expect("a client").get(url);
     get.send().await.expect_err("TLS fails")
 }
@@ -71,17 +67,11 @@ async fn nothing_was_sent() {
         ("not trusted", untrusted(), permanent),
     ] {
         let url = format!("https://{server}");
-        let error = by_reqwest(&url, None).await;
+        let error = by_reqwest(&url).await;
         assert!(error.is_connect(), "{error:?}");
         assert_not_sent(row, &error, kind);
         let client = client!(SecretManagerService, url, with_retry_policy(NeverRetry));
         let get = client.get_secret().set_name("projects/p/secrets/s");
         assert_not_sent(row, &get.send().await.expect_err(row), kind);
-    }
-    // No wait gives a program the password of its proxy.
-    for (status, kind) in [(407, permanent), (502, None)] {
-        let proxy = serve(reply(status, "", "").then(End::Stall));
-        let error = by_reqwest("https://a.example/", Some(proxy)).await;
-        assert_not_sent("a proxy", &error, kind);
     }
 }

@@ -159,7 +159,8 @@ fn the_text_of_a_server_is_one_short_line_without_secrets_of_urls() {
     assert!(coded.starts_with("HTTP 400 SlowDown: "), "{coded}");
 }
 
-/// A row: a body, or the headers of a reply, in which a secret stands for `SECRET`.
+/// Rows: a body, or a header, in which a secret stands for `SECRET`. All forms are rows of
+/// `backoff-core/src/text/secrets/tests.rs`.
 #[test]
 fn a_reply_shows_no_secret() {
     let s3 = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><Message>The request \
@@ -175,18 +176,8 @@ fn a_reply_shows_no_secret() {
     let bodies = [
         google,
         s3,
-        r#"{"error":{"message":"invalid token: Bearer SECRET"}}"#,
-        r#"{"message":"no route for GET /v1/x?api_key=SECRET"}"#,
-        r#"{"message":"cannot reach https:\/\/ann:SECRET@h\/x?sig=SECRET"}"#,
-        r#"{"detail":"https:\/\/h\/x?sig=SECRET"}"#,
-        r#"{"detail":"https://h/x\u003fsig=SECRET\u0026a=SECRET"}"#,
         r#"{"error":"https:\\u002f\\u002fann:SECRET@h"}"#,
-        r#"{"error_description":"Incorrect API key provided: sk-proj-SECRET."}"#,
         "redirect_uri=https%3A%2F%2Fh%2Fcb%3Fcode%3DSECRET",
-        "cannot reach https:///ann:SECRET@h/x",
-        "cannot reach postgres://ann:ab'SECRET@h/x",
-        "sqlserver://h:1433;user=sa;password=SECRET",
-        "<a href=\"https:&#x2F;&#x2F;h&#x2F;bot123:SECRET&#x2F;getMe\">",
     ];
     let cut = bearer.iter().chain(&path).chain(&user).map(String::as_str);
     let replies = bodies.into_iter().chain(cut).map(|body| (body, ""));
@@ -225,11 +216,8 @@ fn half_a_409_may_be_a_conflict() {
     assert!(!is_retried(iam::REQUEST, &unnamed));
     let text = r#"HTTP 409, but its body was cut: it did not end within 5s: {"error": {"co…"#;
     assert_eq!(unnamed.to_string(), text);
-    assert!(
-        !half(503, "at https://SECRET")
-            .to_string()
-            .contains("SECRET")
-    );
+    let hidden = half(503, "at https://SECRET").to_string();
+    assert!(!hidden.contains("SECRET"), "{hidden}");
     // The part that was read may be the whole body.
     let exists = half(409, r#"{"error": {"status": "ALREADY_EXISTS"}}"#);
     assert!(!is_retried(iam::READ_MODIFY_WRITE, &exists));

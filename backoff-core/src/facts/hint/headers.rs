@@ -290,7 +290,6 @@ fn part<'h>(item: &'h str, names: [&str; 2]) -> Option<&'h str> {
 #[cfg(all(test, feature = "http-1"))]
 mod tests {
     use super::{super::sent::*, *};
-    use proptest::prelude::*;
 
     fn map(lines: &str) -> http_1::HeaderMap {
         let mut map = http_1::HeaderMap::new();
@@ -322,23 +321,18 @@ mod tests {
             55   = ratelimit: "api";r=0;t=55|ratelimit-policy: "fixed window";"api";q=500;w=300
             7    = ratelimit: "a";r=5;t=60, "b";t=7;r=0
             60   = ratelimit: "a";r=0;t=7, "b";r=0;t=60, "c";r=0;t=9
-            60   = ratelimit: "a";r=0;t=60, "b";r=0;t=7
             60   = ratelimit: "a";r=0;t=7|ratelimit: "b";r=0;t=60
             7    = ratelimit: "a,b"; r=0 ; t=7
             7.5  = ratelimit: "default";r=0.0;t=7.5
-            none = ratelimit: "default";r=05;t=30
             none = ratelimit: "default";r=0.5;t=30
             none = ratelimit: "default";r=50;t=30
             none = ratelimit: "default";r=0
             30   = ratelimit: limit=5, remaining=0, reset=30
             none = ratelimit: limit=5, remaining=2, reset=30
-            none = ratelimit: limit=5, remaining=02, reset=30
             12   = ratelimit-remaining: 0|ratelimit-reset: 12
-            none = ratelimit-remaining: 1|ratelimit-reset: 12
             none = ratelimit-remaining: 0
             12   = ratelimit-reset: 12
             none = ratelimit-remaining: 1|ratelimit-reset: 12|x-a-reset: 9
-            61   = ratelimit-remaining: 0|ratelimit-reset: 1746136938
         "#;
         let twice = "
             7    = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60|ratelimit-reset: 7
@@ -361,27 +355,19 @@ mod tests {
             30     = x-ratelimit-remaining: 000|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: 05|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: 0.5|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 0e0|x-ratelimit-reset: 30
             none   = x-ratelimit-remaining: -0|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: -1|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 17|x-ratelimit-reset: 1746136908
             none   = x-ratelimit-remaining: 0|x-ratelimit-reset: soon
             none   = x-ratelimit-remaining: |x-ratelimit-reset: 30
             48     = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
-            none   = x-rate-limit-remaining: 1|x-rate-limit-reset: 1746136925
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938.180|x-ratelimit-reset-after: 60.18
             60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset-after: 60.18
             103    = x-ratelimit-remaining: 0|x-ratelimit-reset: 2025-05-01T22:03Z
             31     = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
             360    = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 6m0s
-            0.012  = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 12ms
-            8.64   = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 8.64s
             179.56 = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 2m59.56s
-            none   = x-ratelimit-remaining-tokens: 100|x-ratelimit-reset-tokens: 6m0s
             3      = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 1s|x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 3s
             31     = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             0      = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:00:48Z
-            none   = anthropic-ratelimit-tokens-remaining: 1000|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
             none   = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01
             31     = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
         ";
@@ -423,7 +409,6 @@ mod tests {
     #[test]
     fn a_hint_that_cannot_be_read_is_named() {
         let rows = r#"
-            429 x-a: b
             429 retry-after: 2.5
             429 retry-after: soon, 5
             429 x-token: soon|set-cookie: a=b|date: soon
@@ -436,26 +421,20 @@ mod tests {
             500 !x-amz-retry-after: invalid
             429 x-ratelimit-remaining: 0|!x-ratelimit-reset: soon
             429 !x-ratelimit-remaining: none|x-ratelimit-reset: 5
-            429 x-ratelimit-remaining: 1|x-ratelimit-reset: soon
             500 x-ratelimit-remaining: 0|x-ratelimit-reset: soon
             429 !ratelimit: soon
             429 !ratelimit: "a";r=0;t=soon
             429 ratelimit: "a";r=7;t=soon
-            429 ratelimit: "a";r=7
             429 ratelimit: "a,b";r=0;t=7,
             429 !ratelimit: "a";r=0
             429 !ratelimit: "a";t=7
-            429 !ratelimit: remaining=0
             429 !ratelimit: a=b
-            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 2 fortnights
             429 x-ratelimit-remaining: 5, 0|!x-ratelimit-reset: 30
             429 x-ratelimit-remaining: 0, 5|x-ratelimit-reset: 30
             429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 10;w=1
             429 !x-ratelimit-remaining: 0;w=1|x-ratelimit-reset: 10
             429 !x-ratelimit-reset: 1746136938000000
-            429 !x-ratelimit-reset: [30]
             429 x-ratelimit-reset: 30
-            500 !retry-after: 5 fortnights
         "#;
         let rows = rows.lines().map(str::trim_ascii_start);
         for row in rows.filter(|row| !row.is_empty()) {
@@ -512,19 +491,15 @@ mod tests {
     #[test]
     fn only_the_beginning_of_headers_counts() {
         let hint = |lines: &str| in_headers(429, &map(lines), at(SENT)).map(|it| it.as_secs());
-        for (before, last, cut_off) in [(31, Some(9), None), (32, None, Some(()))] {
+        for (before, last) in [(31, 9), (32, 1)] {
             let list = "1,".repeat(before);
-            assert_eq!(
-                hint(&format!("retry-after: {list}9")),
-                last.or(Some(1)),
-                "{cut_off:?}"
-            );
             let quotas = r#""a";r=0;t=1,"#.repeat(before);
-            let quotas = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
-            assert_eq!(hint(&quotas), last.or(Some(1)), "{cut_off:?}");
-            let [left, resets] = ["0,".repeat(before), "1,".repeat(before)];
-            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {resets}9");
-            assert_eq!(hint(&lists), last.or(Some(9)), "{cut_off:?}");
+            let value = format!("retry-after: {list}9");
+            let field = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
+            assert_eq!([value, field].map(|it| hint(&it)), [Some(last); 2]);
+            let left = "0,".repeat(before);
+            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {list}9");
+            assert_eq!(hint(&lists), Some(9));
         }
         for (blanks, expected) in [(8_000, 9), (9_000, 1)] {
             let value = format!("retry-after: 1,{}9", " ".repeat(blanks));
@@ -532,24 +507,12 @@ mod tests {
         }
         for (lines, expected) in [(255, Some(9)), (256, None)] {
             let others: String = (0..lines).map(|n| format!("x-{n}: 1|")).collect();
-            assert_eq!(
-                hint(&format!("{others}retry-after: 9")),
-                expected,
-                "{lines}"
-            );
+            let last = hint(&format!("{others}retry-after: 9"));
+            assert_eq!(last, expected, "{lines}");
         }
         for (bytes, expected) in [(128, Some(9)), (129, None)] {
             let name = format!("{:x<bytes$}", "ratelimit-reset-");
             assert_eq!(hint(&format!("{name}: 9")), expected, "{bytes}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn almost_a_field_does_not_panic(parts in "[\"rt=;, 0-9a-z\u{e9}]{0,30}") {
-            let one = format!("remaining=0{parts}");
-            let policies = [(&*parts, Some(&*parts))];
-            let _ = [&parts, &one].map(|it| rate_limit(("ratelimit", it.as_bytes()), &policies).len());
         }
     }
 }

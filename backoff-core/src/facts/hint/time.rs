@@ -232,8 +232,9 @@ mod tests {
         let most = Some(Duration::from_millis(years * 1_000));
         assert_eq!(retry_after(&format!("{years}s"), at(0)), most);
         let nanos = |text| retry_delay(text).map(|delay| delay.as_nanos());
-        let read = ["0s", "0.000000001s", "1.0000000001s"].map(nanos);
-        assert_eq!(read, [Some(0), Some(1), Some(1_000_000_001)]);
+        let read = ["0s", "0.000000001s", "1.0000000001s", "3.000001s"].map(nanos);
+        let expected = [0, 1, 1_000_000_001, 3_000_001_000];
+        assert_eq!(read, expected.map(Some));
         let longest = retry_delay("315576000000.999999999s");
         assert_eq!(longest.map(|it| it.as_secs()), Some(315_576_000_000));
         for text in "|s|1|.s|1ms|-0.5s|NaNs|1.5.5s|1m0s| 1s".split('|') {
@@ -242,15 +243,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn nothing_panics(
-            value in prop_oneof!["\\PC*", "[0-9TZ:.,+a-z\u{e9} -]{0,40}"],
-            now in 0u64..4_000_000_000,
-        ) {
-            let now = at(now);
-            let _ = (retry_after(&value, now), retry_after_ms(&value, now), retry_delay(&value));
-        }
-
         #[test]
         fn a_number_is_read_as_it_is_written(seconds in 0u64..1_000_000_000, nanos in 0u32..1_000_000_000) {
             let time = Duration::new(seconds, nanos);

@@ -14,8 +14,6 @@ mod google;
 mod grpc;
 mod play;
 mod products;
-#[cfg(feature = "hint")]
-mod retry_after;
 mod rfcs;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,27 +1,21 @@
 //! azure_core: the pipeline through which every client of Azure sends its requests.
 
-use crate::{
-    install_tls,
-    objects::{assert_cut, object, sixteen_writes},
-};
+use crate::{assert_cut, install_tls};
 use azure::{
     Error,
     credentials::{AccessToken, TokenCredential, TokenRequestOptions},
     error::ErrorKind,
     http::{
         ClientOptions, Context, Method, Pipeline, RawResponse, Request, RetryOptions, Transport,
-        Url,
-        headers::{ETAG, HeaderName},
-        policies::auth::BearerTokenAuthorizationPolicy,
+        Url, policies::auth::BearerTokenAuthorizationPolicy,
     },
 };
 use azure_core_1 as azure;
-use backoff_core::StopReason;
 use std::{fmt::Display, sync::Arc};
 use support::{
-    AMPLE, CLOSE, Column, Facts, NOT_SENT, NOTHING, POLICY,
+    CLOSE, Column, Facts, NOT_SENT, NOTHING,
     Repeated::{Always, IfIdempotent, Never},
-    Server, Target, assert_row, fails_on_the_way, nobody, reply, says, serve, status,
+    Server, Target, assert_row, fails_on_the_way, nobody, reply, says, serve,
 };
 
 fn options(client: reqwest::ClientBuilder) -> ClientOptions {
@@ -108,6 +102,7 @@ async fn statuses_and_hints() {
             (500, quota, None, IfIdempotent),
             (409, exists, None, Never),
             (404, "", None, Never),
+            (412, "x-ms-error-code: ConditionNotMet\r\n", None, Never),
         ];
         let said =
             |(code, headers, hint, repeated)| (code, reply(code, headers, body), hint, repeated);
@@ -161,35 +156,4 @@ async fn no_token() {
         assert_row("no token", error, facts, repeated);
     }
     assert_eq!(service.requests(), 0);
-}
-
-#[tokio::test]
-async fn writers_of_one_blob_lose_nothing() {
-    let (server, kept) = object("/container/blob");
-    let origin = &format!("http://{}", server.address);
-    let pipeline = &pipeline(options(reqwest::Client::builder().timeout(AMPLE)));
-    let write = async || {
-        let written = POLICY.update(
-            || send(pipeline, request(origin, Method::Get)),
-            |_| true,
-            |read| async move {
-                let etag = read.headers().get_str(&ETAG)?.to_owned();
-                let number: u32 = std::str::from_utf8(read.body())?.parse()?;
-                let mut put = request(origin, Method::Put);
-                put.insert_header(HeaderName::from_static("if-match"), etag);
-                put.set_body((number + 1).to_string());
-                send(pipeline, put).await
-            },
-        );
-        written.reported().await.expect("written").1.conflicts
-    };
-    assert!(sixteen_writes(write).await > 0);
-    assert_eq!(*kept.lock().expect("no panic"), 16);
-    // Outside of an update it is the end.
-    let mut put = request(origin, Method::Put);
-    put.insert_header(HeaderName::from_static("if-match"), "\"0\"");
-    let stale = POLICY.retry(|| send(pipeline, put.clone())).reported();
-    let refused = stale.await.expect_err("another has written");
-    assert_eq!(refused.reason, StopReason::Permanent);
-    assert_row("stale", refused.error, status(412), Never);
 }

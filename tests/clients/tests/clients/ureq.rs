@@ -1,6 +1,6 @@
 //! ureq, a blocking client.
 
-use crate::objects::assert_cut;
+use crate::assert_cut;
 use backoff_core::{codes, testing::VirtualTime};
 use std::{io, sync::Mutex, time::Duration};
 use support::{

@@ -304,33 +304,6 @@ pub(crate) async fn of_pools_and_prepared_statements() -> Tested {
         assert!(shown.contains(field), "{shown}");
     }
 
-    // Why `57P01` is no word on the commit: a prepared `COMMIT` may be done when the session is ended. The server
-    // may hear it between two messages of the client, before the commit has begun, or too late.
-    let begun = Instant::now();
-    for attempt in 0.. {
-        let name = format!("committer {attempt}");
-        let mut session = in_transaction::<tokio_postgres::Client>(port, &name).await?;
-        let create = format!("CREATE TABLE committed_{attempt} ()");
-        session.say(&create).await?;
-        let commit = session.prepare("COMMIT").await?;
-        let doing = "state = 'active' AND query = 'COMMIT'";
-        let (outcome, ended) = tokio::join!(
-            session.execute(&commit, &[]),
-            terminate::<tokio_postgres::Client>(port, &name, doing)
-        );
-        ended?;
-        if outcome.is_err() {
-            Says::maybe_applied_with("57P01").told_by::<tokio_postgres::Client, _>(outcome);
-            let look = format!("SELECT FROM committed_{attempt}");
-            let mut session = tokio_postgres::Client::open(port).await?;
-            if session.say(&look).await.is_ok() {
-                break;
-            }
-        }
-        let is_in_time = begun.elapsed() < Duration::from_secs(120);
-        assert!(is_in_time, "no commit was ended while it was made");
-    }
-
     // A pool without a free connection was not applied, nor is one to a server that is down.
     let (_deaf, nobody) = deaf()?;
     let soon = one.acquire_timeout(Duration::from_millis(300));

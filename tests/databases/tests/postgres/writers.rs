@@ -1,9 +1,9 @@
-//! Sixteen writers move money between four accounts, while sessions are terminated and commits are lost. An
-//! annotated function makes each move in a serializable transaction.
+//! Sixteen writers move money between four accounts, while commits are lost. An annotated function makes each
+//! move in a serializable transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use backoff_cloud::{Delivery, Event, Fault, FaultKind, Policy, postgres, retry};
@@ -24,9 +24,7 @@ const TRANSACTION: Policy = postgres::TRANSACTION.deadline(Duration::from_secs(6
 /// So long the writers wait for each trouble. It is a net.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// One session is terminated in so many attempts, and of so many commits one loses its reply and one does
-/// not arrive. They are counted in attempts and commits, so that a slow machine has as many.
-const KILL_IN: u32 = 10;
+/// Of so many commits one loses its reply and one does not arrive, so that a slow machine has as many.
 const LOST_OF: u32 = 20;
 
 /// The values that all writers of a run share.
@@ -36,20 +34,7 @@ struct Crew {
     recognises: bool,
     /// How many moves each writer makes, or more, until each trouble has befallen one of them.
     rounds: u32,
-    /// Whether there is no trouble.
-    is_calm: bool,
-    counts: Counts,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    attempts: AtomicU32,
     conflicts: AtomicU32,
-    /// Failures of the connection, and sessions that were terminated.
-    broken: AtomicU32,
-    /// Sessions that were terminated.
-    killed: AtomicU32,
-    is_over: AtomicBool,
 }
 
 impl Crew {
@@ -58,26 +43,20 @@ impl Crew {
             policy,
             recognises,
             rounds,
-            is_calm: false,
-            counts: Counts::default(),
+            conflicts: AtomicU32::new(0),
         }
     }
 
     fn hear(&self, event: &Event<'_, sqlx::Error>) {
-        let Some(fault) = event.fault() else { return };
-        if fault.kind() == Some(FaultKind::Conflict) {
-            self.counts.conflicts.fetch_add(1, Relaxed);
-        }
-        if fault.must_reconnect() {
-            self.counts.broken.fetch_add(1, Relaxed);
-        }
+        let kind = event.fault().and_then(Fault::kind);
+        self.conflicts
+            .fetch_add((kind == Some(FaultKind::Conflict)).into(), Relaxed);
     }
 
     /// Whether everything has happened that is to happen.
     fn is_through(&self, link: &Link) -> bool {
-        let counted = [&self.counts.conflicts, &self.counts.killed].map(|it| it.load(Relaxed));
-        let lost = [link.unheard(), link.untold()];
-        self.is_calm || counted.iter().chain(&lost).all(|count| *count > 0)
+        let counts = [self.conflicts.load(Relaxed), link.unheard(), link.untold()];
+        counts.iter().all(|count| *count > 0)
     }
 }
 
@@ -116,7 +95,6 @@ const NOTE: &str = "INSERT INTO moves VALUES ($1, $2, $3)";
 
 #[retry(policy = crew.policy, notify = |event| crew.hear(event))]
 async fn make_move(crew: &Crew, pool: &sqlx::PgPool, transfer: &Transfer) -> sqlx::Result<()> {
-    crew.counts.attempts.fetch_add(1, Relaxed);
     let mut transaction = pool
         .begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE")
         .await?;
@@ -147,7 +125,6 @@ struct Ended {
     booked: HashMap<String, i64>,
     crew: Arc<Crew>,
     link: Arc<Link>,
-    took: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,13 +143,6 @@ impl Ended {
         };
         self.told.iter().filter(is_so).count()
     }
-
-    fn print(&self, what: &str) {
-        let done = self.of(Told::Done, |times| times > 0);
-        let (all, lost) = (self.told.len(), [self.link.unheard(), self.link.untold()]);
-        println!("{what}: {done} of {all} done, {:?}", self.crew.counts);
-        println!("lost replies and commits: {lost:?}, took {:?}", self.took);
-    }
 }
 
 /// Runs begun so far. Each has a database of its own.
@@ -187,12 +157,11 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
     let options = sqlx_options(server.port).database(&database);
     let books = pool_options().connect_with(options).await?;
     sqlx::raw_sql(TABLES).execute(&books).await?;
-    let lost_of = if crew.is_calm { u32::MAX } else { LOST_OF };
-    let link = Link::to(server.port, lost_of).await?;
+    let link = Link::to(server.port, LOST_OF).await?;
 
     let begun = Instant::now();
     let pool = pool_options().max_connections(WRITERS);
-    let options = sqlx_options(link.port()).application_name("writers");
+    let options = sqlx_options(link.port());
     let pool = pool.connect_lazy_with(options.database(&database));
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -209,13 +178,7 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
             told
         });
     }
-    let all = async {
-        let told = writers.join_all().await.concat();
-        crew.counts.is_over.store(true, Relaxed);
-        told
-    };
-    let (told, ()) = tokio::join!(all, kill(&books, &crew));
-    let took = begun.elapsed();
+    let told = writers.join_all().await.concat();
 
     let moves = "SELECT operation, count(*) FROM moves GROUP BY operation";
     let booked: Vec<(String, i64)> = sqlx::query_as(moves).fetch_all(&books).await?;
@@ -230,7 +193,6 @@ async fn run(server: &Postgres, crew: Crew) -> Tested<Ended> {
         booked,
         crew,
         link,
-        took,
     })
 }
 
@@ -241,29 +203,6 @@ fn is_done(outcome: sqlx::Result<()>) -> Told {
         Err(error) => {
             assert_eq!(error.delivery(), Some(Delivery::MaybeSent), "{error:?}");
             Told::Perhaps
-        }
-    }
-}
-
-/// Terminates a session of the writers now and then, whichever it is: one in so many attempts.
-async fn kill(books: &sqlx::PgPool, crew: &Crew) {
-    if crew.is_calm {
-        return;
-    }
-    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'writers'
-        AND state <> 'idle' ORDER BY random() LIMIT 1";
-    let mut next = KILL_IN;
-    while !crew.counts.is_over.load(Relaxed) {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        if crew.counts.attempts.load(Relaxed) < next {
-            continue;
-        }
-        let found = sqlx::query_scalar(kill).fetch_optional(books).await;
-        let found: Option<bool> = found.expect("the books are on no link");
-        if found.unwrap_or(false) {
-            crew.counts.killed.fetch_add(1, Relaxed);
-            next = crew.counts.attempts.load(Relaxed) + KILL_IN;
         }
     }
 }
@@ -293,26 +232,8 @@ pub(crate) async fn moves_are_made_once_where_the_policy_fits() -> Tested {
     ];
     for (what, policy, recognises, rounds, holds) in rows {
         let ended = run(&server, Crew::new(policy, recognises, rounds)).await?;
-        ended.print(what);
         assert!(ended.crew.is_through(&ended.link), "{what}");
         holds(&ended);
-    }
-    Ok(())
-}
-
-/// Which base suits sixteen writers of four rows; the figures are on the page of
-/// `postgres::TRANSACTION`.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a measurement that takes a minute: cargo test -p databases -- --ignored --nocapture"]
-async fn measured_bases() -> Tested {
-    let server = Postgres::start(&[]).await?;
-    for millis in [1, 2, 5, 10, 20, 50, 100] {
-        let base = Duration::from_millis(millis);
-        let policy = TRANSACTION.idempotent(true).base(base);
-        let mut crew = Crew::new(policy, true, 20);
-        crew.is_calm = true;
-        let ended = run(&server, crew).await?;
-        ended.print(&format!("base {millis} ms"));
     }
     Ok(())
 }

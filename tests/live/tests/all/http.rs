@@ -32,110 +32,84 @@ fn google(code: u16, name: &str, headers: &str) -> Act {
     reply(code, headers, body)
 }
 
-fn retry_info(delay: &str, headers: &str) -> Act {
-    let info = format!(
-        r#"{{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "{delay}"}}"#
-    );
-    let body = format!(r#"{{"error": {{"code": 503, "details": [{info}]}}}}"#);
-    reply(503, headers, body)
-}
-
+/// What the bodies of errors say are rows of `backoff-cloud/src/http/body.rs`.
 #[tokio::test]
 async fn what_a_reply_becomes() {
     let html = |status| reply(status, "content-type: text/html\r\n", "<h1>Busy</h1>");
-    let inside = |body: &str| reply(200, "retry-after: 2\r\n", format!(r#"{{"error": {body}}}"#));
-    let conflict = inside(r#"{"code": 409, "status": "ABORTED", "message": "again"}"#);
     let cut = |status: u16, body| {
         let first = format!("{status} No\r\nretry-after: 3\r\ncontent-length: 100");
         head(first, body)
     };
     let half = r#"{"error": {"code": 4"#;
     let half_a_conflict = cut(409, r#"{"error": {"status": "ALREADY_EXISTS", "#);
-    let seven = "retry-after: 7\r\n";
-    let slow = google(429, "RESOURCE_EXHAUSTED", seven);
+    let slow = google(429, "RESOURCE_EXHAUSTED", "retry-after: 7\r\n");
     let throttled = status(429).code(GrpcCode::ResourceExhausted).after(7_000);
     let aborted = status(409).code(GrpcCode::Aborted);
-    let exists = status(409).code(GrpcCode::AlreadyExists);
-    let unavailable = status(200).code(GrpcCode::Unavailable).after(2_000);
-    let (busy, info) = (status(503), retry_info("3.5s", ""));
+    let inside = r#"{"error": {"code": 409, "status": "ABORTED", "message": "again"}}"#;
+    let inside = reply(200, "retry-after: 2\r\n", inside);
+    let exists = google(409, "ALREADY_EXISTS", "");
     // The longer hint counts.
-    let two_hints = retry_info("3.5s", "retry-after: 2\r\n");
-    let name = r#"{"status": "UNAVAILABLE"}"#;
-    let cut_409 = "HTTP 409, but its body was cut: ";
-    let cut_404 = "HTTP 404, but its body was cut: error decoding";
+    let info = r#"{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3.5s"}"#;
+    let info = format!(r#"{{"error": {{"code": 503, "details": [{info}]}}}}"#);
+    let two_hints = reply(503, "retry-after: 2\r\n", info);
     // HTTP does not say where this body ends, so only its text shows that it ended too early.
     let endless = raw("HTTP/1.0 200 OK\r\n\r\n{\"etag\": ");
-    for (act, facts, repeated, beginning) in [
-        (
-            google(503, "A", seven),
-            busy.after(7_000),
-            IfIdempotent,
-            "HTTP 503",
-        ),
+    let broken_then_stalled = broken().then(End::Stall);
+    let lost = [RESET, CLOSE, STALL, broken(), broken_then_stalled, endless];
+    let lost = lost.map(|act| (act, MAYBE_SENT, IfIdempotent, ""));
+    // A `POST` that is answered by nothing has been made; to make it again would do it twice.
+    let answered = [
+        reply(204, "", ""),
+        reply(200, "", ""),
+        reply(200, "", "}"),
+        html(200),
+    ];
+    let answered = answered.map(|act| (act, NOTHING, Never, ""));
+    let named = [
         (html(502), status(502), IfIdempotent, "HTTP 502: <"),
-        (info, busy.after(3_500), IfIdempotent, "HTTP 503"),
-        (two_hints, busy.after(3_500), IfIdempotent, "HTTP 503"),
-        // Rubbish is no hint.
-        (retry_info("soon", ""), busy, IfIdempotent, "HTTP 503"),
-        // A thousand years are told as they are: a policy bounds what is waited.
         (
-            retry_info("31536000000s", ""),
-            busy.after(31_536_000_000_000),
+            two_hints,
+            status(503).after(3_500),
             IfIdempotent,
             "HTTP 503",
         ),
-        (
-            inside(name),
-            unavailable,
-            IfIdempotent,
-            "HTTP 200 UNAVAILABLE",
-        ),
-        (RESET, MAYBE_SENT, IfIdempotent, ""),
-        (CLOSE, MAYBE_SENT, IfIdempotent, ""),
-        (STALL, MAYBE_SENT, IfIdempotent, ""),
-        (broken(), MAYBE_SENT, IfIdempotent, ""),
-        (broken().then(End::Stall), MAYBE_SENT, IfIdempotent, ""),
-        (endless, MAYBE_SENT, IfIdempotent, ""),
         (slow, throttled, Always, "HTTP 429 RESOURCE_EXHAUSTED: m"),
         (
-            google(409, "ABORTED", ""),
-            aborted,
-            Always,
-            "HTTP 409 ABORTED: m",
-        ),
-        (
-            conflict,
+            inside,
             aborted.after(2_000),
             Always,
             "HTTP 409 ABORTED: again",
         ),
         // The missing part may say `ABORTED`.
-        (half_a_conflict, aborted.after(3_000), Always, cut_409),
+        (
+            half_a_conflict,
+            aborted.after(3_000),
+            Always,
+            "HTTP 409, but",
+        ),
         (html(409), status(409), Never, "HTTP 409: <"),
         (
-            google(409, "ALREADY_EXISTS", ""),
             exists,
+            status(409).code(GrpcCode::AlreadyExists),
             Never,
-            "HTTP 409 ALREADY_EXISTS: m",
+            "HTTP 409 ",
         ),
-        (cut(404, half), status(404).after(3_000), Never, cut_404),
-        // A `POST` that is answered by nothing has been made; to make it again would do it twice.
-        (html(200), NOTHING, Never, "the reply is not the JSON"),
-        (reply(204, "", ""), NOTHING, Never, ""),
-        (reply(200, "", ""), NOTHING, Never, ""),
-        (reply(200, "", "}"), NOTHING, Never, ""),
-    ] {
+        (
+            cut(404, half),
+            status(404).after(3_000),
+            Never,
+            "HTTP 404, but",
+        ),
+    ];
+    for (act, facts, repeated, beginning) in lost.into_iter().chain(answered).chain(named) {
         let (row, error) = (format!("{act:?}"), said(act).await);
         let shown = error.to_string();
         assert!(shown.starts_with(beginning), "{row}: {shown}");
-        let is_shown = !beginning.contains("decoding") || shown.ends_with(&format!(": {half}…"));
-        assert!(is_shown, "{row}: {shown}");
         assert_row(&row, error, facts, repeated);
     }
     let error = get(nobody()).await.expect_err("nobody listens");
     assert!(error.to_string().contains("refused"), "{error}");
     assert_row("refused", error, NOT_SENT, Always);
-    assert_eq!(said(retry_info("3.5s", "")).await.details().len(), 1);
 }
 
 #[tokio::test]

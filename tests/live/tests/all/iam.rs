@@ -3,9 +3,9 @@
 
 use crate::server::{Meeting, client, reply, scaled, serve};
 use backoff_cloud::{
-    Delivery, Fault as _, Policy, StopReason,
+    Policy, StopReason,
     http::{self, ApiError, Limits},
-    iam::{self, Failure, Members, PlainPolicy, PolicyStore as _, Rest},
+    iam::{self, Members, PlainPolicy, PolicyStore as _, Rest},
     retry,
 };
 use emulator::{Call, Emulator, Faults, Reply};
@@ -92,7 +92,6 @@ async fn thirty_two_writers_lose_nothing() {
         .with(Reply::reset(), 0.05)
         .with(Reply::reset().applied(), 0.03)
         .with(Reply::cut(), 0.05)
-        .with(Reply::delay(Duration::from_millis(2)), 0.05)
         .with(Reply::status(502).html(), 0.05);
     // One lost reply for certain, or a few stalls, instead of a rate: each of them costs the time of an attempt.
     let lost = vec![Reply::status(503).applied()];
@@ -136,25 +135,6 @@ async fn thirty_two_writers_lose_nothing() {
     }
 }
 
-#[tokio::test]
-async fn a_role_that_was_granted_a_moment_ago_is_waited_for() {
-    const AFTER_GRANT: Policy = scaled(iam::AFTER_GRANT, 0.001);
-    let emulator = emulator();
-    let iam = Iam::of(&emulator, 1);
-    // In production the last of these retries comes after four minutes: 1 + 2 + 4 + 8 + 16 + 7 · 32 s.
-    emulator.script(Call::GetIamPolicy, vec![Reply::status(403); 12]);
-    let read = AFTER_GRANT.retry(|| iam.get()).await;
-    read.expect("permitted now");
-    assert_eq!(emulator.stats().calls, 13);
-    emulator.script(Call::SetIamPolicy, [Reply::status(403)]);
-    let careful = AFTER_GRANT.idempotent(false);
-    let set = || iam.set(json!({ "etag": "", "bindings": [] }));
-    careful.retry(set).await.expect("nothing was done before");
-    emulator.script(Call::GetIamPolicy, [Reply::status(403)]);
-    let denied = READ_MODIFY_WRITE.retry(|| iam.get()).await;
-    assert_eq!(denied.expect_err("permanent").status(), Some(403));
-}
-
 /// Changes of members, each in a task of its own, are written; four calls at most are made.
 #[tokio::test]
 async fn a_hundred_tasks_cost_at_most_four_calls() {
@@ -176,73 +156,41 @@ async fn a_hundred_tasks_cost_at_most_four_calls() {
         assert!(stats.calls <= 4, "{stats:?}");
         assert_eq!((stats.conflicts, stats.blind_writes), (0, 0));
     }
-    // A change that is alone costs what it costs without others.
-    for (name, writes) in [("user:1@example.com", 1), ("user:1@Example.com", 0)] {
-        emulator.reset_stats();
-        let updated = changes.add(RESOURCE, ROLE, name).await.unwrap();
-        assert_eq!(updated.is_written(), writes == 1, "{name}");
-        let stats = emulator.stats();
-        assert_eq!((stats.calls, stats.writes), (1 + writes, writes), "{name}");
-    }
 }
 
-/// Rows: a name, and whether it names a resource. Else it could lead to another one, or to another method.
+/// Rows: a name, and whether it names a resource. Else it could lead to another one, or to another method. All names are
+/// rows of `backoff-cloud/src/iam/url.rs` and `resource.rs`.
 #[tokio::test]
 async fn a_name_leads_to_the_resource_that_it_names_or_nothing_is_sent() {
     let emulator = emulator();
-    let by_post = rest(&emulator);
-    let asks = by_post
-        .clone()
-        .token(|| async { panic!("a token is asked for") });
     for (resource, is_name) in [
         ("projects/mine/../victim", false),
-        ("", false),
         ("projects/victim:getIamPolicy?x=", false),
-        ("projects/victim\n", false),
-        ("b/größe", true),
         ("projects/mine/%2e%2e/victim", true),
         ("projects/victim?x=", true),
-        ("projects/victim#x", true),
-        ("projects/mine\\..\\victim", true),
     ] {
-        for by_get in [false, true] {
-            let store = if is_name { &by_post } else { &asks }.clone();
-            let store = if by_get { store.read_by_get() } else { store };
-            emulator.reset_stats();
-            let member = user(by_get.into());
-            let change = iam::add(&store, resource, ROLE, &member).await;
-            if is_name {
-                assert!(change.expect(resource).is_written(), "{resource}");
-                let stored = members(&emulator.policy(resource));
-                assert!(stored.contains(&member), "{resource}");
-                assert_eq!(emulator.stats().calls, 2, "{resource}");
-                continue;
-            }
-            let refused = change.expect_err(resource);
-            let ended = (refused.reason, refused.report.attempts);
-            assert_eq!(ended, (StopReason::Permanent, 1), "{resource}");
-            let Failure::Client(error) = refused.error else {
-                panic!("{resource}: {:?}", refused.error)
-            };
-            let said = (error.status(), error.delivery());
-            assert_eq!(said, (None, Some(Delivery::NotSent)), "{resource}");
-            let beginning = "nothing was sent: the name of a resource ";
-            assert!(error.to_string().starts_with(beginning), "{error}");
-            let combined = Members::new(store).add(resource, ROLE, &member).await;
-            assert!(!combined.expect_err(resource).may_be_applied());
-            assert_eq!(emulator.stats().calls, 0, "{resource}");
+        emulator.reset_stats();
+        let asks = rest(&emulator).token(|| async { panic!("a token is asked for") });
+        let store = if is_name { rest(&emulator) } else { asks };
+        let change = iam::add(&store, resource, ROLE, &user(1)).await;
+        if is_name {
+            assert!(change.expect(resource).is_written(), "{resource}");
+            assert_eq!(members(&emulator.policy(resource)), [user(1)]);
+            continue;
         }
+        let refused = change.expect_err(resource);
+        let ended = (refused.reason, refused.report.attempts);
+        assert_eq!(ended, (StopReason::Permanent, 1), "{resource}");
+        let shown = refused.error.to_string();
+        assert!(
+            shown.contains("nothing was sent: the name of a resource "),
+            "{shown}"
+        );
+        let combined = Members::new(store).add(resource, ROLE, &user(1)).await;
+        assert!(!combined.expect_err(resource).may_be_applied());
+        assert_eq!(emulator.stats().calls, 0, "{resource}");
     }
     assert_eq!(members(&emulator.policy("projects/victim")), [""; 0]);
-
-    emulator.reset_stats();
-    let base = format!("{}/v3?key=SECRET", emulator.url());
-    let rest = Rest::new(client(), base);
-    let change = iam::add(&rest, RESOURCE, ROLE, &user(1)).await;
-    let shown = change.expect_err("no path").to_string();
-    assert!(shown.contains("without a query and a fragment"), "{shown}");
-    assert!(!format!("{shown}{rest:?}").contains("SECRET"), "{rest:?}");
-    assert_eq!(emulator.stats().calls, 0);
 }
 
 /// A page of a proxy in place of the reply to a write that was applied: the write is read again.
@@ -258,28 +206,19 @@ async fn a_success_without_a_policy_shows_none() {
     assert_eq!((report.reads, report.writes), (2, 1));
     assert_eq!(emulator.stats().writes, 1);
 
-    let page = "<html><head><title>Busy</title></head></html>".to_owned();
     let message = "x".repeat(50);
-    let error = format!(r#"{{"x": 1, "error": {{"message": "{message}"}}}}"#);
-    let busy = error.replace("}}", r#", "code": 503}}"#);
+    let busy = format!(r#"{{"x": 1, "error": {{"message": "{message}", "code": 503}}}}"#);
     let long = format!(r#"{{"etag": "a", "x": "{}"}}"#, "x".repeat(200));
-    for (body, text) in [
-        (page, "the reply is not the JSON"),
-        (error, ""),
-        (
-            busy,
-            "HTTP 503, but its body was cut: it is longer than 40 bytes: ",
-        ),
-        (long, "the body of the reply is longer than 200 bytes"),
+    let cut = "HTTP 503, but its body was cut: it is longer than 40 bytes: ";
+    for (body, is_written, text) in [
+        (busy, false, cut),
+        (long, true, "the body of the reply is longer than 200 bytes"),
     ] {
         let server = serve(reply(200, "", &body));
         let limits = Limits::new().body(200).error_body(40);
         let rest = Rest::new(client(), format!("http://{server}")).limits(limits);
         let written = rest.set(RESOURCE, PlainPolicy::default()).await;
-        match text.starts_with("HTTP") {
-            true => drop(written.expect_err("an error inside")),
-            false => assert_eq!(written.expect("a success"), PlainPolicy::default()),
-        }
+        assert_eq!(written.is_ok(), is_written, "{text}");
         // A read that shows no policy failed.
         let shown = rest.get(RESOURCE).await.expect_err("no policy").to_string();
         assert!(

@@ -10,6 +10,5 @@ mod iam;
 mod quotas;
 mod send;
 mod server;
-mod storm;
 mod tower;
 mod tracing;

@@ -14,16 +14,8 @@ use hyper_util::{
         Client, Error,
         connect::{Connect, HttpConnector, proxy::Tunnel},
     },
-    rt::{TokioExecutor, TokioIo},
+    rt::TokioExecutor,
 };
-use std::{
-    future::ready,
-    io::{
-        self,
-        ErrorKind::{ConnectionReset, InvalidData, Other, UnexpectedEof},
-    },
-};
-use tokio::net::TcpStream;
 
 /// The error of a `GET` of this URL.
 async fn failure(connector: impl Connect + Clone + Send + Sync + 'static, url: &str) -> Error {
@@ -98,29 +90,5 @@ async fn a_proxy_makes_no_tunnel() {
         let tunnel = Tunnel::new(proxy, HttpConnector::new());
         let error = failure(tunnel, "http://a.example/").await;
         assert_row("a proxy", error, facts, repeated);
-    }
-}
-
-/// A connector of TLS says this, without the certificates of a test.
-#[tokio::test]
-async fn a_handshake_that_is_cut_is_another_thing_than_a_certificate() {
-    let openssl = "error:0A000086:SSL routines::certificate verify failed:";
-    let (not_sent, nothing) = ((NOT_SENT, Always), (NOTHING, Never));
-    for (kind, text, (facts, repeated)) in [
-        (UnexpectedEof, "tls handshake eof", not_sent),
-        (ConnectionReset, "Connection reset by peer", not_sent),
-        (
-            InvalidData,
-            "invalid peer certificate: UnknownIssuer",
-            nothing,
-        ),
-        (Other, "invalid peer certificate: Expired", nothing),
-        (Other, openssl, nothing),
-    ] {
-        let connect = tower::service_fn(move |_: Uri| {
-            ready(Err::<TokioIo<TcpStream>, _>(io::Error::new(kind, text)))
-        });
-        let error = failure(connect, "http://a.example/").await;
-        assert_row(text, error, facts, repeated);
     }
 }

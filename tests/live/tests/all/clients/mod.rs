@@ -4,6 +4,5 @@ mod configuration;
 mod failures;
 mod hyper;
 mod hyper_util;
-mod io;
 mod reqwest;
 pub(crate) mod tonic;

@@ -1,20 +1,14 @@
 //! Replies whose body is read piece by piece.
 
 use crate::server::{
-    self, Act, End, FAST, Pieces, RESET, Server, both, broken, client, head, raw, reply, serve,
+    self, Act, End, FAST, RESET, Server, both, broken, client, head, raw, reply, serve,
 };
 use backoff_cloud::{
     Delivery, Fault as _, Verdict, anthropic,
     http::{ApiError, Limits, OpenReply, SendExt as _},
     openai, testing,
 };
-use hyper_1::body::Bytes;
-use std::{
-    error::Error as _,
-    future::Future as _,
-    task::{Poll, ready},
-    time::Duration,
-};
+use std::{error::Error as _, time::Duration};
 use tokio::time::{Instant, pause, sleep, timeout};
 
 /// A success in chunks of HTTP, without the last one.
@@ -165,35 +159,6 @@ async fn a_stream_may_pause_for_thirty_seconds() {
         assert!(error.to_string().starts_with(&begin), "{error}");
         assert_is_lost(&error);
     }
-}
-
-/// The time is virtual, so the body comes from memory.
-#[tokio::test(start_paused = true)]
-async fn a_read_that_is_given_up_loses_nothing() {
-    let pause = || Box::pin(sleep(Duration::from_secs(20)));
-    let (mut left, mut paused) = (vec!["three", "two", "one"], pause());
-    let slow = Pieces::new(move |context| {
-        ready!(paused.as_mut().poll(context));
-        paused = pause();
-        Poll::Ready(
-            left.pop()
-                .map(|piece| Ok(Bytes::from_static(piece.as_bytes()))),
-        )
-    });
-    let reply = http_1::Response::new(reqwest::Body::wrap(slow));
-    let mut open = Limits::new().open(reply.into()).await.expect("a success");
-    let mut read = Vec::new();
-    let mut given_up = 0;
-    // In 80 s the stream never pauses for 30 s.
-    loop {
-        match timeout(Duration::from_secs(3), open.chunk()).await {
-            Err(_) => given_up += 1,
-            Ok(Ok(Some(chunk))) => read.push(chunk),
-            Ok(end) => break assert_eq!(end.expect("an end"), None),
-        }
-    }
-    assert_eq!(read, [&b"one"[..], b"two", b"three"]);
-    assert!(given_up >= 24, "{given_up}");
 }
 
 #[tokio::test]

@@ -50,8 +50,11 @@ async fn an_empty_reply_is_nothing_or_a_unit() {
 async fn a_server_that_says_nothing_holds_an_attempt_for_ten_minutes() {
     let url = format!("http://{}/", serve(STALL));
     let minute = Limits::new().head_timeout(Duration::from_secs(60));
+    // The limits of the body are not those of the head.
+    let of_body = Limits::new().read_timeout(Duration::ZERO);
+    let of_body = of_body.error_body_time(Duration::ZERO);
     for (method, attempts) in [("GET", 4), ("POST", 1)] {
-        for (limits, seconds) in [(Limits::new(), 600), (minute, 60)] {
+        for (limits, seconds) in [(Limits::new(), 600), (minute, 60), (of_body, 600)] {
             for request in both(method, &url, &[]) {
                 let begin = Instant::now();
                 let sending = FAST.send(request).limits(limits).reply();

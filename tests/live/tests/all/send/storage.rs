@@ -18,170 +18,77 @@ const FAST: Policy = storage::REQUEST
     .scaled(0.001)
     .deadline(Duration::from_secs(60));
 
-/// When an operation may be made twice.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Idempotent {
-    Always,
-    /// With this in its query.
-    WithQuery(&'static str),
-    /// With an etag in its body.
-    WithEtag,
-    Never,
-}
-
-use Idempotent::{Always, Never, WithEtag, WithQuery};
-
-/// Operations of each rule. The rule of each other one is tested beside `storage::is_idempotent`.
-const ALWAYS: &[&str] = &[
-    "GET storage/v1/b/b1/o/a%2Fb?alt=media",
-    "POST storage/v1/b?project=p1",
-    "DELETE storage/v1/b/b1",
+/// Operations of each rule, perhaps with a body, and whether they may be made twice. The rule of each other one is tested
+/// beside `storage::is_idempotent`.
+const OPERATIONS: [(&str, bool); 9] = [
+    ("GET storage/v1/b/b1/o/a%2Fb?alt=media", true),
+    ("DELETE storage/v1/b/b1", true),
+    ("DELETE storage/v1/b/b1/o/a%2Fb", false),
+    ("DELETE storage/v1/b/b1/o/a%2Fb?ifGenerationMatch=1", true),
+    ("PATCH storage/v1/b/b1 {}", false),
+    ("PATCH storage/v1/b/b1?ifMetagenerationMatch=1 {}", true),
+    ("PUT storage/v1/b/b1/iam {}", false),
+    (r#"PUT storage/v1/b/b1/iam {"etag":"CAE="}"#, true),
+    ("POST storage/v1/b/b1/notificationConfigs {}", false),
 ];
-const BY_GENERATION: &[&str] = &[
-    "DELETE storage/v1/b/b1/o/a%2Fb",
-    "POST upload/storage/v1/b/b1/o?uploadType=media&name=a%2Fb",
-];
-const BY_METAGENERATION: &[&str] = &["PATCH storage/v1/b/b1", "PUT storage/v1/b/b1/o/a%2Fb"];
-const BY_ETAG: &[&str] = &["PUT storage/v1/b/b1/iam"];
-const NEVER: &[&str] = &[
-    "DELETE storage/v1/b/b1/acl/allUsers",
-    "POST storage/v1/b/b1/notificationConfigs",
-];
-
-/// Each operation without its precondition and with it, if that makes a difference: its rule, its line, and
-/// whether it has the precondition.
-fn operations() -> impl Iterator<Item = (Idempotent, &'static str, bool)> {
-    let rules = [
-        (Always, ALWAYS),
-        (WithQuery("ifGenerationMatch=1"), BY_GENERATION),
-        (WithQuery("ifMetagenerationMatch=1"), BY_METAGENERATION),
-        (WithEtag, BY_ETAG),
-        (Never, NEVER),
-    ];
-    rules.into_iter().flat_map(|(rule, lines)| {
-        let both = match rule {
-            Always | Never => &[false][..],
-            WithQuery(_) | WithEtag => &[false, true],
-        };
-        let of_a_line = move |line| both.iter().map(move |it| (rule, line, *it));
-        lines.iter().copied().flat_map(of_a_line)
-    })
-}
-
-fn request(
-    rule: Idempotent,
-    line: &str,
-    has_it: bool,
-    client: &Client,
-    server: &Server,
-) -> RequestBuilder {
-    let (method, path) = line.split_once(' ').expect("a request line");
-    let method: Method = method.parse().expect("a method");
-    let (mut url, mut body) = (server.url(path), "{}");
-    match rule {
-        WithQuery(query) if has_it => {
-            let mark = if url.contains('?') { '&' } else { '?' };
-            url = format!("{url}{mark}{query}");
-        }
-        WithEtag if has_it => body = r#"{"etag": "CAE="}"#,
-        _ => {}
-    }
-    let has_body = matches!(method, Method::POST | Method::PUT | Method::PATCH);
-    let request = client.request(method, url);
-    match has_body {
-        true => request
-            .header("content-type", "application/json")
-            .body(body),
-        false => request,
-    }
-}
-
-/// How a server fails.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fails {
-    Status(u16),
-    Reset,
-    Close,
-    BrokenStream,
-    Stall,
-}
-
-use Fails::{BrokenStream, Close, Reset, Stall, Status};
-
-impl Fails {
-    fn act(self) -> Act {
-        match self {
-            Status(status) => {
-                let body = format!(r#"{{"error": {{"code": {status}, "message": "m"}}}}"#);
-                reply(status, "content-type: application/json\r\n", body)
-            }
-            Reset => RESET,
-            Close => CLOSE,
-            BrokenStream => broken(),
-            Stall => STALL,
-        }
-    }
-
-    /// Why an operation that fails so is not made again, by the documented rules.
-    fn ends(self, is_idempotent: bool) -> Option<StopReason> {
-        match self {
-            // These say that nothing was done.
-            Status(408 | 429) => None,
-            Status(400..500) => Some(StopReason::Permanent),
-            _ if is_idempotent => None,
-            _ => Some(StopReason::MaybeApplied),
-        }
-    }
-}
 
 /// How the first requests fail: in the scenarios 1 to 6, and in each other way.
-const FAILS: &[&[Fails]] = &[
-    &[Status(503), Status(503)],
-    &[Reset, Reset],
-    &[Reset, Status(503)],
-    &[Status(503), Status(400)],
-    &[Reset, Status(401)],
-    &[Status(408)],
-    &[Status(429)],
-    &[Status(500)],
-    &[Status(502)],
-    &[Status(503)],
-    &[Status(504)],
-    &[Status(400)],
-    &[Status(401)],
-    &[Status(403)],
-    &[Status(404)],
-    &[Status(409)],
-    &[Status(412)],
-    &[Reset],
-    &[Close],
-    &[BrokenStream],
-    &[Stall],
-    &[Status(429), Status(503), BrokenStream],
-];
+const FAILS: &str = "503 503|reset reset|reset 503|503 400|reset 401|408|429|500|502|503|504|400|401|403|404|409|412|reset|\
+                     close|broken|stall|429 503 broken";
+
+fn act(word: &str) -> Act {
+    match word {
+        "reset" => RESET,
+        "close" => CLOSE,
+        "broken" => broken(),
+        "stall" => STALL,
+        _ => {
+            let body = format!(r#"{{"error": {{"code": {word}, "message": "m"}}}}"#);
+            let status = word.parse().expect(word);
+            reply(status, "content-type: application/json\r\n", body)
+        }
+    }
+}
+
+/// Why an operation that fails so is not made again, by the documented rules.
+fn ends(word: &str, is_idempotent: bool) -> Option<StopReason> {
+    match word {
+        // These say that nothing was done.
+        "408" | "429" => None,
+        _ if word.starts_with('4') => Some(StopReason::Permanent),
+        _ => (!is_idempotent).then_some(StopReason::MaybeApplied),
+    }
+}
 
 #[tokio::test]
 async fn every_rule_and_every_failure() {
     let (client, at_a_time) = (client(), Arc::new(Semaphore::new(32)));
     let mut playing = JoinSet::new();
-    for (rule, line, has_it) in operations() {
-        for fails in FAILS {
+    for (operation, is_idempotent) in OPERATIONS {
+        for fails in FAILS.split('|') {
             let (client, at_a_time) = (client.clone(), at_a_time.clone());
             playing.spawn(async move {
                 let _permit = at_a_time.acquire().await.expect("it is never closed");
-                let server = Server::start(fails.iter().map(|fails| fails.act()));
-                let request = request(rule, line, has_it, &client, &server);
+                let server = Server::start(fails.split(' ').map(act));
+                let mut words = operation.split(' ');
+                let method: Method = words.next().unwrap_or_default().parse().expect("a method");
+                let url = server.url(words.next().expect("a path"));
+                let request = client.request(method, url);
+                let request = match words.next() {
+                    Some(body) => request.body(body),
+                    None => request,
+                };
                 let sending = FAST.send(request).idempotent_if(storage::is_idempotent);
                 // Only what stalls is cut; the others may be slow.
                 let sending = sending.reply().attempt_timeout(LIMIT);
                 let sending = sending.runtime(server.until_it_stalls()).reported();
                 let reason = sending.await.err().map(|error| error.reason);
 
-                let is_idempotent = rule == Always || has_it;
-                let ends = fails.iter().map(|it| it.ends(is_idempotent));
+                let ends = fails.split(' ').map(|it| ends(it, is_idempotent));
                 let last = ends.clone().position(|it| it.is_some());
-                let expected = (last.unwrap_or(fails.len()) + 1, ends.flatten().next());
-                let row = format!("{line}, with a precondition: {has_it}, {fails:?}");
+                let all = fails.split(' ').count();
+                let expected = (last.unwrap_or(all) + 1, ends.flatten().next());
+                let row = format!("{operation}: {fails}");
                 assert_eq!((server.requests(), reason), expected, "{row}");
             });
         }
@@ -220,12 +127,12 @@ fn session() -> Act {
 #[tokio::test]
 async fn a_resumable_upload_is_repeated_after_each_failure() {
     let unavailable = |reads| reply(503, "", "").after(reads);
-    for (length, act) in [
+    for (length, fails) in [
         (PART, RESET),
         (2 * PART, unavailable(PART)),
         (9 << 20, unavailable(8 << 20)),
     ] {
-        let acts = [RESET, Status(503).act(), session(), act];
+        let acts = [RESET, act("503"), session(), fails];
         let (client, server) = (client(), Server::start(acts));
         let session = begun(&client, &server).await;
         let content = content(length);
