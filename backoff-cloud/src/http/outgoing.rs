@@ -7,10 +7,10 @@ use std::{future::Future, pin::Pin};
 /// A request from a builder of reqwest 0.13, or with the feature `reqwest-012` of reqwest 0.12.
 ///
 /// ```no_run
-/// use backoff_cloud::http::{IntoOutgoing as _, Outgoing};
+/// use backoff_cloud::http::Outgoing;
 ///
 /// let client = reqwest::Client::new();
-/// let request: Outgoing = client.get("http://127.0.0.1:8080/").into_outgoing();
+/// let request: Outgoing = client.get("http://127.0.0.1:8080/").into();
 /// ```
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Outgoing(Result<Box<Built>, ApiError>);
@@ -51,16 +51,29 @@ impl IntoOutgoing for Outgoing {
 
 impl IntoOutgoing for RequestBuilder {
     fn into_outgoing(self) -> Outgoing {
-        let (client, request) = self.build_split();
-        let built = request.map(|request| Box::new(Built::New(client, request)));
-        Outgoing(built.map_err(ApiError::from))
+        self.into()
     }
 }
 
 #[cfg(feature = "reqwest-012")]
 impl IntoOutgoing for reqwest_012::RequestBuilder {
     fn into_outgoing(self) -> Outgoing {
-        let (client, request) = self.build_split();
+        self.into()
+    }
+}
+
+impl From<RequestBuilder> for Outgoing {
+    fn from(builder: RequestBuilder) -> Self {
+        let (client, request) = builder.build_split();
+        let built = request.map(|request| Box::new(Built::New(client, request)));
+        Outgoing(built.map_err(ApiError::from))
+    }
+}
+
+#[cfg(feature = "reqwest-012")]
+impl From<reqwest_012::RequestBuilder> for Outgoing {
+    fn from(builder: reqwest_012::RequestBuilder) -> Self {
+        let (client, request) = builder.build_split();
         let built = request.map(|request| Box::new(Built::Old(client, request)));
         Outgoing(built.map_err(ApiError::from))
     }
