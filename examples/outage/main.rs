@@ -1,13 +1,11 @@
-//! One outage as an operator sees it: a service fails and recovers while a program calls it, the log and
-//! `/metrics` say what the retries do, and a picture is drawn of what a scraper read.
+//! One outage as an operator sees it: a service fails and recovers while a program calls it, and the log and
+//! `/metrics` say what the retries do.
 //!
 //! `client.rs` is what a program would contain, and `scrape.rs` shows how it serves its metrics; the rest
 //! is the demonstration around them.
 
 mod check;
 mod client;
-mod page;
-mod picture;
 mod scrape;
 mod service;
 
@@ -19,14 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use examples::terminal::{ended, save, say};
+use examples::terminal::{ended, say};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until};
-use tokio_util::sync::CancellationToken;
 use tracing_subscriber::fmt::{format, time};
 
+use crate::check::Page;
 use crate::client::invoice;
-use crate::page::Page;
 use crate::service::{PHASES, Service};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -36,7 +33,7 @@ const EVERY: Duration = Duration::from_millis(10);
 /// How many lines of the log of each phase the terminal shows.
 const SHOWN: usize = 3;
 
-/// Calls a service while it fails and recovers, and shows the log, the metrics, and a picture of both.
+/// Calls a service while it fails and recovers, and shows the log and the metrics.
 #[derive(Parser)]
 #[command(name = "outage")]
 struct Options {
@@ -46,8 +43,8 @@ struct Options {
     /// Where `/metrics` is served
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Where to draw the picture; the log and the page are written beside it
-    #[arg(long, default_value = "out/outage.svg")]
+    /// The folder for the log and the page
+    #[arg(long, default_value = "out")]
     out: PathBuf,
 }
 
@@ -64,10 +61,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    let [log_file, page_file] = ["log", "prom"].map(|name| options.out.with_extension(name));
-    if let Some(folder) = options.out.parent() {
-        fs::create_dir_all(folder)?;
-    }
+    let [log_file, page_file] = ["outage.log", "outage.prom"].map(|name| options.out.join(name));
+    fs::create_dir_all(&options.out)?;
     let url = scrape::serve(scrape::install()?, options.listen).await?;
     say(&format!("metrics: curl {url}\n\n"))?;
     let mut service = Service::start()?;
@@ -77,8 +72,6 @@ async fn run(options: &Options) -> Result<(), Error> {
         .with_writer(Arc::new(File::create(&log_file)?))
         .try_init()?;
 
-    let watched = CancellationToken::new();
-    let watching = tokio::spawn(scrape::watch(url.clone(), watched.clone()));
     let load = tokio::spawn(load(service.url()));
     let (mut ends, mut lines) = (Instant::now(), 0);
     for phase in &PHASES {
@@ -95,8 +88,6 @@ async fn run(options: &Options) -> Result<(), Error> {
         lines += new.len();
     }
     let seen = load.await?;
-    watched.cancel();
-    let scrapes = watching.await??;
 
     let text = scrape::read(&url).await?;
     fs::write(&page_file, &text)?;
@@ -106,7 +97,6 @@ async fn run(options: &Options) -> Result<(), Error> {
         .filter(|line| !line.contains("_bucket{"))
         .collect();
     say(&format!("\n{}\n\n", shown.join("\n")))?;
-    save(&options.out, &picture::draw(&scrapes)?)?;
     say(&format!(
         "Log:     {}\nPage:    {}\n{} callers got a value and {} an error. Each error is in the \
          log as WARN,\nexcept the 404s, which are events of DEBUG.\n",

@@ -43,9 +43,8 @@ const MISSING: f64 = 0.01;
 /// How many requests came so far. The same ones fail in each run.
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-// No phase ends in the moment of a scrape: then its last bar would hold what comes after it.
 pub(crate) const PHASES: [Phase; 6] = [
-    phase("healthy", 2_020, odds(0.0, 0.01, 0.0)),
+    phase("healthy", 2_000, odds(0.0, 0.01, 0.0)),
     phase("throttling", 1_000, odds(0.5, 0.01, 0.0)),
     phase("failing", 1_200, odds(0.0, 0.7, 0.2)),
     phase("down", 600, None),

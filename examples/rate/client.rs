@@ -22,29 +22,24 @@ static QUOTA: Rate = Rate::new().name("quota");
 /// The same, and the calls share what each 429 says.
 const SHARED: Policy = JITTERED.rate(&QUOTA);
 
-/// A policy, and what the reader is told about it.
+/// A policy with its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strategy {
     pub(crate) name: &'static str,
-    /// What becomes of refused calls.
-    pub(crate) refused: &'static str,
     pub(crate) policy: &'static Policy,
 }
 
 pub(crate) const STRATEGIES: [Strategy; 3] = [
     Strategy {
         name: "fixed waits of 1 s",
-        refused: "Refused calls come back together.",
         policy: &FIXED,
     },
     Strategy {
         name: "full jitter",
-        refused: "Refused calls come back at random, the last ones late.",
         policy: &JITTERED,
     },
     Strategy {
         name: "full jitter and a Rate",
-        refused: "All calls stand in one queue, and go at the rate that the service allows.",
         policy: &SHARED,
     },
 ];

@@ -4,70 +4,37 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
-//! `contention --check` says whether a pace is worth being the default, `rate --check` and `quota --check` whether a
-//! `Rate` holds its limits, and `outage --check` whether a `Breaker` does.
+//! With `--check`, a scenario holds what the library does against limits.
 //!
-//! | scenario | what happens |
-//! |---|---|
-//! | `contention` | clients write one row with optimistic concurrency, as in the AWS Architecture Blog's "Exponential Backoff And Jitter" |
-//! | `iam` | the same at the scale of Google Cloud IAM, where clients give up after a deadline |
-//! | `batch` | many calls at once meet a limit of so many a second |
-//! | `rate` | the same with more jobs, while the calls of a process share what a 429 says, or nothing |
-//! | `quota` | a service states in its replies what remains of its quotas of requests and of tokens |
-//! | `hedge` | some reads take 20 times as long, and get a second request or none |
-//! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
-//!
-//! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
-//! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
-//! services and the time. All strategies are in `strategies.rs`.
+//! A scenario is data: a [`Load`](load::Load) says what the service does and who calls it, and a
+//! [`Strategy`](load::Strategy) is a policy and what the calls of a process share. There is one [`service`], and one
+//! [`clock`]. Every call is one of the library, with the simulation's clock and random source, so the simulation
+//! itself knows no formula.
 
-mod batch;
-mod calls;
-mod check;
-mod contention;
-mod executor;
+mod clock;
 mod headers;
-mod hedge;
-mod iam;
-mod measured;
-mod outage;
-mod outage_check;
+mod load;
+mod measures;
 mod quota;
-mod quota_check;
-mod rate;
-mod rate_check;
-mod row;
 mod runs;
+mod scenario;
+mod scenarios;
 mod service;
-mod stated;
-mod strategies;
-mod verdict;
 
 use std::error::Error as StdError;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 use examples::terminal::{ended, save, say};
-use examples::{axis, chart, results, stats};
+use examples::{axis, chart, results, stats, table};
 
-use crate::chart::Chart;
-use crate::results::Results;
+use crate::runs::Crew;
+use crate::scenario::Scenario;
+use crate::scenarios::{contention, hedge, outage, quotas, rate};
 
 type Error = Box<dyn StdError + Send + Sync>;
-
-/// What a scenario shows.
-struct Findings {
-    /// What was run, in a line.
-    title: String,
-    results: Results,
-    /// What the table does not say by itself; lines.
-    remarks: String,
-    /// By file name, without its ending.
-    charts: Vec<(&'static str, Chart)>,
-}
 
 /// Compares the ways to wait before a retry, in virtual time and over many seeds. Prints a table
 /// of means with their standard errors, and draws charts.
@@ -75,7 +42,7 @@ struct Findings {
 #[command(name = "simulation")]
 struct Options {
     #[arg(value_enum)]
-    scenario: Scenario,
+    scenario: Name,
 
     /// How often each experiment is run, each time with other random numbers; by default as often as
     /// the pages of the documentation say
@@ -93,8 +60,8 @@ struct Options {
     out: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Scenario {
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Name {
     /// Clients write one row with optimistic concurrency, as in the AWS Architecture Blog
     Contention,
     /// The same at the scale of Google Cloud IAM, where clients give up after a deadline
@@ -115,49 +82,48 @@ fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
 
+fn scenario(name: Name, is_check: bool) -> Result<Scenario, Error> {
+    Ok(match (name, is_check) {
+        (Name::Contention, false) => contention::row(),
+        (Name::Contention, true) => contention::check(),
+        (Name::Iam, false) => contention::iam(),
+        (Name::Batch, false) => rate::batch(),
+        (Name::Rate, _) => rate::rate(),
+        (Name::Quota, false) => quotas::tokens(),
+        (Name::Quota, true) => quotas::check(),
+        (Name::Hedge, false) => hedge::hedge(),
+        (Name::Outage, false) => outage::outage(),
+        (Name::Outage, true) => outage::check(),
+        _ => return Err("--check is for `contention`, `rate`, `quota` and `outage` only".into()),
+    })
+}
+
 fn run(options: &Options) -> Result<(), Error> {
     let seeds = options.seeds.unwrap_or(match options.scenario {
-        Scenario::Contention | Scenario::Iam => 1_000,
-        Scenario::Batch => 200,
-        Scenario::Rate | Scenario::Quota | Scenario::Hedge | Scenario::Outage => 20,
+        Name::Contention | Name::Iam => 1_000,
+        Name::Batch => 200,
+        Name::Rate | Name::Quota | Name::Hedge | Name::Outage => 20,
     });
+    let scenario = scenario(options.scenario, options.check)?;
+    let crew = Crew::new(seeds, scenario.experiments.len());
+    let findings = scenario::measure(&scenario, &crew);
+    drop(crew);
+    let (title, table) = (&scenario.title, findings.results.table());
+    say(&format!(
+        "{title}, {seeds} seeds.\n\n{table}\n{}\n",
+        scenario.remarks
+    ))?;
     if options.check {
-        let verdict = match options.scenario {
-            Scenario::Contention => check::check(seeds)?,
-            Scenario::Rate => rate_check::check(seeds)?,
-            Scenario::Quota => quota_check::check(seeds)?,
-            Scenario::Outage => outage_check::check(seeds)?,
-            _ => {
-                let checked = "`contention`, `rate`, `quota` and `outage`";
-                return Err(format!("--check is for {checked} only").into());
-            }
+        let (text, missed) = scenario::check(&scenario, &findings.results)?;
+        say(&text)?;
+        return match missed {
+            0 => Ok(()),
+            _ => Err(format!("{missed} limits are missed").into()),
         };
-        say(&verdict.text)?;
-        return verdict.held();
     }
-    // Before the run, not after it.
-    fs::create_dir_all(&options.out)
-        .map_err(|error| format!("cannot make the folder {}: {error}", options.out.display()))?;
-    let Findings {
-        title,
-        results,
-        remarks,
-        charts,
-    } = match options.scenario {
-        Scenario::Contention => contention::findings(seeds)?,
-        Scenario::Iam => iam::findings(seeds)?,
-        Scenario::Batch => batch::findings(seeds)?,
-        Scenario::Rate => rate::findings(seeds)?,
-        Scenario::Quota => stated::findings(seeds)?,
-        Scenario::Hedge => hedge::findings(seeds)?,
-        Scenario::Outage => outage::findings(seeds)?,
-    };
-    say(&format!("{title}\n\n{}\n{remarks}\n", results.table()))?;
-    for (name, chart) in charts {
-        save(
-            &options.out.join(format!("{name}.svg")),
-            &chart::draw(&chart)?,
-        )?;
+    for (name, chart) in (scenario.draw)(&findings) {
+        let file = options.out.join(format!("{name}.svg"));
+        save(&file, &chart::draw(&chart)?)?;
     }
     Ok(())
 }

@@ -41,6 +41,10 @@ impl Crew {
         }
     }
 
+    pub(crate) fn seeds(&self) -> u64 {
+        self.seeds
+    }
+
     /// One experiment with every seed; the results stand in the order of the seeds.
     pub(crate) fn run<T: Send>(
         &self,

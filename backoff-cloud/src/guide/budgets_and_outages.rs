@@ -220,7 +220,7 @@
 //! | `WARN` "the breaker opens", `INFO` "the breaker closes" | from then on, until then, calls end with `retry.stop_reason="breaker"` |
 //! | histogram `retry.attempt.duration` by `error.type` | how the attempts fail, also while the calls still wait |
 //!
-//! The example draws an outage as Prometheus sees it, and [Telemetry](super::telemetry_and_shutdown)
+//! The example shows an outage as Prometheus and the log see it, and [Telemetry](super::telemetry_and_shutdown)
 //! explains all metrics:
 //!
 //! ```sh

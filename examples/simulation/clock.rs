@@ -1,0 +1,174 @@
+//! Runs futures in virtual time, on one thread. Timers are exact to the nanosecond; of two timers that
+//! end at the same time, the older one is ready first. Tasks are polled in the order in which they were
+//! woken.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use backoff_cloud::{Clock, Sleep};
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+
+/// The clock and its timers. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Time(Rc<RefCell<Timers>>);
+
+#[derive(Default)]
+struct Timers {
+    /// In nanoseconds.
+    now: u64,
+    number: u64,
+    /// By the end and the age of each timer.
+    waiting: BTreeMap<(u64, u64), Waker>,
+}
+
+impl Time {
+    pub(crate) fn nanos(&self) -> u64 {
+        self.0.borrow().now
+    }
+
+    /// Until this time.
+    pub(crate) fn until(&self, end: u64) -> Timer {
+        let mut timers = self.0.borrow_mut();
+        timers.number += 1;
+        let key = (end, timers.number);
+        let time = self.clone();
+        Timer { time, key }
+    }
+
+    pub(crate) fn after(&self, nanos: u64) -> Timer {
+        self.until(self.nanos().saturating_add(nanos))
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.nanos())
+    }
+}
+
+impl Sleep for Time {
+    type Sleep = Timer;
+
+    fn sleep(&self, wait: Duration) -> Timer {
+        self.after(wait.as_nanos().try_into().unwrap_or(u64::MAX))
+    }
+}
+
+pub(crate) struct Timer {
+    time: Time,
+    key: (u64, u64),
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut timers = self.time.0.borrow_mut();
+        if timers.now >= self.key.0 {
+            return Poll::Ready(());
+        }
+        timers.waiting.insert(self.key, cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.time.0.borrow_mut().waiting.remove(&self.key);
+    }
+}
+
+/// Tasks that were woken.
+#[derive(Clone, Default)]
+struct Ready(Arc<Mutex<VecDeque<usize>>>);
+
+impl Ready {
+    fn queue(&self) -> MutexGuard<'_, VecDeque<usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Woken(usize, Ready);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.1.queue().push_back(self.0);
+    }
+}
+
+/// Runs the tasks until all of them have ended. Each begins at its time; they come in the order of time. A task
+/// takes the place of one that has ended.
+///
+/// # Panics
+/// If a task is left that nobody will wake.
+pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item = (u64, F)>) {
+    let ready = Ready::default();
+    let mut tasks = tasks.peekable();
+    let mut places: Vec<(Waker, Option<Pin<Box<F>>>)> = Vec::new();
+    let mut free = Vec::new();
+    loop {
+        let next = ready.queue().pop_front();
+        if let Some(place) = next {
+            let (waker, task) = &mut places[place];
+            let running = task.as_mut().map(|task| task.as_mut());
+            if running.is_some_and(|it| it.poll(&mut Context::from_waker(waker)).is_ready()) {
+                *task = None;
+                free.push(place);
+            }
+            continue;
+        }
+        let first = time.0.borrow().waiting.keys().next().copied();
+        let begins = |begins: u64| first.is_none_or(|(end, _)| begins <= end);
+        if let Some((begun, task)) = tasks.next_if(|task| begins(task.0)) {
+            let mut timers = time.0.borrow_mut();
+            timers.now = timers.now.max(begun);
+            let place = free.pop().unwrap_or(places.len());
+            if place == places.len() {
+                places.push((Arc::new(Woken(place, ready.clone())).into(), None));
+            }
+            places[place].1 = Some(Box::pin(task));
+            ready.queue().push_back(place);
+        } else if first.is_some() {
+            let mut timers = time.0.borrow_mut();
+            let Some(((end, _), waker)) = timers.waiting.pop_first() else {
+                continue;
+            };
+            timers.now = timers.now.max(end);
+            drop(timers);
+            waker.wake();
+        } else {
+            break;
+        }
+    }
+    assert_eq!(free.len(), places.len(), "tasks wait for ever");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn tasks_begin_and_wait_in_the_order_of_time() {
+        let (time, seen) = (Time::default(), RefCell::new(Vec::new()));
+        let running = Cell::new(0);
+        let task = |number: u64| {
+            let (time, seen, running) = (&time, &seen, &running);
+            let work = async move {
+                running.set(running.get() + 1);
+                time.after(30 - 10 * number).await;
+                seen.borrow_mut().push((number, time.nanos()));
+            };
+            (number, work)
+        };
+        run(&time, (0..3).map(task));
+        assert_eq!(running.get(), 3);
+        assert_eq!(*seen.borrow(), [(2, 12), (1, 21), (0, 30)]);
+    }
+}

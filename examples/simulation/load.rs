@@ -1,0 +1,171 @@
+//! What is simulated: a service, and who calls it, as data.
+
+use std::collections::VecDeque;
+
+use backoff_cloud::{Breaker, Budget, Hedge, Policy};
+use rand::RngExt as _;
+use rand::rngs::SmallRng;
+
+use crate::headers::Stated;
+use crate::quota::{Hint, Quota};
+
+/// What ails the service for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Trouble {
+    None,
+    /// No connection is accepted.
+    Refuses,
+    /// Connections are accepted, and no call is answered.
+    Hangs,
+    /// Calls are answered after 8 s.
+    IsSlow,
+    /// Calls are answered with 503 for 3 s, then with 429.
+    Throttles,
+    /// This share of the calls is answered with 503.
+    Errors(f64),
+}
+
+/// A service, and who calls it.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    /// The way to the service takes |N(mean, deviation)| milliseconds, and the way back too.
+    pub(crate) hop: (f64, f64),
+    pub(crate) limits: &'static [Quota],
+    pub(crate) hint: Hint,
+    pub(crate) stated: Option<Stated>,
+    /// Calls a second that the service answers, one after the other; zero if it answers all at once. It does not know
+    /// that a client has stopped waiting.
+    pub(crate) capacity: u64,
+    /// How long the service works on a call that is admitted, in milliseconds: half of this to one and a half of it.
+    pub(crate) work: f64,
+    /// Such a share of the calls takes 20 times as long, in the first half of the jobs and in the second.
+    pub(crate) slow: (f64, f64),
+    pub(crate) trouble: Trouble,
+    /// When the trouble begins and ends, in seconds.
+    pub(crate) ill: (u64, u64),
+    pub(crate) processes: u32,
+    /// In all processes. A worker takes the next job of its process when it has done one.
+    pub(crate) workers: u32,
+    /// The seconds over which the workers come.
+    pub(crate) over: f64,
+    /// Of each process.
+    pub(crate) jobs: u32,
+    /// In place of workers: so many jobs a second come by chance, until so many seconds have passed.
+    pub(crate) by_chance: (u64, u64),
+    /// Ten minutes of jobs, small ones and large ones in turn, in place of equal ones.
+    pub(crate) has_tokens: bool,
+    /// After so many seconds an attempt is cut; zero if never.
+    pub(crate) cut: u64,
+    /// How many seconds a `Rate` pauses after a refusal without a hint.
+    pub(crate) pause: u64,
+}
+
+impl Load {
+    /// A service without limits on a network as in AWS' article, and nobody who calls it.
+    pub(crate) const IDLE: Self = Self {
+        hop: (10.0, 2.0),
+        limits: &[],
+        hint: Hint::Nothing,
+        stated: None,
+        capacity: 0,
+        work: 0.0,
+        slow: (0.0, 0.0),
+        trouble: Trouble::None,
+        ill: (0, 0),
+        processes: 1,
+        workers: 0,
+        over: 0.0,
+        jobs: 0,
+        by_chance: (0, 0),
+        has_tokens: false,
+        cut: 0,
+        pause: 0,
+    };
+
+    /// Clients that have one job each.
+    pub(crate) const fn crowd(self, clients: u32) -> Self {
+        Self {
+            workers: clients,
+            jobs: clients,
+            ..self
+        }
+    }
+
+    /// The jobs of each process, or of all: how many tokens each of them costs.
+    pub(crate) fn queues(&self, rng: &mut SmallRng) -> Vec<VecDeque<u32>> {
+        if !self.has_tokens {
+            let jobs = VecDeque::from(vec![1; self.jobs as usize]);
+            return vec![jobs; self.processes as usize];
+        }
+        // The limits of a minute.
+        let [most, most_tokens] = [500, 80_000];
+        let mut jobs = VecDeque::new();
+        for minute in 0..10 {
+            let (mut count, mut tokens) = (0, 0);
+            while count < most && tokens < most_tokens {
+                let job = match minute % 2 {
+                    0 => rng.random_range(20..=150),
+                    _ => rng.random_range(200..=6_000),
+                };
+                (count, tokens) = (count + 1, tokens + job);
+                jobs.push_back(job);
+            }
+        }
+        vec![jobs]
+    }
+}
+
+/// A load with its name, and the most calls for a job and the longest time as a multiple of the least.
+pub(crate) type Row = (&'static str, Load, (f64, f64));
+
+/// What the calls of a process share.
+#[derive(Clone, Copy)]
+pub(crate) enum Shared {
+    Nothing,
+    /// A `Rate` that hears what replies state, or only of refusals.
+    Rate(bool),
+    /// A limiter with the right numbers, which all processes share.
+    Known,
+    Hedge(fn() -> Hedge),
+    Budget(fn() -> Budget),
+    Breaker(fn() -> Breaker),
+    Both(fn() -> Budget, fn() -> Breaker),
+}
+
+/// What a job is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Work {
+    Call,
+    /// A read and a write under the version that was read, both repeated.
+    Change,
+    /// The same, at a pace.
+    Paced,
+}
+
+/// A way to wait, and its name in tables and charts.
+#[derive(Clone, Copy)]
+pub(crate) struct Strategy {
+    pub(crate) name: &'static str,
+    pub(crate) policy: Policy,
+    pub(crate) work: Work,
+    pub(crate) shared: Shared,
+    /// How many clients stand in one process, which combines their changes.
+    pub(crate) together: u32,
+}
+
+impl Strategy {
+    pub(crate) const fn new(name: &'static str, policy: Policy, work: Work) -> Self {
+        Self {
+            name,
+            policy,
+            work,
+            shared: Shared::Nothing,
+            together: 1,
+        }
+    }
+
+    pub(crate) const fn sharing(mut self, shared: Shared) -> Self {
+        self.shared = shared;
+        self
+    }
+}

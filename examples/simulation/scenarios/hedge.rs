@@ -1,0 +1,79 @@
+//! A read takes 20 ms, and some reads take 20 times as long. A second request cuts the tail; how many more requests
+//! does it cost?
+
+use std::time::Duration;
+
+use backoff_cloud::{Hedge, Policy};
+
+use crate::load::{Load, Shared, Strategy, Work};
+use crate::measures::{HALF_MS, P99_MS, P999_MS, REQUESTS};
+use crate::scenario::Scenario;
+
+const fn read(name: &'static str, shared: Shared) -> Strategy {
+    Strategy::new(name, Policy::exponential(), Work::Call).sharing(shared)
+}
+
+const WAYS: [Strategy; 3] = [
+    read("no hedge", Shared::Nothing),
+    read(
+        "Hedge::after(40 ms)",
+        Shared::Hedge(|| Hedge::after(Duration::from_millis(40))),
+    ),
+    read("Hedge::p95()", Shared::Hedge(Hedge::p95)),
+];
+
+/// Which share of the replies is slow, in the first half of the reads and in the second.
+const SERVICES: [(&str, (f64, f64)); 4] = [
+    ("no reply is slow", (0.0, 0.0)),
+    ("2 % are slow", (0.02, 0.02)),
+    ("20 % are slow", (0.2, 0.2)),
+    ("2 % are slow, then all", (0.02, 1.0)),
+];
+
+pub(crate) fn hedge() -> Scenario {
+    let title = "20,000 reads of 50 workers";
+    let measures = &[REQUESTS, HALF_MS, P99_MS, P999_MS];
+    let mut scenario = Scenario::new(title, &["service", "way"], measures);
+    for (name, slow) in SERVICES {
+        let load = Load {
+            slow,
+            workers: 50,
+            jobs: 20_000,
+            ..Load::IDLE
+        };
+        scenario.add(name, load, &WAYS, &[]);
+    }
+    scenario.remarks = "slow: a request takes 20 times as long.\n";
+    scenario
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::Crew;
+    use crate::scenario::measure;
+
+    #[test]
+    fn a_hedge_cuts_the_tail_for_few_requests() {
+        let mut scenario = hedge();
+        for experiment in &mut scenario.experiments {
+            experiment.load.jobs = 5_000;
+        }
+        let findings = measure(&scenario, &Crew::silent(5));
+        for (service, _) in SERVICES {
+            let of = |way: &Strategy| {
+                let of = |name| findings.results.mean(&[service, way.name], name);
+                [REQUESTS.0, P99_MS.0].map(|name| of(name).unwrap().mean)
+            };
+            let [_, without] = of(&WAYS[0]);
+            for way in &WAYS[1..] {
+                let [load, p99] = of(way);
+                let name = format!("{service}, {}: {load}, {p99} ms", way.name);
+                // The ten tokens of the start are 0.002.
+                assert!(load <= 1.0521, "{name}");
+                let most = if service == "2 % are slow" { 0.5 } else { 1.02 };
+                assert!(p99 < without * most, "{name}, without: {without}");
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Calls that meet a limit of so many a second. A call takes two hops of |N(10, 2)| ms. Nobody gives up.
+
+use std::time::Duration;
+
+use backoff_cloud::{Jitter, Policy, codes};
+
+use super::rows;
+use crate::axis::Scale;
+use crate::chart::{Chart, Panel};
+use crate::clock::SECOND;
+use crate::load::{Load, Row, Shared, Strategy, Work};
+use crate::measures::{
+    ALL_DONE, CALLS, CALLS_EACH, DONE, FAIR, HALF_DONE, HERD, SLOW, TIME, USED, in_bins,
+};
+use crate::quota::{Hint, Quota};
+use crate::scenario::{Findings, Limit, Scenario};
+
+/// Base 1 s, cap 64 s.
+pub(crate) const THROTTLED: Policy = Policy::exponential()
+    .max_attempts(u32::MAX)
+    .max_retry_after(Duration::from_secs(86_400))
+    .on(codes![429]);
+
+const fn fixed(name: &'static str, seconds: u64) -> Strategy {
+    let policy = Policy::constant(Duration::from_secs(seconds))
+        .jitter(Jitter::None)
+        .max_attempts(u32::MAX)
+        .on(codes![429]);
+    Strategy::new(name, policy, Work::Call)
+}
+
+const fn throttled(name: &'static str, policy: Policy) -> Strategy {
+    Strategy::new(name, policy, Work::Call)
+}
+
+const BATCH: [Strategy; 5] = [
+    fixed("fixed 1 s", 1),
+    fixed("fixed 5 s", 5),
+    throttled("exponential", THROTTLED.jitter(Jitter::None)),
+    throttled("exponential + jitter", THROTTLED),
+    throttled(
+        "jitter, spread_retry_after",
+        THROTTLED.spread_retry_after(true),
+    ),
+];
+
+/// Calls a second.
+const LIMIT: f64 = 50.0;
+const BUCKET: Quota = Quota::bucket(LIMIT, 1.0);
+/// Calls are admitted evenly, and may come up to 0.1 s early.
+const LEAKY: Quota = Quota::bucket(LIMIT, 0.1);
+const MINUTES: Quota = Quota::windows(60.0 * LIMIT, 60);
+
+const HINTS: [(&str, Hint); 3] = [
+    ("no Retry-After", Hint::Nothing),
+    ("Retry-After: 1", Hint::Next),
+    ("Retry-After in turn", Hint::InTurn),
+];
+
+/// Many calls come at once.
+pub(crate) fn batch() -> Scenario {
+    let title = "500 calls at once against a limit of 50 a second";
+    let measures = &[CALLS, HERD, HALF_DONE, ALL_DONE];
+    let mut scenario = Scenario::new(title, &["Retry-After", "strategy"], measures);
+    for (name, hint) in HINTS {
+        let load = Load {
+            limits: &[BUCKET],
+            hint,
+            ..Load::IDLE.crowd(500)
+        };
+        scenario.add(name, load, &BATCH, &[]);
+    }
+    scenario.remarks = "\
+herd: the most calls in a tenth of a second, after the first.
+in turn: the service tells each caller a second in which there is room for its call.
+";
+    scenario.series = |outcome| vec![in_bins(&outcome.arrived, SECOND / 10, 125)];
+    scenario.draw = |findings| vec![("batch-calls", batch_drawn(findings))];
+    scenario
+}
+
+fn batch_drawn(findings: &Findings) -> Chart {
+    let herd = |hint, strategy: usize| findings.mean([hint, BATCH[strategy].name], HERD, 0);
+    // Fixed waits are only in the table: their calls come back together, with any hint.
+    let panels = BATCH[2..].iter().map(|strategy| {
+        let line = |(number, (name, _)): (usize, (&str, Hint))| {
+            let mut line = findings.line([name, strategy.name], 0, 0.1, (name, number));
+            // All calls arrive in the first tenth of a second, so it would set the scale.
+            line.points.remove(0);
+            line
+        };
+        let lines = HINTS.into_iter().enumerate().map(line).collect();
+        let y = ("calls that arrive within 0.1 s", Scale::Linear);
+        Panel {
+            title: strategy.name.to_owned(),
+            ..Panel::new(("time, s", Scale::Linear), y, lines)
+        }
+    });
+    Chart {
+        title: format!(
+            "With jitter at most {} calls come back within 0.1 s. If the service answers each with \
+             \"Retry-After: 1\", {} do; with spread_retry_after, {}",
+            herd("no Retry-After", 3),
+            herd("Retry-After: 1", 3),
+            herd("Retry-After: 1", 4),
+        ),
+        subtitle: format!(
+            "500 calls at once against a limit of 50 a second, {} seeds. The first tenth of a second, in which all \
+             arrive, is not drawn. Bars show ± 1 standard error where it is larger than the line.",
+            findings.seeds
+        ),
+        panels: panels.collect(),
+    }
+}
+
+const FULL: Strategy = throttled("full jitter", THROTTLED);
+const RATE: Strategy = throttled("Rate", THROTTLED).sharing(Shared::Rate(false));
+
+/// One process with 100 workers and 3,000 jobs.
+const ONE: Load = Load {
+    limits: &[BUCKET],
+    workers: 100,
+    jobs: 3_000,
+    ..Load::IDLE
+};
+
+/// The most calls for a job and the longest time of a `Rate`, which also needs no more of both than full jitter does.
+const COMPARED: &[Row] = rows![ONE;
+    "bucket of 1 s, 10 workers" { workers: 10, } (1.06, 1.10);
+    "bucket of 1 s, 100 workers" {} (1.06, 1.10);
+    // The first burst of 500 calls costs 0.15 alone.
+    "bucket of 1 s, 500 workers" { workers: 500, } (1.18, 1.10);
+    "leaky bucket, 10 workers" { workers: 10, limits: &[LEAKY], } (1.06, 1.10);
+    "leaky bucket, 100 workers" { limits: &[LEAKY], } (1.06, 1.10);
+    "leaky bucket, 500 workers" { workers: 500, limits: &[LEAKY], } (1.18, 1.10);
+    "windows of 60 s" { limits: &[MINUTES], jobs: 12_000, } (1.06, 1.10);
+    "bucket of 1 s, Retry-After" { hint: Hint::Next, } (1.06, 1.10);
+    "leaky bucket, Retry-After" { limits: &[LEAKY], hint: Hint::Next, } (1.06, 1.10);
+    "ten processes, bucket of 1 s" { processes: 10, workers: 200, jobs: 1_000, } (1.12, 1.08);
+    "ten processes, leaky bucket" { processes: 10, workers: 200, jobs: 1_000, limits: &[LEAKY], } (1.12, 1.08);
+    "limit × 10, bucket of 1 s" { limits: &[BUCKET.then(60, 500.0)], jobs: 20_000, } (1.06, 1.10);
+    "limit × 10, leaky bucket" { limits: &[LEAKY.then(60, 500.0)], jobs: 20_000, } (1.06, 1.10);
+];
+
+/// Here full jitter may need less.
+const ALONE: &[Row] = rows![ONE;
+    "windows of 60 s, Retry-After" { limits: &[MINUTES], jobs: 12_000, hint: Hint::Next, } (1.06, 1.10);
+    "ten processes, windows of 10 s" { limits: &[TENTHS], processes: 10, workers: 200, jobs: 1_000, } (1.35, 1.25);
+    "50 processes, windows of 10 s" { limits: &[TENTHS], processes: 50, workers: 1_000, jobs: 200, } (1.75, 1.45);
+    "a block that each call renews" {
+        limits: &[Quota::bucket(10.0, 1.0).blocking(60, true)], jobs: 1_000, pause: 60,
+    } (1.15, 15.0);
+];
+
+const TENTHS: Quota = Quota::windows(10.0 * LIMIT, 10);
+
+/// Calls a second, workers, and for how many seconds the service refuses whoever goes over; the most calls and the
+/// longest time. There are jobs for 100 s.
+const BLOCKS: [(f64, u32, u64, f64, f64); 10] = [
+    (10.0, 100, 50, 1.31, 12.04),
+    (10.0, 100, 60, 1.31, 14.04),
+    (10.0, 100, 90, 1.13, 2.79),
+    (10.0, 100, 300, 1.13, 5.06),
+    (10.0, 100, 600, 1.13, 8.15),
+    (5.0, 40, 60, 1.51, 15.63),
+    (5.0, 40, 300, 1.11, 4.90),
+    (2.0, 10, 60, 2.75, 23.34),
+    (2.0, 10, 300, 1.11, 6.92),
+    (2.0, 10, 600, 1.11, 11.79),
+];
+
+/// Seconds until 90 % of a higher limit are used.
+const FOUND: f64 = 8.0;
+
+pub(crate) fn rate() -> Scenario {
+    let title = "Calls against a limit of 50 a second";
+    let measures = &[CALLS_EACH, TIME, DONE, SLOW, FAIR, USED];
+    let mut scenario = Scenario::new(title, &["limit", "strategy"], measures);
+    for (name, load, most) in COMPARED {
+        let mut limits = limits(*most).to_vec();
+        let ratios = [CALLS_EACH, TIME];
+        limits.extend(ratios.map(|measure| Limit::Times(measure, FULL.name, 1.02)));
+        if load.processes > 1 {
+            limits.push(Limit::AtLeast(FAIR, 0.96));
+        }
+        if load.limits[0].change().is_some() {
+            limits.push(Limit::AtMost(USED, FOUND));
+        }
+        scenario.add(name, *load, [&FULL], &[]);
+        scenario.add(name, *load, [&RATE], &limits);
+    }
+    for (name, load, most) in ALONE {
+        scenario.add(name, *load, [&RATE], &limits(*most));
+    }
+    for (per_second, workers, seconds, calls, time) in BLOCKS {
+        let quota = Quota::bucket(per_second, 1.0).blocking(seconds, false);
+        let load = Load {
+            // A scenario lives as long as the program.
+            limits: Box::leak(Box::new([quota])),
+            hint: Hint::Next,
+            workers,
+            jobs: 100 * per_second as u32,
+            ..Load::IDLE
+        };
+        let name = format!("{per_second}/s, a block of {seconds} s");
+        scenario.add(&name, load, [&RATE], &limits((calls, time)));
+    }
+    scenario.remarks = "\
+time / least: until the last job is done, as a multiple of the time that the limit needs.
+99 % ended in: from the first call of a job to its end.
+Jain's index: of the rates of the processes; 1 if all are the same.
+90 % used after: until 90 % of the new limit were admitted within a second, or until the last call.
+";
+    scenario
+}
+
+/// All jobs are done, and with so many calls and in such a time.
+pub(crate) fn limits((calls, time): (f64, f64)) -> [Limit; 3] {
+    [
+        Limit::AtLeast(DONE, 100.0),
+        Limit::AtMost(CALLS_EACH, calls),
+        Limit::AtMost(TIME, time),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measures::Measure;
+    use crate::runs::Crew;
+    use crate::scenario::{check, measure};
+
+    #[test]
+    fn full_jitter_loses_what_a_rate_keeps() {
+        let mut scenario = rate();
+        scenario.experiments.retain(|it| it.name == COMPARED[1].0);
+        let findings = measure(&scenario, &Crew::silent(3));
+        let of = |strategy, measure: Measure| {
+            let mean = findings.results.mean(&[COMPARED[1].0, strategy], measure.0);
+            mean.unwrap().mean
+        };
+        // Means of other code for the same model: calls and time.
+        for (name, calls, time) in [("full jitter", 1.87, 1.89), ("Rate", 1.03, 1.0)] {
+            let (found, took) = (of(name, CALLS_EACH), of(name, TIME));
+            assert!((found - calls).abs() < 0.04, "{name}: {found} calls");
+            assert!(
+                (took / time - 1.0).abs() < 0.12,
+                "{name}: {took} times the least"
+            );
+        }
+        let (text, missed) = check(&scenario, &findings.results).unwrap();
+        assert_eq!(missed, 0, "{text}");
+        // Without what they share, the calls miss the limits.
+        scenario.experiments[1].strategy.shared = Shared::Nothing;
+        let findings = measure(&scenario, &Crew::silent(2));
+        let (text, missed) = check(&scenario, &findings.results).unwrap();
+        assert_eq!(missed, 2, "{text}");
+    }
+
+    #[test]
+    fn a_hint_brings_the_calls_back_together_and_spreading_undoes_it() {
+        let mut scenario = batch();
+        scenario
+            .experiments
+            .retain(|it| it.name == "Retry-After: 1");
+        let findings = measure(&scenario, &Crew::silent(3));
+        let herd = |strategy: &Strategy| {
+            let mean = findings
+                .results
+                .mean(&["Retry-After: 1", strategy.name], HERD.0);
+            mean.unwrap().mean
+        };
+        assert!(herd(&BATCH[3]) > 400.0 && herd(&BATCH[4]) < 80.0);
+    }
+}
