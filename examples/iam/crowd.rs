@@ -31,7 +31,7 @@ pub(crate) const GAVE_UP: &str = "gave up";
 /// Without results.
 pub(crate) fn results() -> Results {
     let measures = ["reads", "writes", "conflicts", CALLS, TIME, GAVE_UP];
-    Results::new(&["tasks", "way"], measures)
+    Results::new(["tasks", "way"], measures)
 }
 
 /// Prints the table; gives the picture.

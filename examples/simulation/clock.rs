@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
@@ -84,21 +84,12 @@ impl Drop for Timer {
     }
 }
 
-/// Tasks that were woken.
-#[derive(Clone, Default)]
-struct Ready(Arc<Mutex<VecDeque<usize>>>);
-
-impl Ready {
-    fn queue(&self) -> MutexGuard<'_, VecDeque<usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-struct Woken(usize, Ready);
+/// A task that was woken is put into the queue.
+struct Woken(usize, Arc<Mutex<VecDeque<usize>>>);
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {
-        self.1.queue().push_back(self.0);
+        self.1.lock().expect("no panic").push_back(self.0);
     }
 }
 
@@ -108,39 +99,34 @@ impl Wake for Woken {
 /// # Panics
 /// If a task is left that nobody will wake.
 pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item = (u64, F)>) {
-    let ready = Ready::default();
+    let ready = Arc::<Mutex<VecDeque<usize>>>::default();
     let mut tasks = tasks.peekable();
-    let mut places: Vec<(Waker, Option<Pin<Box<F>>>)> = Vec::new();
+    let mut places: Vec<(Waker, Pin<Box<Option<F>>>)> = Vec::new();
     let mut free = Vec::new();
     loop {
-        let next = ready.queue().pop_front();
+        let next = ready.lock().expect("no panic").pop_front();
         if let Some(place) = next {
             let (waker, task) = &mut places[place];
-            let running = task.as_mut().map(|task| task.as_mut());
+            let running = task.as_mut().as_pin_mut();
             if running.is_some_and(|it| it.poll(&mut Context::from_waker(waker)).is_ready()) {
-                *task = None;
+                task.set(None);
                 free.push(place);
             }
             continue;
         }
-        let first = time.0.borrow().waiting.keys().next().copied();
-        let begins = |begins: u64| first.is_none_or(|(end, _)| begins <= end);
-        if let Some((begun, task)) = tasks.next_if(|task| begins(task.0)) {
-            let mut timers = time.0.borrow_mut();
-            timers.now = timers.now.max(begun);
+        let mut timers = time.0.borrow_mut();
+        let end = timers.waiting.first_key_value().map(|((end, _), _)| *end);
+        if let Some((begins, task)) = tasks.next_if(|it| end.is_none_or(|end| it.0 <= end)) {
+            timers.now = timers.now.max(begins);
             let place = free.pop().unwrap_or(places.len());
             if place == places.len() {
-                places.push((Arc::new(Woken(place, ready.clone())).into(), None));
+                let waker = Arc::new(Woken(place, Arc::clone(&ready))).into();
+                places.push((waker, Box::pin(None)));
             }
-            places[place].1 = Some(Box::pin(task));
-            ready.queue().push_back(place);
-        } else if first.is_some() {
-            let mut timers = time.0.borrow_mut();
-            let Some(((end, _), waker)) = timers.waiting.pop_first() else {
-                continue;
-            };
+            places[place].1.set(Some(task));
+            places[place].0.wake_by_ref();
+        } else if let Some(((end, _), waker)) = timers.waiting.pop_first() {
             timers.now = timers.now.max(end);
-            drop(timers);
             waker.wake();
         } else {
             break;

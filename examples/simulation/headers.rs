@@ -2,29 +2,16 @@
 
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName};
 
 use crate::quota::Left;
 
-/// Which replies state that nothing is left.
-#[derive(Clone, Copy)]
-pub(crate) enum Zeros {
-    None,
-    /// Such a part of all.
-    Part(f64),
-    /// Those that refuse a call.
-    Refusals,
-}
-
 #[derive(Clone, Copy)]
 pub(crate) struct Stated {
-    /// OpenAI's, of which each limit has its own, and not GitHub's, whose windows end in a whole second.
+    /// OpenAI's names, of which each limit has its own, and not GitHub's, whose windows end in a whole second.
     pub(crate) is_steady: bool,
-    /// All replies state that much is left, and not the truth.
-    pub(crate) is_much: bool,
-    pub(crate) zeros: Zeros,
-    /// The seconds until the end that a reply states together with a zero.
-    pub(crate) ends_in: f64,
+    /// Such a part of the replies states that nothing is left, and that this ends in so many seconds.
+    pub(crate) zeros: (f64, f64),
     /// By so many seconds the stated end is later than the true one.
     pub(crate) late: f64,
     /// A reply states what was left so many seconds ago.
@@ -35,56 +22,39 @@ pub(crate) struct Stated {
 
 impl Stated {
     /// The truth.
-    const fn truth(is_steady: bool) -> Self {
-        Self {
-            is_steady,
-            is_much: false,
-            zeros: Zeros::None,
-            ends_in: 0.0,
-            late: 0.0,
-            old: 0.0,
-            replies: usize::MAX,
-        }
-    }
+    pub(crate) const WINDOW: Self = Self {
+        is_steady: false,
+        zeros: (0.0, 0.0),
+        late: 0.0,
+        old: 0.0,
+        replies: usize::MAX,
+    };
 
-    pub(crate) const WINDOW: Self = Self::truth(false);
-    pub(crate) const STEADY: Self = Self::truth(true);
+    pub(crate) const STEADY: Self = Self {
+        is_steady: true,
+        ..Self::WINDOW
+    };
 
-    /// The headers of the reply with this number.
-    pub(crate) fn headers(
-        &self,
-        truth: &[Left],
-        number: usize,
-        is_refused: bool,
-        rng: &mut SmallRng,
-    ) -> HeaderMap {
+    /// The headers of a reply.
+    pub(crate) fn headers(&self, truth: &[Left], rng: &mut SmallRng) -> HeaderMap {
         let mut headers = HeaderMap::new();
-        let stated = if number < self.replies { truth } else { &[] };
-        for (left, ending) in stated.iter().zip(["-requests", "-tokens"]) {
-            let mut left = *left;
-            if self.is_much {
-                (left.limit, left.left, left.full_in) = (5_000.0, 4_000.0, 3_000.0);
-            }
-            left.full_in += self.late;
-            let is_zero = match self.zeros {
-                Zeros::None => false,
-                Zeros::Part(part) => rng.random_bool(part),
-                Zeros::Refusals => is_refused,
+        let (zeros, ends_in) = self.zeros;
+        for (left, ending) in truth.iter().zip(["-requests", "-tokens"]) {
+            let (remaining, full_in) = match rng.random_bool(zeros) {
+                true => (0.0, ends_in),
+                false => (left.left, left.full_in + self.late),
             };
-            if is_zero {
-                (left.left, left.full_in) = (0.0, self.ends_in);
-            }
             let (ending, reset) = match self.is_steady {
-                true => (ending, format!("{}ms", (left.full_in * 1e3).ceil())),
-                false => ("", left.full_in.ceil().to_string()),
+                true => (ending, format!("{}ms", (full_in * 1e3).ceil())),
+                false => ("", full_in.ceil().to_string()),
             };
             for (what, value) in [
                 ("limit", left.limit.to_string()),
-                ("remaining", left.left.floor().to_string()),
+                ("remaining", remaining.floor().to_string()),
                 ("reset", reset),
             ] {
                 let name = HeaderName::try_from(format!("x-ratelimit-{what}{ending}"));
-                if let (Ok(name), Ok(value)) = (name, HeaderValue::try_from(value)) {
+                if let (Ok(name), Ok(value)) = (name, value.try_into()) {
                     headers.insert(name, value);
                 }
             }

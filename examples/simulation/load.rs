@@ -1,8 +1,9 @@
-//! What is simulated: a service, and who calls it, as data.
+//! What is simulated, as data: a service, who calls it, and how.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use backoff_cloud::{Breaker, Budget, Hedge, Policy};
+use backoff_cloud::{Breaker, Budget, Hedge, Policy, Rate};
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
 
@@ -10,15 +11,13 @@ use crate::headers::Stated;
 use crate::quota::{Hint, Quota};
 
 /// What ails the service for a while.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Trouble {
     None,
     /// No connection is accepted.
     Refuses,
     /// Connections are accepted, and no call is answered.
     Hangs,
-    /// Calls are answered after 8 s.
-    IsSlow,
     /// Calls are answered with 503 for 3 s, then with 429.
     Throttles,
     /// This share of the calls is answered with 503.
@@ -39,7 +38,7 @@ pub(crate) struct Load {
     /// How long the service works on a call that is admitted, in milliseconds: half of this to one and a half of it.
     pub(crate) work: f64,
     /// Such a share of the calls takes 20 times as long, in the first half of the jobs and in the second.
-    pub(crate) slow: (f64, f64),
+    pub(crate) slow: [f64; 2],
     pub(crate) trouble: Trouble,
     /// When the trouble begins and ends, in seconds.
     pub(crate) ill: (u64, u64),
@@ -56,8 +55,6 @@ pub(crate) struct Load {
     pub(crate) has_tokens: bool,
     /// After so many seconds an attempt is cut; zero if never.
     pub(crate) cut: u64,
-    /// How many seconds a `Rate` pauses after a refusal without a hint.
-    pub(crate) pause: u64,
 }
 
 impl Load {
@@ -69,7 +66,7 @@ impl Load {
         stated: None,
         capacity: 0,
         work: 0.0,
-        slow: (0.0, 0.0),
+        slow: [0.0; 2],
         trouble: Trouble::None,
         ill: (0, 0),
         processes: 1,
@@ -79,7 +76,6 @@ impl Load {
         by_chance: (0, 0),
         has_tokens: false,
         cut: 0,
-        pause: 0,
     };
 
     /// Clients that have one job each.
@@ -97,12 +93,11 @@ impl Load {
             let jobs = VecDeque::from(vec![1; self.jobs as usize]);
             return vec![jobs; self.processes as usize];
         }
-        // The limits of a minute.
-        let [most, most_tokens] = [500, 80_000];
         let mut jobs = VecDeque::new();
         for minute in 0..10 {
             let (mut count, mut tokens) = (0, 0);
-            while count < most && tokens < most_tokens {
+            // The limits of a minute.
+            while count < 500 && tokens < 80_000 {
                 let job = match minute % 2 {
                     0 => rng.random_range(20..=150),
                     _ => rng.random_range(200..=6_000),
@@ -118,22 +113,50 @@ impl Load {
 /// A load with its name, and the most calls for a job and the longest time as a multiple of the least.
 pub(crate) type Row = (&'static str, Load, (f64, f64));
 
-/// What the calls of a process share.
-#[derive(Clone, Copy)]
-pub(crate) enum Shared {
-    Nothing,
-    /// A `Rate` that hears what replies state, or only of refusals.
-    Rate(bool),
-    /// A limiter with the right numbers, which all processes share.
-    Known,
-    Hedge(fn() -> Hedge),
-    Budget(fn() -> Budget),
-    Breaker(fn() -> Breaker),
-    Both(fn() -> Budget, fn() -> Breaker),
+/// A process that calls the service: a policy, and what its calls share.
+pub(crate) struct Process {
+    pub(crate) policy: Policy,
+    /// Hears what the replies state.
+    pub(crate) rate: Option<&'static Rate>,
+    pub(crate) hedge: Option<Hedge>,
+}
+
+impl From<Policy> for Process {
+    fn from(policy: Policy) -> Self {
+        Self {
+            policy,
+            rate: None,
+            hedge: None,
+        }
+    }
+}
+
+/// As the `static` of a program, what a process shares is never given back.
+fn leaked<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+impl Process {
+    /// With a rate that hears of refusals, and perhaps of what the replies state.
+    pub(crate) fn rated(policy: Policy, hears: bool, pause: u64) -> Self {
+        let rate = leaked(Rate::new().pause_after_refusal(Duration::from_secs(pause)));
+        Self {
+            rate: hears.then_some(rate),
+            ..policy.rate(rate).into()
+        }
+    }
+
+    pub(crate) fn budgeted(policy: Policy, budget: Budget) -> Self {
+        policy.budget(leaked(budget)).into()
+    }
+
+    pub(crate) fn broken(policy: Policy, breaker: Breaker) -> Self {
+        policy.breaker(leaked(breaker)).into()
+    }
 }
 
 /// What a job is.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Work {
     Call,
     /// A read and a write under the version that was read, both repeated.
@@ -148,24 +171,31 @@ pub(crate) struct Strategy {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
     pub(crate) work: Work,
-    pub(crate) shared: Shared,
+    pub(crate) process: fn(Policy) -> Process,
     /// How many clients stand in one process, which combines their changes.
     pub(crate) together: u32,
 }
 
 impl Strategy {
+    /// Of processes that share nothing.
     pub(crate) const fn new(name: &'static str, policy: Policy, work: Work) -> Self {
         Self {
             name,
             policy,
             work,
-            shared: Shared::Nothing,
+            process: |policy| policy.into(),
             together: 1,
         }
     }
 
-    pub(crate) const fn sharing(mut self, shared: Shared) -> Self {
-        self.shared = shared;
-        self
+    pub(crate) const fn call(
+        name: &'static str,
+        policy: Policy,
+        process: fn(Policy) -> Process,
+    ) -> Self {
+        Self {
+            process,
+            ..Self::new(name, policy, Work::Call)
+        }
     }
 }

@@ -30,8 +30,6 @@ use clap::{Parser, ValueEnum};
 use examples::terminal::{ended, save, say};
 use examples::{axis, chart, results, stats, table};
 
-use crate::runs::Crew;
-use crate::scenario::Scenario;
 use crate::scenarios::{contention, hedge, outage, quotas, rate};
 
 type Error = Box<dyn StdError + Send + Sync>;
@@ -82,37 +80,25 @@ fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
 
-fn scenario(name: Name, is_check: bool) -> Result<Scenario, Error> {
-    Ok(match (name, is_check) {
-        (Name::Contention, false) => contention::row(),
-        (Name::Contention, true) => contention::check(),
-        (Name::Iam, false) => contention::iam(),
-        (Name::Batch, false) => rate::batch(),
-        (Name::Rate, _) => rate::rate(),
-        (Name::Quota, false) => quotas::tokens(),
-        (Name::Quota, true) => quotas::check(),
-        (Name::Hedge, false) => hedge::hedge(),
-        (Name::Outage, false) => outage::outage(),
-        (Name::Outage, true) => outage::check(),
-        _ => return Err("--check is for `contention`, `rate`, `quota` and `outage` only".into()),
-    })
-}
-
 fn run(options: &Options) -> Result<(), Error> {
-    let seeds = options.seeds.unwrap_or(match options.scenario {
-        Name::Contention | Name::Iam => 1_000,
-        Name::Batch => 200,
-        Name::Rate | Name::Quota | Name::Hedge | Name::Outage => 20,
-    });
-    let scenario = scenario(options.scenario, options.check)?;
-    let crew = Crew::new(seeds, scenario.experiments.len());
-    let findings = scenario::measure(&scenario, &crew);
-    drop(crew);
-    let (title, table) = (&scenario.title, findings.results.table());
-    say(&format!(
-        "{title}, {seeds} seeds.\n\n{table}\n{}\n",
-        scenario.remarks
-    ))?;
+    let (scenario, seeds) = match (options.scenario, options.check) {
+        (Name::Contention, false) => (contention::row(), 1_000),
+        (Name::Contention, true) => (contention::check(), 1_000),
+        (Name::Iam, false) => (contention::iam(), 1_000),
+        (Name::Batch, false) => (rate::batch(), 200),
+        (Name::Rate, _) => (rate::rate(), 20),
+        (Name::Quota, false) => (quotas::tokens(), 20),
+        (Name::Quota, true) => (quotas::check(), 20),
+        (Name::Hedge, false) => (hedge::hedge(), 20),
+        (Name::Outage, false) => (outage::outage(), 20),
+        (Name::Outage, true) => (outage::check(), 20),
+        _ => return Err("--check is for `contention`, `rate`, `quota` and `outage` only".into()),
+    };
+    let seeds = options.seeds.unwrap_or(seeds);
+    let findings = scenario::measure(&scenario, seeds);
+    let (title, remarks) = (scenario.title, scenario.remarks);
+    let table = findings.results.table();
+    say(&format!("{title}, {seeds} seeds.\n\n{table}\n{remarks}\n"))?;
     if options.check {
         let (text, missed) = scenario::check(&scenario, &findings.results)?;
         say(&text)?;

@@ -1,7 +1,6 @@
 //! Limits of a service: how many calls, or tokens, it admits. What goes beyond is refused and counts nothing. Times are
 //! in nanoseconds.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::SECOND;
@@ -18,57 +17,36 @@ pub(crate) enum Hint {
     Exact,
 }
 
-#[derive(Clone, Copy)]
-enum Counted {
-    /// A bucket holds the tokens of this number of seconds, is full at first and refills evenly.
-    Bucket(f64),
-    /// Each window of this length admits what the rate gives in the window.
-    Windows(u64),
-    /// The same, of the window that ends now.
-    Sliding(u64),
-}
-
 /// A limit. Its tokens are numbered in the order in which they come: the n-th token of a rate of 50 a second comes at
-/// n/50 s. The tokens of a full bucket have numbers up to 0.
+/// n/50 s. The tokens that there are at the beginning have numbers up to 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Quota {
-    counted: Counted,
     per_second: f64,
-    /// From this time on, another rate.
-    then: (u64, f64),
+    /// How many tokens there are at most.
+    size: f64,
+    /// Tokens come all together at the beginning of each such time; zero if they come one by one.
+    window: u64,
     /// Whoever goes over the limit is refused for this time; each call meanwhile may begin the time anew.
     block: Option<(u64, bool)>,
 }
 
 impl Quota {
-    const fn new(counted: Counted, per_second: f64) -> Self {
+    /// A bucket that refills evenly: a rate, and the seconds of it that may come at once.
+    pub(crate) const fn bucket(per_second: f64, seconds: f64) -> Self {
         Self {
-            counted,
             per_second,
-            then: (u64::MAX, per_second),
+            size: per_second * seconds,
+            window: 0,
             block: None,
         }
     }
 
-    /// A rate, and what may come at once, in seconds of the rate.
-    pub(crate) const fn bucket(per_second: f64, seconds: f64) -> Self {
-        Self::new(Counted::Bucket(seconds), per_second)
-    }
-
-    /// So many calls in each fixed window of so many seconds.
+    /// So many calls in each window of so many seconds.
     pub(crate) const fn windows(calls: f64, seconds: u64) -> Self {
-        Self::new(Counted::Windows(seconds * SECOND), calls / seconds as f64)
-    }
-
-    /// So many calls in any window of so many seconds.
-    pub(crate) const fn sliding(calls: f64, seconds: u64) -> Self {
-        Self::new(Counted::Sliding(seconds * SECOND), calls / seconds as f64)
-    }
-
-    /// Changes to another rate after so many seconds.
-    pub(crate) const fn then(mut self, second: u64, per_second: f64) -> Self {
-        self.then = (second * SECOND, per_second);
-        self
+        Self {
+            window: seconds * SECOND,
+            ..Self::bucket(calls / seconds as f64, seconds as f64)
+        }
     }
 
     /// Whoever goes over the limit is refused for so many seconds.
@@ -77,41 +55,22 @@ impl Quota {
         self
     }
 
-    /// When the limit becomes another.
-    pub(crate) fn change(&self) -> Option<u64> {
-        (self.then.0 < u64::MAX).then_some(self.then.0)
+    /// When the window ends; now if there is none.
+    fn end(&self, now: u64) -> u64 {
+        now.checked_div(self.window)
+            .map_or(now, |window| (window + 1) * self.window)
     }
 
-    /// How many tokens have come.
-    fn tokens(&self, time: u64) -> f64 {
-        let (change, then) = self.then;
-        let before = time.min(change) as f64 * self.per_second;
-        (before + time.saturating_sub(change) as f64 * then) / SECOND as f64
+    /// The last token that may be used.
+    fn last(&self, now: u64) -> f64 {
+        self.end(now) as f64 * self.per_second / SECOND as f64
     }
 
-    /// When a token comes.
-    fn comes(&self, token: f64) -> u64 {
-        let (change, then) = self.then;
-        let of = |tokens: f64, rate: f64| (tokens / rate * SECOND as f64).max(0.0).ceil() as u64;
-        match of(token, self.per_second) {
-            time if time < change => time,
-            _ => change + of(token - self.tokens(change), then),
-        }
-    }
-
-    /// The numbers of the tokens that may be used now: greater than the first, up to the second.
-    fn usable(&self, now: u64) -> (f64, f64) {
-        match self.counted {
-            Counted::Bucket(size) => {
-                let rate = [self.per_second, self.then.1][usize::from(now >= self.then.0)];
-                (self.tokens(now) - size * rate, self.tokens(now))
-            }
-            Counted::Windows(length) => {
-                let start = now - now % length;
-                (self.tokens(start), self.tokens(start + length))
-            }
-            Counted::Sliding(length) => (0.0, self.tokens(length)),
-        }
+    /// When a token may be used.
+    fn turn(&self, token: f64) -> u64 {
+        let nanos = (token - EXACT) / self.per_second * SECOND as f64;
+        let comes = nanos.max(0.0).ceil() as u64;
+        comes - comes.checked_rem(self.window).unwrap_or(0)
     }
 }
 
@@ -126,70 +85,13 @@ pub(crate) struct Left {
     pub(crate) full_in: f64,
 }
 
-/// What a limit has counted.
-#[derive(Clone)]
-struct Counter {
-    quota: Quota,
-    /// The token that was used last. Of a sliding window, how many it has used.
-    used: f64,
-    /// What was admitted when, as far as a sliding window counts it.
-    admitted: VecDeque<(u64, f64)>,
-}
-
-impl Counter {
-    /// The numbers of the tokens that may be used now, as [`Quota::usable`] says.
-    fn settle(&mut self, now: u64) -> (f64, f64) {
-        let (first, last) = self.quota.usable(now);
-        match self.quota.counted {
-            Counted::Sliding(length) => {
-                while let Some(&(time, cost)) = self.admitted.front()
-                    && time + length <= now
-                {
-                    self.admitted.pop_front();
-                    self.used -= cost;
-                }
-            }
-            Counted::Bucket(_) | Counted::Windows(_) => self.used = self.used.max(first),
-        }
-        (first, last)
-    }
-
-    fn left(&mut self, now: u64) -> Left {
-        let (first, last) = self.settle(now);
-        let full = match self.quota.counted {
-            Counted::Bucket(_) => self.quota.comes(self.used - first + self.quota.tokens(now)),
-            Counted::Windows(length) => now + length - now % length,
-            Counted::Sliding(length) => self.admitted.back().map_or(now, |last| last.0 + length),
-        };
-        Left {
-            limit: last - first,
-            left: last - self.used,
-            full_in: (full - now) as f64 / SECOND as f64,
-        }
-    }
-
-    /// How long until so many more tokens can be used.
-    fn wait(&mut self, now: u64, tokens: f64) -> u64 {
-        let (_, last) = self.settle(now);
-        if self.used + tokens <= last + EXACT {
-            return 0;
-        }
-        let comes = self.quota.comes(self.used + tokens - EXACT);
-        let turn = match self.quota.counted {
-            Counted::Bucket(_) => comes,
-            Counted::Windows(length) => comes - comes % length,
-            Counted::Sliding(length) => self.admitted.front().map_or(now, |it| it.0 + length),
-        };
-        turn.saturating_sub(now)
-    }
-}
-
 /// All limits of a service, and what it says about them.
 #[derive(Clone)]
 pub(crate) struct Limits {
-    counters: Vec<Counter>,
+    /// Each with the token that was used last.
+    counters: Vec<(Quota, f64)>,
     hint: Hint,
-    /// How many tokens of the first limit were promised.
+    /// The token of the first limit that was promised last.
     promised: f64,
     /// No call is admitted before this time.
     blocked: u64,
@@ -197,13 +99,8 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(quotas: &[Quota], hint: Hint) -> Self {
-        let counter = |quota: &Quota| Counter {
-            quota: *quota,
-            used: quota.usable(0).0,
-            admitted: VecDeque::new(),
-        };
         Self {
-            counters: quotas.iter().map(counter).collect(),
+            counters: quotas.iter().map(|quota| (*quota, f64::MIN)).collect(),
             hint,
             promised: f64::MIN,
             blocked: 0,
@@ -211,43 +108,59 @@ impl Limits {
     }
 
     pub(crate) fn left(&mut self, now: u64) -> Vec<Left> {
-        self.counters.iter_mut().map(|it| it.left(now)).collect()
+        self.wait(now, [0.0; 2]);
+        let left = self.counters.iter().map(|(quota, used)| {
+            let left = quota.last(now) - used;
+            let until_end = (quota.end(now) - now) as f64 / SECOND as f64;
+            let refilled = (quota.size - left) / quota.per_second;
+            Left {
+                limit: quota.size,
+                left,
+                full_in: if quota.window > 0 {
+                    until_end
+                } else {
+                    refilled
+                },
+            }
+        });
+        left.collect()
     }
 
     /// How long until a call with these costs is admitted: one for each limit.
     pub(crate) fn wait(&mut self, now: u64, costs: [f64; 2]) -> u64 {
-        let waits = self.counters.iter_mut().zip(costs);
-        waits
-            .map(|(it, cost)| it.wait(now, cost))
-            .max()
-            .unwrap_or(0)
+        let counters = self.counters.iter_mut().zip(costs);
+        let waits = counters.map(|((quota, used), cost)| {
+            let last = quota.last(now);
+            // What would be more than there are at most is gone.
+            *used = used.max(last - quota.size);
+            match *used + cost <= last + EXACT {
+                true => 0,
+                false => quota.turn(*used + cost).saturating_sub(now),
+            }
+        });
+        waits.max().unwrap_or(0)
     }
 
     /// Whether a call is admitted; what the service says if not.
     pub(crate) fn call(&mut self, now: u64, costs: [f64; 2]) -> Result<(), Option<Duration>> {
-        let wait = self.wait(now, costs);
+        let mut wait = self.wait(now, costs);
         let is_blocked = now < self.blocked;
         if !is_blocked && wait == 0 {
-            for (counter, cost) in self.counters.iter_mut().zip(costs) {
-                counter.used += cost;
-                if matches!(counter.quota.counted, Counted::Sliding(_)) {
-                    counter.admitted.push_back((now, cost));
-                }
+            for ((_, used), cost) in self.counters.iter_mut().zip(costs) {
+                *used += cost;
             }
             return Ok(());
         }
-        let first = &mut self.counters[0];
-        let wait = if let Some((lasts, is_renewed)) = first.quota.block {
+        let (first, used) = self.counters[0];
+        if let Some((lasts, is_renewed)) = first.block {
             if !is_blocked || is_renewed {
                 self.blocked = now + lasts;
             }
-            self.blocked - now
+            wait = self.blocked - now;
         } else if self.hint == Hint::InTurn {
-            self.promised = self.promised.max(first.used) + 1.0;
-            first.wait(now, self.promised - first.used)
-        } else {
-            wait
-        };
+            self.promised = self.promised.max(used) + 1.0;
+            wait = first.turn(self.promised).saturating_sub(now);
+        }
         Err(match self.hint {
             Hint::Nothing => None,
             Hint::Exact => Some(Duration::from_nanos(wait)),
@@ -280,11 +193,6 @@ mod tests {
         assert_eq!(leaky, [0, 1, 2, 3, 4, 20, 40, 60, 80]);
         let minutes = admitted(Quota::windows(3_000.0, 60), 58_000, 64_000);
         assert_eq!(minutes, (58_000..63_000).collect::<Vec<_>>());
-        let sliding = admitted(Quota::sliding(2.0, 1), 998, 3_000);
-        assert_eq!(sliding, [998, 999, 1_998, 1_999, 2_998, 2_999]);
-        let raised = admitted(Quota::bucket(50.0, 1.0).then(60, 500.0), 0, 70_000);
-        let before = raised.partition_point(|&millis| millis < 60_000);
-        assert_eq!((before, raised.len() - before), (50 + 2_999, 5_000));
         let blocked = admitted(Quota::bucket(1.0, 1.0).blocking(2, false), 0, 2_100);
         assert_eq!(blocked, [0, 2_001]);
     }
@@ -294,18 +202,13 @@ mod tests {
         for (quota, left, full_in) in [
             (Quota::bucket(2.0, 30.0), 58.5, 0.75),
             (Quota::windows(60.0, 30), 58.0, 29.75),
-            (Quota::sliding(60.0, 30), 58.0, 30.0),
         ] {
             let mut limits = Limits::new(&[quota], Hint::Nothing);
             let is_admitted = |millis| limits.call(millis * SECOND / 1_000, ONE).is_ok();
             assert!([0, 250].into_iter().all(is_admitted));
             let stated = limits.left(SECOND / 4)[0];
-            assert_eq!((stated.limit, stated.left), (60.0, left));
-            assert!(
-                (stated.full_in - full_in).abs() < 1e-6,
-                "{}",
-                stated.full_in
-            );
+            let found = (stated.limit, stated.left, stated.full_in);
+            assert_eq!(found, (60.0, left, full_in));
         }
     }
 

@@ -1,85 +1,31 @@
-//! The same run over many seeds, on all cores. A seed always gives the same run, whichever thread
-//! takes it.
+//! The same run over many seeds, on all cores. A seed always gives the same run, whichever thread takes it.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 
-/// The threads, and the bar that tells how far they are.
-pub(crate) struct Crew {
-    seeds: u64,
-    threads: usize,
-    bar: ProgressBar,
-}
-
-impl Crew {
-    /// For a number of experiments, each of which is run with every seed from 0.
-    pub(crate) fn new(seeds: u64, experiments: usize) -> Self {
-        // Whatever is wrong with the template, a plain bar serves.
-        let style = ProgressStyle::with_template("{bar:32} {percent:>3} %  {msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::new(seeds * experiments as u64).with_style(style);
-        Self::with_bar(seeds, bar)
-    }
-
-    /// For tests.
-    #[cfg(test)]
-    pub(crate) fn silent(seeds: u64) -> Self {
-        Self::with_bar(seeds, ProgressBar::hidden())
-    }
-
-    fn with_bar(seeds: u64, bar: ProgressBar) -> Self {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            seeds,
-            threads,
-            bar,
+/// The results stand in the order of the seeds.
+pub(crate) fn runs<T: Send>(seeds: u64, run: impl Fn(&mut SmallRng) -> T + Sync) -> Vec<T> {
+    let next = AtomicU64::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let seed = next.fetch_add(1, Relaxed)
+            && seed < seeds
+        {
+            done.push((seed, run(&mut SmallRng::seed_from_u64(seed))));
         }
-    }
-
-    pub(crate) fn seeds(&self) -> u64 {
-        self.seeds
-    }
-
-    /// One experiment with every seed; the results stand in the order of the seeds.
-    pub(crate) fn run<T: Send>(
-        &self,
-        experiment: &str,
-        run: impl Fn(&mut SmallRng) -> T + Sync,
-    ) -> Vec<T> {
-        self.bar.set_message(experiment.to_owned());
-        let seeds = Mutex::new(0..self.seeds);
-        let done = Mutex::new(BTreeMap::new());
-        let next = || locked(&seeds).next();
-        let work = || {
-            while let Some(seed) = next() {
-                let result = run(&mut SmallRng::seed_from_u64(seed));
-                locked(&done).insert(seed, result);
-                self.bar.inc(1);
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 0..self.threads {
-                scope.spawn(work);
-            }
-        });
-        let done = std::mem::take(&mut *locked(&done));
-        done.into_values().collect()
-    }
-}
-
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Drop for Crew {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|it| it.join().expect("no panic"));
+        joined.flatten().collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(seed, _)| *seed);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]
@@ -89,14 +35,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_whoever_runs_it() {
-        let crew = |threads| {
-            let mut crew = Crew::silent(50);
-            crew.threads = threads;
-            crew
-        };
-        let (alone, many) = (crew(1), crew(8));
-        let draw = |rng: &mut SmallRng| rng.next_u64();
-        assert_eq!(alone.run("", draw), many.run("", draw));
-        assert_eq!(alone.run("", draw).len(), 50);
+        let alone = (0..50).map(|seed| SmallRng::seed_from_u64(seed).next_u64());
+        assert_eq!(runs(50, |rng| rng.next_u64()), alone.collect::<Vec<_>>());
     }
 }

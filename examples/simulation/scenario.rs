@@ -7,7 +7,7 @@ use crate::chart::{Chart, Line};
 use crate::load::{Load, Strategy};
 use crate::measures::Measure;
 use crate::results::Results;
-use crate::runs::Crew;
+use crate::runs::runs;
 use crate::service::{Outcome, run};
 use crate::stats::Mean;
 use crate::table::table;
@@ -15,9 +15,9 @@ use crate::table::table;
 /// What is run, and what it is compared with.
 pub(crate) struct Scenario {
     /// What was run, in a line.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// The names of what tells the experiments apart.
-    pub(crate) labels: &'static [&'static str],
+    pub(crate) labels: [&'static str; 2],
     pub(crate) measures: &'static [Measure],
     pub(crate) experiments: Vec<Experiment>,
     /// What the table does not say by itself; lines.
@@ -29,14 +29,14 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
-    /// Without charts.
+    /// Without experiments and charts.
     pub(crate) fn new(
-        title: &str,
-        labels: &'static [&'static str],
+        title: &'static str,
+        labels: [&'static str; 2],
         measures: &'static [Measure],
     ) -> Self {
         Self {
-            title: title.to_owned(),
+            title,
             labels,
             measures,
             experiments: Vec::new(),
@@ -47,21 +47,20 @@ impl Scenario {
     }
 
     /// Adds an experiment with each of these strategies.
-    pub(crate) fn add<'a>(
+    pub(crate) fn add(
         &mut self,
         name: &str,
         load: Load,
-        strategies: impl IntoIterator<Item = &'a Strategy>,
+        strategies: &[Strategy],
         limits: &[Limit],
     ) {
-        for strategy in strategies {
-            self.experiments.push(Experiment {
-                name: name.to_owned(),
-                load,
-                strategy: *strategy,
-                limits: limits.to_vec(),
-            });
-        }
+        let experiments = strategies.iter().map(|strategy| Experiment {
+            name: name.to_owned(),
+            load,
+            strategy: *strategy,
+            limits: limits.to_vec(),
+        });
+        self.experiments.extend(experiments);
     }
 }
 
@@ -73,12 +72,11 @@ pub(crate) struct Experiment {
     limits: Vec<Limit>,
 }
 
-/// What the mean of a measure must not pass.
+/// What the mean of a measure must not pass: a number, or so many times what another strategy needs.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
     AtMost(Measure, f64),
     AtLeast(Measure, f64),
-    /// So many times what another strategy needs.
     Times(Measure, &'static str, f64),
 }
 
@@ -91,103 +89,102 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// One of the series of an experiment as a line; `number` gives its colour and mark. Its values are so far apart,
-    /// and the first one is half as far from zero.
-    pub(crate) fn line(
-        &self,
-        labels: [&str; 2],
-        series: usize,
-        apart: f64,
-        (name, number): (&str, usize),
-    ) -> Line {
-        let means = &self.series[&labels.map(str::to_owned)][series];
-        let point = |(place, mean): (usize, &Mean)| ((place as f64 + 0.5) * apart, *mean);
-        Line::measured(name, number, means.iter().enumerate().map(point).collect())
-    }
-
     /// A mean in words.
     pub(crate) fn mean(&self, labels: [&str; 2], measure: Measure, digits: usize) -> String {
         let mean = self.results.mean(&labels, measure.0);
         format!("{:.digits$}", mean.unwrap_or_default().mean)
     }
+
+    /// The points of one of the series of an experiment, so far apart; the first one is half as far from zero.
+    pub(crate) fn points(&self, labels: [&str; 2], series: usize, apart: f64) -> Vec<(f64, Mean)> {
+        let means = self.series[&labels.map(str::to_owned)][series].iter();
+        let point = |(place, mean): (usize, &Mean)| ((place as f64 + 0.5) * apart, *mean);
+        means.enumerate().map(point).collect()
+    }
+
+    /// A line for each strategy over numbers, which are the names of the experiments.
+    pub(crate) fn lines(
+        &self,
+        strategies: &[Strategy],
+        numbers: &[u32],
+        (measure, _): Measure,
+    ) -> Vec<Line> {
+        let names = strategies.iter().map(|strategy| strategy.name);
+        self.results.lines(names, numbers, measure, 1.0)
+    }
 }
 
 /// Runs all experiments.
-pub(crate) fn measure(scenario: &Scenario, crew: &Crew) -> Findings {
-    let mut results = Results::new(scenario.labels, scenario.measures.iter().map(|it| it.0));
-    let mut series = BTreeMap::new();
-    for Experiment {
-        name,
-        load,
-        strategy,
-        ..
-    } in &scenario.experiments
-    {
-        let runs = crew.run(&format!("{name}, {}", strategy.name), |rng| {
-            let outcome = run(load, strategy, rng);
-            let measured = scenario.measures.iter().map(|it| it.1(&outcome, load));
-            (measured.collect::<Vec<_>>(), (scenario.series)(&outcome))
+pub(crate) fn measure(scenario: &Scenario, seeds: u64) -> Findings {
+    let measures = scenario.measures;
+    let mut findings = Findings {
+        seeds,
+        results: Results::new(scenario.labels, measures.iter().map(|it| it.0)),
+        series: BTreeMap::new(),
+    };
+    for it in &scenario.experiments {
+        let runs = runs(seeds, |rng| {
+            let outcome = run(&it.load, &it.strategy, rng);
+            let values = measures.iter().map(|measure| measure.1(&outcome, &it.load));
+            (values.collect::<Vec<_>>(), (scenario.series)(&outcome))
         });
-        let means = (0..scenario.measures.len())
-            .map(|place| Mean::of(runs.iter().filter_map(|(measured, _)| measured[place])));
-        results.add([name, strategy.name], means.collect());
-        let drawn: Vec<_> = runs.into_iter().map(|(_, series)| series).collect();
-        let shape: Vec<_> = drawn.first().into_iter().flatten().map(Vec::len).collect();
-        let means = shape.into_iter().enumerate().map(|(one, length)| {
-            let mean = |at| Mean::of(drawn.iter().map(|run| run[one][at]));
-            (0..length).filter_map(mean).collect()
+        let mean = |at| Mean::of(runs.iter().filter_map(|(values, _)| values[at]));
+        let means = (0..measures.len()).map(mean).collect();
+        findings.results.add([&it.name, it.strategy.name], means);
+        let series = (0..runs[0].1.len()).map(|one| {
+            let mean = |at| Mean::of(runs.iter().map(|(_, series)| series[one][at]));
+            (0..runs[0].1[one].len()).filter_map(mean).collect()
         });
-        let labels = [name.clone(), strategy.name.to_owned()];
-        series.insert(labels, means.collect());
+        let labels = [it.name.clone(), it.strategy.name.to_owned()];
+        findings.series.insert(labels, series.collect());
     }
-    Findings {
-        seeds: crew.seeds(),
-        results,
-        series,
-    }
+    findings
 }
 
 /// A table of all limits, and how many of them are missed.
 pub(crate) fn check(scenario: &Scenario, results: &Results) -> Result<(String, usize), Error> {
     let mut rows = Vec::new();
     let mut missed = 0;
-    for experiment in &scenario.experiments {
-        let (name, own) = (&*experiment.name, experiment.strategy.name);
+    for Experiment {
+        name,
+        strategy,
+        limits,
+        ..
+    } in &scenario.experiments
+    {
         let of = |strategy: &str, (what, _): Measure| {
             let mean = results.mean(&[name, strategy], what);
             mean.ok_or_else(|| format!("{name}, {strategy}: no {what}"))
         };
-        for limit in &experiment.limits {
-            let (what, mean, is_held, bound) = match *limit {
-                Limit::AtMost(measure, most) => {
-                    let mean = of(own, measure)?;
-                    let bound = format!("at most {most:.2}");
-                    (measure.0.to_owned(), mean, mean.mean <= most, bound)
-                }
-                Limit::AtLeast(measure, least) => {
-                    let mean = of(own, measure)?;
-                    let bound = format!("at least {least:.2}");
-                    (measure.0.to_owned(), mean, mean.mean >= least, bound)
-                }
-                Limit::Times(measure, other, most) => {
-                    let mean = of(own, measure)?.over(of(other, measure)?);
-                    let bound = format!("at most {most:.2}");
-                    let what = format!("{} / that of {other}", measure.0);
-                    (what, mean, mean.mean <= most, bound)
+        for limit in limits {
+            let (Limit::AtMost(measure, bound)
+            | Limit::AtLeast(measure, bound)
+            | Limit::Times(measure, _, bound)) = *limit;
+            let own = of(strategy.name, measure)?;
+            let (mean, is_held, than) = match *limit {
+                Limit::AtMost(..) => (own, own.mean <= bound, "at most"),
+                Limit::AtLeast(..) => (own, own.mean >= bound, "at least"),
+                Limit::Times(_, other, _) => {
+                    let ratio = own.over(of(other, measure)?);
+                    (ratio, ratio.mean <= bound, "times the other's, at most")
                 }
             };
             missed += usize::from(!is_held);
             let verdict = if is_held { "held" } else { "MISSED" };
             rows.push(vec![
-                what,
-                format!("{name}, {own}"),
+                measure.0.to_owned(),
+                format!("{name}, {}", strategy.name),
                 mean.to_string(),
-                bound,
+                format!("{than} {bound}"),
                 verdict.to_owned(),
             ]);
         }
     }
     let header = ["limit", "with", "measured", "", ""];
-    let missed_of = format!("{missed} of {} limits are missed", rows.len());
-    Ok((format!("{}{missed_of}\n", table(&header, 2, &rows)), missed))
+    let count = rows.len();
+    let table = table(&header, 2, &rows);
+    Ok((
+        format!("{table}{missed} of {count} limits are missed\n"),
+        missed,
+    ))
 }

@@ -9,7 +9,7 @@ use crate::table::table;
 /// What was measured, cell by cell.
 pub struct Results {
     /// What tells the cells apart.
-    labels: &'static [&'static str],
+    labels: [&'static str; 2],
     measures: Vec<&'static str>,
     cells: Vec<Cell>,
 }
@@ -25,7 +25,7 @@ struct Cell {
 impl Results {
     /// Without cells. The names of the labels and of the measures are the titles of the columns.
     pub fn new(
-        labels: &'static [&'static str],
+        labels: [&'static str; 2],
         measures: impl IntoIterator<Item = &'static str>,
     ) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl Results {
 
     /// The table as plain text.
     pub fn table(&self) -> String {
-        let header = [self.labels, &self.measures].concat();
+        let header = [&self.labels[..], &self.measures].concat();
         table(&header, self.labels.len(), &self.rows())
     }
 }
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn results() -> Results {
-        let mut results = Results::new(&["clients", "strategy"], ["calls", "gave up, %"]);
+        let mut results = Results::new(["clients", "strategy"], ["calls", "gave up, %"]);
         for (clients, mean) in [("10", 39.0), ("20", 100.25)] {
             let mean = Mean { mean, error: 0.5 };
             results.add([clients, "full"], vec![Some(mean), None]);

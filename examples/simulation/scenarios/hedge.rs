@@ -5,35 +5,36 @@ use std::time::Duration;
 
 use backoff_cloud::{Hedge, Policy};
 
-use crate::load::{Load, Shared, Strategy, Work};
-use crate::measures::{HALF_MS, P99_MS, P999_MS, REQUESTS};
-use crate::scenario::Scenario;
+use super::*;
 
-const fn read(name: &'static str, shared: Shared) -> Strategy {
-    Strategy::new(name, Policy::exponential(), Work::Call).sharing(shared)
+const READ: Policy = Policy::exponential();
+
+fn hedged(policy: Policy, hedge: Hedge) -> Process {
+    Process {
+        hedge: Some(hedge),
+        ..policy.into()
+    }
 }
 
 const WAYS: [Strategy; 3] = [
-    read("no hedge", Shared::Nothing),
-    read(
-        "Hedge::after(40 ms)",
-        Shared::Hedge(|| Hedge::after(Duration::from_millis(40))),
-    ),
-    read("Hedge::p95()", Shared::Hedge(Hedge::p95)),
+    Strategy::new("no hedge", READ, Work::Call),
+    Strategy::call("Hedge::after(40 ms)", READ, |it| {
+        hedged(it, Hedge::after(Duration::from_millis(40)))
+    }),
+    Strategy::call("Hedge::p95()", READ, |it| hedged(it, Hedge::p95())),
 ];
 
 /// Which share of the replies is slow, in the first half of the reads and in the second.
-const SERVICES: [(&str, (f64, f64)); 4] = [
-    ("no reply is slow", (0.0, 0.0)),
-    ("2 % are slow", (0.02, 0.02)),
-    ("20 % are slow", (0.2, 0.2)),
-    ("2 % are slow, then all", (0.02, 1.0)),
+const SERVICES: [(&str, [f64; 2]); 4] = [
+    ("no reply is slow", [0.0, 0.0]),
+    ("2 % are slow", [0.02, 0.02]),
+    ("20 % are slow", [0.2, 0.2]),
+    ("2 % are slow, then all", [0.02, 1.0]),
 ];
 
 pub(crate) fn hedge() -> Scenario {
     let title = "20,000 reads of 50 workers";
-    let measures = &[REQUESTS, HALF_MS, P99_MS, P999_MS];
-    let mut scenario = Scenario::new(title, &["service", "way"], measures);
+    let mut scenario = Scenario::new(title, ["service", "way"], &[EACH, HALF, P99, P999]);
     for (name, slow) in SERVICES {
         let load = Load {
             slow,
@@ -50,7 +51,6 @@ pub(crate) fn hedge() -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::Crew;
     use crate::scenario::measure;
 
     #[test]
@@ -59,16 +59,16 @@ mod tests {
         for experiment in &mut scenario.experiments {
             experiment.load.jobs = 5_000;
         }
-        let findings = measure(&scenario, &Crew::silent(5));
+        let findings = measure(&scenario, 5);
         for (service, _) in SERVICES {
             let of = |way: &Strategy| {
                 let of = |name| findings.results.mean(&[service, way.name], name);
-                [REQUESTS.0, P99_MS.0].map(|name| of(name).unwrap().mean)
+                [EACH.0, P99.0].map(|name| of(name).unwrap().mean)
             };
             let [_, without] = of(&WAYS[0]);
             for way in &WAYS[1..] {
                 let [load, p99] = of(way);
-                let name = format!("{service}, {}: {load}, {p99} ms", way.name);
+                let name = format!("{service}, {}: {load}, {p99} s", way.name);
                 // The ten tokens of the start are 0.002.
                 assert!(load <= 1.0521, "{name}");
                 let most = if service == "2 % are slow" { 0.5 } else { 1.02 };

@@ -1,4 +1,4 @@
-//! The scenarios.
+//! The scenarios, each of which is a table of experiments.
 
 pub(crate) mod contention;
 pub(crate) mod hedge;
@@ -6,10 +6,39 @@ pub(crate) mod outage;
 pub(crate) mod quotas;
 pub(crate) mod rate;
 
-/// A table of loads, a row each: a name, how the load differs from the first one, and its limits.
+use crate::axis::Scale::{self, Linear, Logarithmic};
+use crate::chart::{Chart, Line, Panel};
+use crate::load::{Load, Process, Row, Strategy, Work};
+use crate::measures::*;
+use crate::quota::{Hint, Quota};
+use crate::scenario::{Findings, Limit, Scenario};
+
+/// A table of loads, a row each: a name, how the load differs from the first one, the most calls for a job, and the
+/// longest time as a multiple of the least.
 macro_rules! rows {
     ($base:expr; $($name:literal { $($set:tt)* } $limits:expr;)*) => {
-        &[$(($name, $crate::load::Load { $($set)* ..$base }, $limits)),*]
+        &[$(($name, Load { $($set)* ..$base }, $limits)),*]
     };
 }
-pub(crate) use rows;
+use rows;
+
+/// All jobs are done, and with so many calls and in such a time.
+fn limits((calls, time): (f64, f64)) -> Vec<Limit> {
+    vec![
+        Limit::AtLeast(DONE, 100.0),
+        Limit::AtMost(EACH, calls),
+        Limit::AtMost(TIME, time),
+    ]
+}
+
+/// What a chart says below its title, with the number of runs.
+fn subtitle(what: &str, seeds: u64) -> String {
+    format!(
+        "{what}\nMeans of {seeds} seeds; bars show ± 1 standard error where it is larger than the mark."
+    )
+}
+
+/// A panel over numbers of clients.
+fn over_clients(y: &'static str, scale: Scale, lines: Vec<Line>) -> Panel {
+    Panel::new(("clients", Logarithmic), (y, scale), lines)
+}

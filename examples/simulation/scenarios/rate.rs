@@ -4,19 +4,11 @@ use std::time::Duration;
 
 use backoff_cloud::{Jitter, Policy, codes};
 
-use super::rows;
-use crate::axis::Scale;
-use crate::chart::{Chart, Panel};
+use super::*;
 use crate::clock::SECOND;
-use crate::load::{Load, Row, Shared, Strategy, Work};
-use crate::measures::{
-    ALL_DONE, CALLS, CALLS_EACH, DONE, FAIR, HALF_DONE, HERD, SLOW, TIME, USED, in_bins,
-};
-use crate::quota::{Hint, Quota};
-use crate::scenario::{Findings, Limit, Scenario};
 
 /// Base 1 s, cap 64 s.
-pub(crate) const THROTTLED: Policy = Policy::exponential()
+pub(super) const THROTTLED: Policy = Policy::exponential()
     .max_attempts(u32::MAX)
     .max_retry_after(Duration::from_secs(86_400))
     .on(codes![429]);
@@ -33,6 +25,7 @@ const fn throttled(name: &'static str, policy: Policy) -> Strategy {
     Strategy::new(name, policy, Work::Call)
 }
 
+/// The last three are drawn. Calls with fixed waits come back together, with any hint.
 const BATCH: [Strategy; 5] = [
     fixed("fixed 1 s", 1),
     fixed("fixed 5 s", 5),
@@ -44,12 +37,11 @@ const BATCH: [Strategy; 5] = [
     ),
 ];
 
-/// Calls a second.
-const LIMIT: f64 = 50.0;
-const BUCKET: Quota = Quota::bucket(LIMIT, 1.0);
+const BUCKET: Quota = Quota::bucket(50.0, 1.0);
 /// Calls are admitted evenly, and may come up to 0.1 s early.
-const LEAKY: Quota = Quota::bucket(LIMIT, 0.1);
-const MINUTES: Quota = Quota::windows(60.0 * LIMIT, 60);
+const LEAKY: Quota = Quota::bucket(50.0, 0.1);
+const MINUTES: Quota = Quota::windows(3_000.0, 60);
+const TENTHS: Quota = Quota::windows(500.0, 10);
 
 const HINTS: [(&str, Hint); 3] = [
     ("no Retry-After", Hint::Nothing),
@@ -60,8 +52,8 @@ const HINTS: [(&str, Hint); 3] = [
 /// Many calls come at once.
 pub(crate) fn batch() -> Scenario {
     let title = "500 calls at once against a limit of 50 a second";
-    let measures = &[CALLS, HERD, HALF_DONE, ALL_DONE];
-    let mut scenario = Scenario::new(title, &["Retry-After", "strategy"], measures);
+    let labels = ["Retry-After", "strategy"];
+    let mut scenario = Scenario::new(title, labels, &[CALLS, HERD, HALF, ALL]);
     for (name, hint) in HINTS {
         let load = Load {
             limits: &[BUCKET],
@@ -81,21 +73,19 @@ in turn: the service tells each caller a second in which there is room for its c
 
 fn batch_drawn(findings: &Findings) -> Chart {
     let herd = |hint, strategy: usize| findings.mean([hint, BATCH[strategy].name], HERD, 0);
-    // Fixed waits are only in the table: their calls come back together, with any hint.
-    let panels = BATCH[2..].iter().map(|strategy| {
+    let panel = |strategy: &Strategy| {
         let line = |(number, (name, _)): (usize, (&str, Hint))| {
-            let mut line = findings.line([name, strategy.name], 0, 0.1, (name, number));
+            let mut points = findings.points([name, strategy.name], 0, 0.1);
             // All calls arrive in the first tenth of a second, so it would set the scale.
-            line.points.remove(0);
-            line
+            points.remove(0);
+            Line::measured(name, number, points)
         };
         let lines = HINTS.into_iter().enumerate().map(line).collect();
-        let y = ("calls that arrive within 0.1 s", Scale::Linear);
-        Panel {
-            title: strategy.name.to_owned(),
-            ..Panel::new(("time, s", Scale::Linear), y, lines)
-        }
-    });
+        let y = ("calls that arrive within 0.1 s", Linear);
+        let mut panel = Panel::new(("time, s", Linear), y, lines);
+        panel.title = strategy.name.to_owned();
+        panel
+    };
     Chart {
         title: format!(
             "With jitter at most {} calls come back within 0.1 s. If the service answers each with \
@@ -104,17 +94,17 @@ fn batch_drawn(findings: &Findings) -> Chart {
             herd("Retry-After: 1", 3),
             herd("Retry-After: 1", 4),
         ),
-        subtitle: format!(
-            "500 calls at once against a limit of 50 a second, {} seeds. The first tenth of a second, in which all \
-             arrive, is not drawn. Bars show ± 1 standard error where it is larger than the line.",
-            findings.seeds
+        subtitle: subtitle(
+            "500 calls at once against a limit of 50 a second. The first tenth of a second, in which all arrive, is not drawn.",
+            findings.seeds,
         ),
-        panels: panels.collect(),
+        panels: BATCH[2..].iter().map(panel).collect(),
     }
 }
 
 const FULL: Strategy = throttled("full jitter", THROTTLED);
-const RATE: Strategy = throttled("Rate", THROTTLED).sharing(Shared::Rate(false));
+const RATE: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false, 0));
+const PAUSING: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false, 60));
 
 /// One process with 100 workers and 3,000 jobs.
 const ONE: Load = Load {
@@ -124,7 +114,7 @@ const ONE: Load = Load {
     ..Load::IDLE
 };
 
-/// The most calls for a job and the longest time of a `Rate`, which also needs no more of both than full jitter does.
+/// A `Rate` also needs no more than full jitter does.
 const COMPARED: &[Row] = rows![ONE;
     "bucket of 1 s, 10 workers" { workers: 10, } (1.06, 1.10);
     "bucket of 1 s, 100 workers" {} (1.06, 1.10);
@@ -138,8 +128,6 @@ const COMPARED: &[Row] = rows![ONE;
     "leaky bucket, Retry-After" { limits: &[LEAKY], hint: Hint::Next, } (1.06, 1.10);
     "ten processes, bucket of 1 s" { processes: 10, workers: 200, jobs: 1_000, } (1.12, 1.08);
     "ten processes, leaky bucket" { processes: 10, workers: 200, jobs: 1_000, limits: &[LEAKY], } (1.12, 1.08);
-    "limit × 10, bucket of 1 s" { limits: &[BUCKET.then(60, 500.0)], jobs: 20_000, } (1.06, 1.10);
-    "limit × 10, leaky bucket" { limits: &[LEAKY.then(60, 500.0)], jobs: 20_000, } (1.06, 1.10);
 ];
 
 /// Here full jitter may need less.
@@ -147,12 +135,7 @@ const ALONE: &[Row] = rows![ONE;
     "windows of 60 s, Retry-After" { limits: &[MINUTES], jobs: 12_000, hint: Hint::Next, } (1.06, 1.10);
     "ten processes, windows of 10 s" { limits: &[TENTHS], processes: 10, workers: 200, jobs: 1_000, } (1.35, 1.25);
     "50 processes, windows of 10 s" { limits: &[TENTHS], processes: 50, workers: 1_000, jobs: 200, } (1.75, 1.45);
-    "a block that each call renews" {
-        limits: &[Quota::bucket(10.0, 1.0).blocking(60, true)], jobs: 1_000, pause: 60,
-    } (1.15, 15.0);
 ];
-
-const TENTHS: Quota = Quota::windows(10.0 * LIMIT, 10);
 
 /// Calls a second, workers, and for how many seconds the service refuses whoever goes over; the most calls and the
 /// longest time. There are jobs for 100 s.
@@ -169,28 +152,21 @@ const BLOCKS: [(f64, u32, u64, f64, f64); 10] = [
     (2.0, 10, 600, 1.11, 11.79),
 ];
 
-/// Seconds until 90 % of a higher limit are used.
-const FOUND: f64 = 8.0;
-
 pub(crate) fn rate() -> Scenario {
     let title = "Calls against a limit of 50 a second";
-    let measures = &[CALLS_EACH, TIME, DONE, SLOW, FAIR, USED];
-    let mut scenario = Scenario::new(title, &["limit", "strategy"], measures);
+    let measures = &[EACH, TIME, DONE, P99, FAIR];
+    let mut scenario = Scenario::new(title, ["limit", "strategy"], measures);
     for (name, load, most) in COMPARED {
-        let mut limits = limits(*most).to_vec();
-        let ratios = [CALLS_EACH, TIME];
-        limits.extend(ratios.map(|measure| Limit::Times(measure, FULL.name, 1.02)));
+        let mut limits = limits(*most);
+        limits.extend([EACH, TIME].map(|measure| Limit::Times(measure, FULL.name, 1.02)));
         if load.processes > 1 {
             limits.push(Limit::AtLeast(FAIR, 0.96));
         }
-        if load.limits[0].change().is_some() {
-            limits.push(Limit::AtMost(USED, FOUND));
-        }
-        scenario.add(name, *load, [&FULL], &[]);
-        scenario.add(name, *load, [&RATE], &limits);
+        scenario.add(name, *load, &[FULL], &[]);
+        scenario.add(name, *load, &[RATE], &limits);
     }
     for (name, load, most) in ALONE {
-        scenario.add(name, *load, [&RATE], &limits(*most));
+        scenario.add(name, *load, &[RATE], &limits(*most));
     }
     for (per_second, workers, seconds, calls, time) in BLOCKS {
         let quota = Quota::bucket(per_second, 1.0).blocking(seconds, false);
@@ -203,45 +179,39 @@ pub(crate) fn rate() -> Scenario {
             ..Load::IDLE
         };
         let name = format!("{per_second}/s, a block of {seconds} s");
-        scenario.add(&name, load, [&RATE], &limits((calls, time)));
+        scenario.add(&name, load, &[RATE], &limits((calls, time)));
     }
+    let renewed = Load {
+        limits: const { &[Quota::bucket(10.0, 1.0).blocking(60, true)] },
+        jobs: 1_000,
+        ..ONE
+    };
+    let name = "a block that each call renews";
+    scenario.add(name, renewed, &[PAUSING], &limits((1.15, 15.0)));
     scenario.remarks = "\
 time / least: until the last job is done, as a multiple of the time that the limit needs.
-99 % ended in: from the first call of a job to its end.
 Jain's index: of the rates of the processes; 1 if all are the same.
-90 % used after: until 90 % of the new limit were admitted within a second, or until the last call.
 ";
     scenario
-}
-
-/// All jobs are done, and with so many calls and in such a time.
-pub(crate) fn limits((calls, time): (f64, f64)) -> [Limit; 3] {
-    [
-        Limit::AtLeast(DONE, 100.0),
-        Limit::AtMost(CALLS_EACH, calls),
-        Limit::AtMost(TIME, time),
-    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measures::Measure;
-    use crate::runs::Crew;
     use crate::scenario::{check, measure};
 
     #[test]
     fn full_jitter_loses_what_a_rate_keeps() {
         let mut scenario = rate();
         scenario.experiments.retain(|it| it.name == COMPARED[1].0);
-        let findings = measure(&scenario, &Crew::silent(3));
+        let findings = measure(&scenario, 3);
         let of = |strategy, measure: Measure| {
             let mean = findings.results.mean(&[COMPARED[1].0, strategy], measure.0);
             mean.unwrap().mean
         };
         // Means of other code for the same model: calls and time.
         for (name, calls, time) in [("full jitter", 1.87, 1.89), ("Rate", 1.03, 1.0)] {
-            let (found, took) = (of(name, CALLS_EACH), of(name, TIME));
+            let (found, took) = (of(name, EACH), of(name, TIME));
             assert!((found - calls).abs() < 0.04, "{name}: {found} calls");
             assert!(
                 (took / time - 1.0).abs() < 0.12,
@@ -251,8 +221,8 @@ mod tests {
         let (text, missed) = check(&scenario, &findings.results).unwrap();
         assert_eq!(missed, 0, "{text}");
         // Without what they share, the calls miss the limits.
-        scenario.experiments[1].strategy.shared = Shared::Nothing;
-        let findings = measure(&scenario, &Crew::silent(2));
+        scenario.experiments[1].strategy.process = FULL.process;
+        let findings = measure(&scenario, 2);
         let (text, missed) = check(&scenario, &findings.results).unwrap();
         assert_eq!(missed, 2, "{text}");
     }
@@ -263,7 +233,7 @@ mod tests {
         scenario
             .experiments
             .retain(|it| it.name == "Retry-After: 1");
-        let findings = measure(&scenario, &Crew::silent(3));
+        let findings = measure(&scenario, 3);
         let herd = |strategy: &Strategy| {
             let mean = findings
                 .results
