@@ -1,4 +1,4 @@
-//! Four ways in crowds of different sizes: the second picture.
+//! Four ways in crowds of different sizes.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use examples::stats::{Mean, ascending};
 use examples::terminal::say;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::Error;
 use crate::client::Pace;
 use crate::record::{Ending, Kind, Outcome, Story};
 use crate::tell::{http, tell};
 use crate::way::Way;
-use crate::{Error, curves};
 
 /// As many, as far apart and as often as a short run of the example has time for.
 pub(crate) const TASKS: [u16; 6] = [1, 2, 5, 10, 20, 50];
@@ -23,41 +23,27 @@ const AT_ONCE: u16 = 100;
 /// How long the service thinks about a call.
 const LATENCY: Duration = Duration::from_millis(5);
 
-pub(crate) const CALLS: &str = "calls";
-/// Until the last task is done.
-pub(crate) const TIME: &str = "time, ms";
-pub(crate) const GAVE_UP: &str = "gave up";
+const CALLS: &str = "calls";
+const GAVE_UP: &str = "gave up";
 
-/// Without results.
-pub(crate) fn results() -> Results {
-    let measures = ["reads", "writes", "conflicts", CALLS, TIME, GAVE_UP];
-    Results::new(["tasks", "way"], measures)
-}
-
-/// Prints the table; gives the picture.
-pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<String, Error> {
-    let tasks = ascending(tasks);
-    let circumstances = format!(
-        "5 ms a call, no faults. Waits are shortened a hundredfold (base 10 ms, deadline {}). {}",
-        if pace.is_patient { "300 s" } else { "3 s" },
-        match runs {
-            1 => "One run.".to_owned(),
-            runs => format!("Means of {runs} runs."),
-        }
-    );
+/// Prints the table.
+pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<(), Error> {
     say(&format!(
-        "\nTasks change one IAM policy at the same time, in four ways.\n{circumstances}\n"
+        "\nTasks change one IAM policy at the same time, in four ways.\n5 ms a call, no faults. Waits are shortened a \
+         hundredfold (base 10 ms, deadline {}). Means of {runs} runs.\n",
+        if pace.is_patient { "300 s" } else { "3 s" },
     ))?;
-    let results = measure(&tasks, runs, pace).await?;
+    let results = measure(&ascending(tasks), runs, pace).await?;
     say(&format!("\n{}", results.table()))?;
-    curves::draw(&results, &tasks, &circumstances)
+    Ok(())
 }
 
 async fn measure(tasks: &[u16], runs: u16, pace: Pace) -> Result<Results, Error> {
     let all: u64 = tasks.iter().copied().map(u64::from).sum();
     let style = ProgressStyle::with_template("{bar:44} {pos:>5} of {len} changes, {msg}")?;
     let bar = ProgressBar::new(all * u64::from(runs) * Way::CROWD.len() as u64).with_style(style);
-    let mut results = results();
+    let measures = ["reads", "writes", "conflicts", CALLS, "time, ms", GAVE_UP];
+    let mut results = Results::new(["tasks", "way"], measures);
     for &tasks in tasks {
         bar.set_message(format!("{tasks} tasks"));
         // The first three wait most of the time, so they run side by side. What they do would be most of the
@@ -65,7 +51,7 @@ async fn measure(tasks: &[u16], runs: u16, pace: Pace) -> Result<Results, Error>
         for ways in Way::CROWD.chunks(3) {
             let told = crowd(ways, tasks, runs, pace, &bar).await?;
             for (way, stories) in ways.iter().zip(told) {
-                results.add([&tasks.to_string(), way.short()], means(&stories));
+                results.add([&tasks.to_string(), way.title()], means(&stories));
             }
         }
     }
@@ -134,7 +120,7 @@ mod tests {
         let results = measure(&[1, 8], 1, Pace { is_patient: true });
         let results = results.await.unwrap();
         for way in Way::CROWD {
-            let of = |tasks, measure| results.mean(&[tasks, way.short()], measure).unwrap().mean;
+            let of = |tasks, measure| results.mean(&[tasks, way.title()], measure).unwrap().mean;
             // Alone, every way costs one read and one write.
             assert_eq!(of("1", CALLS), 2.0, "{way:?}");
             assert_eq!(of("8", GAVE_UP), 0.0, "{way:?}");

@@ -26,7 +26,7 @@ pub(crate) async fn tell(
     let log = Arc::new(Log::start());
     let shared = Client {
         rest: Rest::new(http, format!("{}/v1", service.url())),
-        writer: None,
+        writer: 0,
         log: Arc::clone(&log),
         pace,
     };
@@ -34,7 +34,7 @@ pub(crate) async fn tell(
     let mut running = JoinSet::new();
     for writer in 0..usize::from(writers) {
         let client = Client {
-            writer: Some(writer),
+            writer,
             ..shared.clone()
         };
         let members = members.clone();
@@ -45,12 +45,11 @@ pub(crate) async fn tell(
     }
 
     let mut told_ok = vec![false; writers.into()];
-    let mut told = vec![Duration::ZERO; writers.into()];
-    let mut gave_up = 0;
+    let (mut took, mut gave_up) = (Duration::ZERO, 0);
     while let Some(ended) = running.join_next().await {
         let (writer, ok, at) = ended?;
         told_ok[writer] = ok;
-        told[writer] = at;
+        took = took.max(at);
         if ok {
             bar.inc(1)
         } else {
@@ -69,12 +68,10 @@ pub(crate) async fn tell(
     let told_ok = told_ok.into_iter().enumerate();
     let endings = told_ok.map(|(writer, ok)| Ending::new(ok, is_there(writer)));
     let endings = endings.collect();
-    let took = told.iter().copied().max().unwrap_or_default();
     Ok(Story {
         title: way.title(),
         calls: log.calls(),
         endings,
-        told,
         took,
     })
 }

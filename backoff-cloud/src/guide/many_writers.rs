@@ -58,8 +58,7 @@
 //! | the whole function, `iam::READ_MODIFY_WRITE` | 16 | 0.5 to 0.6 s |
 //! | combined (`iam::Members`), two calls | 16 | 0.02 s |
 //!
-//! Jitter decides, not the library. In the repository, `docs/iam.svg` shows one run, and `docs/iam-crowd.svg` crowds of
-//! 1 to 100 tasks. In a debug build the writers meet less often.
+//! Jitter decides, not the library. In a debug build the writers meet less often.
 //!
 //! # Several processes: combine, and keep a pace
 //!
