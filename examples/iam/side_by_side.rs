@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::record::{Ending, Outcome, Story, mean, seconds};
-use crate::tell::{http, tell};
+use crate::tell::tell_all;
 use crate::way::Way;
 use crate::{Error, Options, picture};
 
@@ -96,51 +95,16 @@ fn remarks(ways: &[Vec<Story>]) -> String {
 /// Runs the ways with one seed after the other, so that the waits and not the machine take the time.
 /// The first seed is the one that is drawn.
 async fn all_ways(options: &Options) -> Result<Vec<Vec<Story>>, Error> {
-    let bars = MultiProgress::new();
-    let bar = |name: &str, length: u64| {
-        let style = "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}";
-        let style = ProgressStyle::with_template(style)?;
-        let bar = bars.add(ProgressBar::new(length).with_style(style));
-        Ok::<_, Error>(bar.with_prefix(name.to_owned()))
-    };
-    let way = |way: Way| bar(way.title(), options.writers.into());
-    let shown = Way::SIDE_BY_SIDE.map(way);
-    let shown = shown.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let drawn = one_seed(options, SEED, shown).await?;
-    let mut ways: Vec<_> = drawn.into_iter().map(|story| vec![story]).collect();
-
-    let bar = bar("all six with other seeds", SEEDS - 1)?;
-    for more in 1..SEEDS {
-        let silent = vec![ProgressBar::hidden(); ways.len()];
-        let stories = one_seed(options, SEED + more, silent).await?;
-        for (runs, story) in ways.iter_mut().zip(stories) {
+    let mut ways = vec![Vec::new(); Way::SIDE_BY_SIDE.len()];
+    for seed in SEED..SEED + SEEDS {
+        let service = || service(options.writers, seed);
+        let (pace, writers) = (options.pace(), options.writers);
+        let told = tell_all(&Way::SIDE_BY_SIDE, pace, writers, service).await?;
+        for (runs, story) in ways.iter_mut().zip(told) {
             runs.push(story);
         }
-        bar.inc(1);
     }
-    bar.abandon();
     Ok(ways)
-}
-
-/// Runs the ways at the same time, each against a service of its own.
-async fn one_seed(
-    options: &Options,
-    seed: u64,
-    bars: Vec<ProgressBar>,
-) -> Result<Vec<Story>, Error> {
-    let shared = http()?;
-    let mut prepared = Vec::new();
-    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bars) {
-        let service = service(options.writers, seed)?;
-        let (pace, client) = (options.pace(), shared.clone());
-        prepared.push(tell(way, pace, client, service, options.writers, bar));
-    }
-    let running: Vec<_> = prepared.into_iter().map(tokio::spawn).collect();
-    let mut stories = Vec::new();
-    for story in running {
-        stories.push(story.await??);
-    }
-    Ok(stories)
 }
 
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
@@ -167,20 +131,13 @@ mod tests {
 
     #[tokio::test]
     async fn every_change_arrives() {
-        let quiet = Way::CROWD.map(|way| (way, Emulator::start().unwrap()));
+        let pace = Pace { is_patient: true };
+        let quiet = || Ok(Emulator::start()?);
+        let mut told = tell_all(&Way::CROWD, pace, 6, quiet).await.unwrap();
         let bad = [Way::ReadModifyWrite, Way::Combined];
-        let bad = bad.map(|way| (way, service(6, SEED).unwrap()));
-        for (way, service) in quiet.into_iter().chain(bad) {
-            let pace = Pace { is_patient: true };
-            let story = tell(
-                way,
-                pace,
-                http().unwrap(),
-                service,
-                6,
-                ProgressBar::hidden(),
-            );
-            let story = story.await.unwrap();
+        let more = tell_all(&bad, pace, 6, || service(6, SEED)).await.unwrap();
+        told.extend(more);
+        for (way, story) in Way::CROWD.into_iter().chain(bad).zip(told) {
             assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
             // One thread: all six have asked before the first read is answered.
             let least = if way == Way::Combined { 2 } else { 12 };

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use backoff_cloud::iam::{PlainPolicy, Rest};
 use emulator::Emulator;
-use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Pace};
@@ -13,15 +12,35 @@ use crate::record::{Ending, Log, Story};
 use crate::way::Way;
 use crate::{Error, RESOURCE, ways};
 
-/// Lets all writers loose on the service in one way, and waits for the last of them. To make a client
-/// takes longer than many calls, so ways that run at the same time share one that was made before.
-pub(crate) async fn tell(
+/// Runs ways at the same time, each against a service of its own. To make a client takes longer than many calls, so the
+/// ways share one.
+pub(crate) async fn tell_all(
+    ways: &[Way],
+    pace: Pace,
+    writers: u16,
+    service: impl Fn() -> Result<Emulator, Error>,
+) -> Result<Vec<Story>, Error> {
+    // Repeats nothing by itself.
+    let http = reqwest::Client::builder().retry(reqwest::retry::never());
+    let http = http.build()?;
+    let services: Vec<_> = ways.iter().map(|_| service()).collect::<Result<_, _>>()?;
+    let told =
+        |(way, service): (&Way, _)| tokio::spawn(tell(*way, pace, http.clone(), service, writers));
+    let running: Vec<_> = ways.iter().zip(services).map(told).collect();
+    let mut stories = Vec::new();
+    for story in running {
+        stories.push(story.await??);
+    }
+    Ok(stories)
+}
+
+/// Lets all writers loose on the service in one way, and waits for the last of them.
+async fn tell(
     way: Way,
     pace: Pace,
     http: reqwest::Client,
     service: Emulator,
     writers: u16,
-    bar: ProgressBar,
 ) -> Result<Story, Error> {
     let log = Arc::new(Log::start());
     let shared = Client {
@@ -45,20 +64,12 @@ pub(crate) async fn tell(
     }
 
     let mut told_ok = vec![false; writers.into()];
-    let (mut took, mut gave_up) = (Duration::ZERO, 0);
+    let mut took = Duration::ZERO;
     while let Some(ended) = running.join_next().await {
         let (writer, ok, at) = ended?;
         told_ok[writer] = ok;
         took = took.max(at);
-        if ok {
-            bar.inc(1)
-        } else {
-            gave_up += 1
-        }
-        bar.set_message(format!("{gave_up} gave up, {} calls", log.calls().len()));
     }
-    // Not `finish`, which would fill the bar.
-    bar.abandon();
 
     let policy: PlainPolicy = serde_json::from_value(service.policy(RESOURCE))?;
     let is_there = |writer| {
@@ -74,12 +85,6 @@ pub(crate) async fn tell(
         endings,
         took,
     })
-}
-
-/// A client that repeats nothing by itself.
-pub(crate) fn http() -> Result<reqwest::Client, Error> {
-    let client = reqwest::Client::builder().retry(reqwest::retry::never());
-    Ok(client.build()?)
 }
 
 fn member(writer: usize) -> String {

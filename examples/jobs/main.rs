@@ -19,7 +19,6 @@ use clap::Parser;
 use emulator::{Emulator, Faults, Reply};
 use examples::table::table;
 use examples::terminal::{ended, say};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 use ledger::Ledger;
@@ -103,17 +102,14 @@ async fn jobs(jobs: u32, folder: &Path) -> Result<(), BoxDynError> {
     };
     storage.push_bulk((0..jobs).map(order).collect()).await?;
 
-    let style = ProgressStyle::with_template("{bar:32} {pos:>5} of {len} jobs, {msg}")?;
-    let bar = ProgressBar::new(jobs.into()).with_style(style);
     let (start, mut kills) = (Instant::now(), 0);
     let mut workers: Vec<_> = (0..WORKERS)
         .map(|n| started(&places, n, 0))
         .collect::<Result<_, _>>()?;
     loop {
-        tokio::time::sleep(Duration::from_millis(250)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let left = u32::try_from(queue::left(&storage).await?)?;
-        bar.set_position(jobs.saturating_sub(left).into());
-        bar.set_message(format!("{kills} workers killed"));
+        say(&format!("{left} jobs left, {kills} workers killed\n"))?;
         if left == 0 {
             break;
         }
@@ -127,7 +123,6 @@ async fn jobs(jobs: u32, folder: &Path) -> Result<(), BoxDynError> {
             workers[which] = started(&places, which, kills)?;
         }
     }
-    bar.abandon();
     let took = start.elapsed().as_secs_f64();
     let (rows, is_wrong) = rows(jobs, &ledger, &emulator, queue::given_up(&storage).await?);
     say(&format!(

@@ -14,7 +14,6 @@ use clap::Parser;
 use emulator::{Emulator, Reply};
 use examples::table::table;
 use examples::terminal::{ended, say};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -94,14 +93,10 @@ async fn run(options: &Options) -> Result<(), Error> {
 
 /// Runs all strategies at the same time, each against a service of its own.
 async fn all(options: &Options) -> Result<Vec<Batch>, Error> {
-    let style = ProgressStyle::with_template("{prefix:24} {bar:24} {pos:>5} of {len} jobs")?;
-    let bars = MultiProgress::new();
     let mut running = Vec::new();
     for strategy in STRATEGIES {
-        let bar = ProgressBar::new(options.jobs.into()).with_style(style.clone());
-        let bar = bars.add(bar.with_prefix(strategy.name));
         let (service, options) = (options.service()?, options.clone());
-        running.push(tokio::spawn(batch(strategy, service, options, bar)));
+        running.push(tokio::spawn(batch(strategy, service, options)));
     }
     let mut batches = Vec::new();
     for batch in running {
@@ -111,18 +106,13 @@ async fn all(options: &Options) -> Result<Vec<Batch>, Error> {
 }
 
 /// Does all jobs. Each worker takes the next job when it has ended one.
-async fn batch(
-    strategy: Strategy,
-    service: Emulator,
-    options: Options,
-    bar: ProgressBar,
-) -> Result<Batch, Error> {
+async fn batch(strategy: Strategy, service: Emulator, options: Options) -> Result<Batch, Error> {
     let client = reqwest::Client::new();
     let begun = Arc::new(AtomicU32::new(0));
     let start = Instant::now();
     let mut workers = JoinSet::new();
     for _ in 0..options.workers {
-        let (client, url, bar) = (client.clone(), service.url().to_owned(), bar.clone());
+        let (client, url) = (client.clone(), service.url().to_owned());
         let begun = Arc::clone(&begun);
         workers.spawn(async move {
             let mut gave_up = 0;
@@ -131,13 +121,11 @@ async fn batch(
             {
                 let call = allow_policy(strategy.policy, &client, &url, job);
                 gave_up += u32::from(call.await.is_err());
-                bar.inc(1);
             }
             gave_up
         });
     }
     let gave_up = workers.join_all().await.into_iter().sum();
-    bar.abandon();
     let stats = service.stats();
     Ok(Batch {
         calls: stats.calls,

@@ -297,6 +297,10 @@ pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outco
             let work = async move {
                 while let Some(tokens) = { queue.borrow_mut().pop_front() } {
                     service.job(process, strategy.work, tokens).await;
+                    // Who comes has one job.
+                    if load.over > 0.0 {
+                        break;
+                    }
                 }
             };
             (comes as u64, work)
