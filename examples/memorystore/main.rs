@@ -108,7 +108,7 @@ async fn run() -> Result<(), Error> {
         "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
          Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
          Each creation and each deletion takes {} s. Reads do not find a new instance for {} s.\n\
-         All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
+         All times are a hundred times shorter, the waits by Policy::scaled(0.01). The lines show the full\n\
          times.\n\n",
         OPERATIONS_TAKE.as_secs(),
         APPEARS_AFTER.as_secs(),

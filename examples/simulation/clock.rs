@@ -78,12 +78,6 @@ impl Future for Timer {
     }
 }
 
-impl Drop for Timer {
-    fn drop(&mut self) {
-        self.time.0.borrow_mut().waiting.remove(&self.key);
-    }
-}
-
 /// A task that was woken is put into the queue.
 struct Woken(usize, Arc<Mutex<VecDeque<usize>>>);
 

@@ -14,8 +14,6 @@ pub(crate) struct Stated {
     pub(crate) zeros: (f64, f64),
     /// By so many seconds the stated end is later than the true one.
     pub(crate) late: f64,
-    /// A reply states what was left so many seconds ago.
-    pub(crate) old: f64,
     /// So many replies state anything.
     pub(crate) replies: usize,
 }
@@ -26,7 +24,6 @@ impl Stated {
         is_steady: false,
         zeros: (0.0, 0.0),
         late: 0.0,
-        old: 0.0,
         replies: usize::MAX,
     };
 

@@ -1,9 +1,8 @@
 //! What is simulated, as data: a service, who calls it, and how.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use backoff_cloud::{Breaker, Budget, Hedge, Policy, Rate};
+use backoff_cloud::{Hedge, Policy, Rate};
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
 
@@ -132,26 +131,18 @@ impl From<Policy> for Process {
 }
 
 /// As the `static` of a program, what a process shares is never given back.
-fn leaked<T>(value: T) -> &'static T {
+pub(crate) fn leaked<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
 impl Process {
     /// With a rate that hears of refusals, and perhaps of what the replies state.
-    pub(crate) fn rated(policy: Policy, hears: bool, pause: u64) -> Self {
-        let rate = leaked(Rate::new().pause_after_refusal(Duration::from_secs(pause)));
+    pub(crate) fn rated(policy: Policy, hears: bool) -> Self {
+        let rate = leaked(Rate::new());
         Self {
             rate: hears.then_some(rate),
             ..policy.rate(rate).into()
         }
-    }
-
-    pub(crate) fn budgeted(policy: Policy, budget: Budget) -> Self {
-        policy.budget(leaked(budget)).into()
-    }
-
-    pub(crate) fn broken(policy: Policy, breaker: Breaker) -> Self {
-        policy.breaker(leaked(breaker)).into()
     }
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct Quota {
     size: f64,
     /// Tokens come all together at the beginning of each such time; zero if they come one by one.
     window: u64,
-    /// Whoever goes over the limit is refused for this time; each call meanwhile may begin the time anew.
-    block: Option<(u64, bool)>,
+    /// Whoever goes over the limit is refused for this time.
+    block: u64,
 }
 
 impl Quota {
@@ -37,7 +37,7 @@ impl Quota {
             per_second,
             size: per_second * seconds,
             window: 0,
-            block: None,
+            block: 0,
         }
     }
 
@@ -50,8 +50,8 @@ impl Quota {
     }
 
     /// Whoever goes over the limit is refused for so many seconds.
-    pub(crate) const fn blocking(mut self, seconds: u64, is_renewed: bool) -> Self {
-        self.block = Some((seconds * SECOND, is_renewed));
+    pub(crate) const fn blocking(mut self, seconds: u64) -> Self {
+        self.block = seconds * SECOND;
         self
     }
 
@@ -152,9 +152,9 @@ impl Limits {
             return Ok(());
         }
         let (first, used) = self.counters[0];
-        if let Some((lasts, is_renewed)) = first.block {
-            if !is_blocked || is_renewed {
-                self.blocked = now + lasts;
+        if first.block > 0 {
+            if !is_blocked {
+                self.blocked = now + first.block;
             }
             wait = self.blocked - now;
         } else if self.hint == Hint::InTurn {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(leaky, [0, 1, 2, 3, 4, 20, 40, 60, 80]);
         let minutes = admitted(Quota::windows(3_000.0, 60), 58_000, 64_000);
         assert_eq!(minutes, (58_000..63_000).collect::<Vec<_>>());
-        let blocked = admitted(Quota::bucket(1.0, 1.0).blocking(2, false), 0, 2_100);
+        let blocked = admitted(Quota::bucket(1.0, 1.0).blocking(2), 0, 2_100);
         assert_eq!(blocked, [0, 2_001]);
     }
 

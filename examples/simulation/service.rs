@@ -14,35 +14,32 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::clock::{self, SECOND, Time};
 use crate::load::{Load, Process, Strategy, Trouble, Work};
-use crate::quota::{Hint, Left, Limits};
+use crate::quota::{Hint, Limits};
 
 const MILLI: f64 = 1e6;
 
-/// Why a call failed.
-#[derive(Debug, Fault)]
-enum Failure {
-    #[fault(not_sent)]
-    Refused,
-    #[fault(status = 409, grpc_code = GrpcCode::Aborted)]
-    Stale,
-    #[fault(status = code)]
-    Status {
-        code: u16,
-        #[fault(retry_after)]
-        hint: Option<Duration>,
-    },
-    #[fault(forward)]
-    TimedOut(TimedOut),
-}
+/// Why a call failed: a status, and a hint.
+#[derive(Debug)]
+struct Failure(u16, Option<Duration>);
 
-impl From<TimedOut> for Failure {
-    fn from(cut: TimedOut) -> Self {
-        Self::TimedOut(cut)
+impl Fault for Failure {
+    fn status(&self) -> Option<u16> {
+        Some(self.0)
+    }
+
+    fn grpc_code(&self) -> Option<GrpcCode> {
+        (self.0 == 409).then_some(GrpcCode::Aborted)
+    }
+
+    fn retry_after(&self) -> Option<Duration> {
+        self.1
     }
 }
 
-fn status(code: u16, hint: Option<Duration>) -> Failure {
-    Failure::Status { code, hint }
+impl From<TimedOut> for Failure {
+    fn from(_: TimedOut) -> Self {
+        Self(504, None)
+    }
 }
 
 /// What became of a job. Times are in nanoseconds.
@@ -80,9 +77,6 @@ struct Service<'a> {
     version: Cell<u32>,
     /// When the last of the queue will be answered.
     free: Cell<u64>,
-    /// What was left of the limits, and when replies will state it.
-    left: RefCell<VecDeque<(u64, Vec<Left>)>>,
-    begun: Cell<usize>,
     jobs: usize,
     outcome: RefCell<Outcome>,
 }
@@ -102,7 +96,7 @@ impl Service<'_> {
         tokens: u32,
         written: Option<u32>,
     ) -> Result<u32, Failure> {
-        let is_late = self.begun.get() > self.jobs / 2;
+        let is_late = self.outcome.borrow().jobs.len() > self.jobs / 2;
         let slow = self.load.slow[usize::from(is_late)];
         let is_slow = slow > 0.0 && self.rng.borrow_mut().random_bool(slow);
         let longer = if is_slow { 20.0 } else { 1.0 };
@@ -132,7 +126,7 @@ impl Service<'_> {
         };
         if let Trouble::Refuses = trouble {
             self.time.after(SECOND / 1_000).await;
-            return Err(Failure::Refused);
+            return Err(Failure(503, None));
         }
         if let Trouble::Hangs = trouble {
             pending().await
@@ -143,10 +137,10 @@ impl Service<'_> {
             self.time.until(free).await;
         }
         match trouble {
-            Trouble::Throttles if now >= (from + 3) * SECOND => Err(status(429, None)),
-            Trouble::Throttles => Err(status(503, None)),
+            Trouble::Throttles if now >= (from + 3) * SECOND => Err(Failure(429, None)),
+            Trouble::Throttles => Err(Failure(503, None)),
             Trouble::Errors(share) if self.rng.borrow_mut().random_bool(share) => {
-                Err(status(503, None))
+                Err(Failure(503, None))
             }
             _ => Ok(()),
         }
@@ -168,13 +162,8 @@ impl Service<'_> {
             .stated
             .filter(|it| outcome.arrived.len() <= it.replies);
         let headers = stated.map(|stated| {
-            let mut left = self.left.borrow_mut();
-            let from = now + (stated.old * SECOND as f64) as u64;
-            left.push_back((from, limits.left(now)));
-            while left.len() > 1 && left[1].0 <= now {
-                left.pop_front();
-            }
-            let mut headers = stated.headers(&left[0].1, &mut self.rng.borrow_mut());
+            let left = limits.left(now);
+            let mut headers = stated.headers(&left, &mut self.rng.borrow_mut());
             if let Err(hint) = &mut reply
                 && self.load.hint != Hint::Exact
             {
@@ -187,8 +176,8 @@ impl Service<'_> {
         });
         let current = self.version.get();
         let reply = match (reply, written) {
-            (Err(hint), _) => Err(status(429, hint)),
-            (Ok(()), Some(version)) if version != current => Err(Failure::Stale),
+            (Err(hint), _) => Err(Failure(429, hint)),
+            (Ok(()), Some(version)) if version != current => Err(Failure(409, None)),
             (Ok(()), written) => {
                 self.version.set(current + u32::from(written.is_some()));
                 Ok(current)
@@ -198,7 +187,6 @@ impl Service<'_> {
     }
 
     async fn job(&self, process: &(usize, Process), work: Work, tokens: u32) {
-        self.begun.set(self.begun.get() + 1);
         let began = self.time.nanos();
         let (number, process) = process;
         let policy = match self.load.has_tokens {
@@ -268,8 +256,6 @@ pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outco
         limits: RefCell::new(limits),
         version: Cell::default(),
         free: Cell::default(),
-        left: RefCell::default(),
-        begun: Cell::default(),
         jobs: queues.iter().map(VecDeque::len).sum(),
         outcome: RefCell::new(outcome),
     };

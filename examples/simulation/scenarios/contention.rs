@@ -64,10 +64,11 @@ combined by tens: each ten clients are one process, which combines their changes
 ";
     scenario.draw = |findings| {
         let of = |name| findings.mean(["200", name], ALL, 1);
-        let mut lines = findings.lines(&STRATEGIES, &CLIENTS, ALL);
+        let y = ("time until all are done, s", Logarithmic);
+        let mut panel = over_clients(findings, (&STRATEGIES, &CLIENTS), y, ALL);
         // Each reads the row the moment it was written. There is one hop before all that and one after.
         let least = CLIENTS.map(|clients| (clients.into(), f64::from(2 * clients + 2) * 0.01));
-        lines.push(Line::bound("one after the other", least));
+        panel.lines.push(Line::bound("one after the other", least));
         let chart = Chart {
             title: format!(
                 "200 clients: {} s with full jitter, {} s at a pace, {} s combined by tens",
@@ -79,11 +80,7 @@ combined by tens: each ten clients are one process, which combines their changes
                 "Clients that write one row with optimistic concurrency: hops of |N(10, 2)| ms, base 5 ms, cap 2 s.",
                 findings.seeds,
             ),
-            panels: vec![over_clients(
-                "time until all are done, s",
-                Logarithmic,
-                lines,
-            )],
+            panels: vec![panel],
         };
         vec![("contention-completion", chart)]
     };
@@ -104,13 +101,13 @@ pub(crate) fn check() -> Scenario {
                 // Full jitter's first wait, 10 ms, is short beside the window of far clients: the last of three is
                 // done later at a pace.
                 let mut limits = vec![
-                    Limit::Times(WRITES, FULL.name, 1.01),
-                    Limit::Times(WAIT, FULL.name, 1.3),
-                    Limit::Times(ALL, FULL.name, 1.45),
+                    Limit::times(WRITES, FULL.name, 1.01),
+                    Limit::times(WAIT, FULL.name, 1.3),
+                    Limit::times(ALL, FULL.name, 1.45),
                 ];
                 if (deviation, over, clients) == (2.0, 0.0, 100) {
-                    limits.push(Limit::AtMost(PRODUCT, 5.0));
-                    limits.push(Limit::AtMost(FOR_WRITE, 2.3));
+                    limits.push(Limit::at_most(PRODUCT, 5.0));
+                    limits.push(Limit::at_most(FOR_WRITE, 2.3));
                 }
                 let name = format!("|N({mean}, {deviation})| ms, {clients} {come}");
                 scenario.add(&name, load, &[FULL], &[]);
@@ -134,7 +131,7 @@ pub(crate) fn check() -> Scenario {
             ..Load::IDLE.crowd(128)
         };
         let name = format!("128 writers, 60 calls/s, waits up to {waits}");
-        let limits = [Limit::AtMost(CALLS, calls), Limit::AtMost(ALL, time)];
+        let limits = [Limit::at_most(CALLS, calls), Limit::at_most(ALL, time)];
         scenario.add(&name, load, &[paced(policy)], &limits);
     }
     scenario
@@ -177,10 +174,8 @@ combined by tens: each ten clients are one process, which combines their changes
 ";
     scenario.draw = |findings| {
         let of = |name| findings.mean(["100", name], DONE, 0);
-        let panel = |y, scale, measure| {
-            let lines = findings.lines(&IAM_STRATEGIES[..5], &CLIENTS[..4], measure);
-            over_clients(y, scale, lines)
-        };
+        let drawn = (&IAM_STRATEGIES[..5], &CLIENTS[..4]);
+        let panel = |y, scale, measure| over_clients(findings, drawn, (y, scale), measure);
         let chart = Chart {
             title: format!(
                 "Of 100 clients {} % succeed with Google's formula, {} % with full jitter, {} % at a pace",

@@ -25,9 +25,9 @@ use rows;
 /// All jobs are done, and with so many calls and in such a time.
 fn limits((calls, time): (f64, f64)) -> Vec<Limit> {
     vec![
-        Limit::AtLeast(DONE, 100.0),
-        Limit::AtMost(EACH, calls),
-        Limit::AtMost(TIME, time),
+        Limit::at_least(DONE, 100.0),
+        Limit::at_most(EACH, calls),
+        Limit::at_most(TIME, time),
     ]
 }
 
@@ -38,7 +38,14 @@ fn subtitle(what: &str, seeds: u64) -> String {
     )
 }
 
-/// A panel over numbers of clients.
-fn over_clients(y: &'static str, scale: Scale, lines: Vec<Line>) -> Panel {
-    Panel::new(("clients", Logarithmic), (y, scale), lines)
+/// A panel with a line for each strategy, over numbers of clients, which are the names of the experiments.
+fn over_clients(
+    findings: &Findings,
+    (strategies, clients): (&[Strategy], &[u32]),
+    y: (&'static str, Scale),
+    measure: Measure,
+) -> Panel {
+    let names = strategies.iter().map(|strategy| strategy.name);
+    let lines = findings.results.lines(names, clients, measure.0, 1.0);
+    Panel::new(("clients", Logarithmic), y, lines)
 }

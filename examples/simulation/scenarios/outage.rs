@@ -12,7 +12,7 @@ use backoff_cloud::{Breaker, Budget, Policy};
 
 use super::*;
 use crate::clock::SECOND;
-use crate::load::Trouble;
+use crate::load::{Trouble, leaked};
 use crate::service::Job;
 
 /// What a request does when the service is down.
@@ -28,32 +28,37 @@ fn slower() -> Breaker {
     Breaker::new().opens_at(15, 24)
 }
 
-const BREAKER: Strategy = client("breaker", |it| Process::broken(it, Breaker::new()));
-const SLOWER: Strategy = client("breaker, 15 of 24", |it| Process::broken(it, slower()));
+const BREAKER: Strategy = client("breaker", |it| it.breaker(leaked(Breaker::new())).into());
+const SLOWER: Strategy = client("breaker, 15 of 24", |it| {
+    it.breaker(leaked(slower())).into()
+});
 
 /// The first seven are drawn: the other breakers' lines would lie on that of the first one.
 const CLIENTS: [Strategy; 10] = [
     Strategy::new("no budget", REQUEST, Work::Call),
     client("20 % of successes", |it| {
-        Process::budgeted(it, Budget::ratio(0.2, 100))
+        it.budget(leaked(Budget::ratio(0.2, 100))).into()
     }),
     client("AWS, retry costs 5", |it| {
-        Process::budgeted(it, Budget::costs(500, 5, 5))
+        it.budget(leaked(Budget::costs(500, 5, 5))).into()
     }),
     client("AWS, retry costs 14", |it| {
-        Process::budgeted(it, Budget::aws())
+        it.budget(leaked(Budget::aws())).into()
     }),
     client("gRPC (10, 0.1)", |it| {
-        Process::budgeted(it, Budget::grpc(10, 0.1))
+        it.budget(leaked(Budget::grpc(10, 0.1))).into()
     }),
     Strategy::new("no retry", REQUEST.max_attempts(1), Work::Call),
     BREAKER,
     SLOWER,
     client("breaker, 15 of 24, probes each 5 s", |it| {
-        Process::broken(it, slower().probe_every(Duration::from_secs(5)))
+        it.breaker(leaked(slower().probe_every(Duration::from_secs(5))))
+            .into()
     }),
     client("breaker, 15 of 24, and AWS, 14", |it| {
-        Process::broken(Process::budgeted(it, Budget::aws()).policy, slower())
+        it.budget(leaked(Budget::aws()))
+            .breaker(leaked(slower()))
+            .into()
     }),
 ];
 
@@ -166,17 +171,17 @@ pub(crate) fn check() -> Scenario {
     let mut scenario = Scenario::new("A breaker in outages", ["trouble", "breaker"], measures);
     for (breaker, attempts, answered) in [(BREAKER, 0.0772, 96.3), (SLOWER, 0.0865, 99.9)] {
         let limits = [
-            Limit::AtMost(ATTEMPTS, attempts),
-            Limit::AtMost(RECOVERED, 1.0),
+            Limit::at_most(ATTEMPTS, attempts),
+            Limit::at_most(RECOVERED, 1.0),
         ];
         scenario.add("down, hanging", HANGING, &[breaker], &limits);
-        let limits = [Limit::AtLeast(ANSWERED, answered)];
+        let limits = [Limit::at_least(ANSWERED, answered)];
         scenario.add("20 % errors", errors(0.2), &[breaker], &limits);
     }
     for (name, load, (attempts, refused)) in ILL {
         let limits = [
-            Limit::AtMost(ATTEMPTS, *attempts),
-            Limit::AtMost(REFUSED, *refused),
+            Limit::at_most(ATTEMPTS, *attempts),
+            Limit::at_most(REFUSED, *refused),
         ];
         scenario.add(name, *load, &[BREAKER], &limits);
     }

@@ -5,13 +5,11 @@ use super::*;
 use crate::headers::Stated;
 
 const HEARS: Strategy = Strategy::call("Rate, with headers", THROTTLED, |it| {
-    Process::rated(it, true, 0)
+    Process::rated(it, true)
 });
 const WAYS: [Strategy; 3] = [
     Strategy::new("full jitter", THROTTLED, Work::Call),
-    Strategy::call("Rate, from 429s", THROTTLED, |it| {
-        Process::rated(it, false, 0)
-    }),
+    Strategy::call("Rate, from 429s", THROTTLED, |it| Process::rated(it, false)),
     HEARS,
 ];
 
@@ -39,7 +37,6 @@ const TOKENS: &[Row] = rows![OPENAI;
     "4 processes, 100 workers" { processes: 4, } (1.06, 1.11);
     "20 processes, 20 workers" { processes: 20, workers: 20, } (1.04, 1.06);
     "20 processes, 200 workers" { processes: 20, workers: 200, } (1.08, 1.12);
-    "1 process, 100 workers, headers 1 s late" { stated: Some(Stated { old: 1.0, ..STEADY }), } (1.06, 1.02);
 ];
 
 pub(crate) fn tokens() -> Scenario {

@@ -42,6 +42,8 @@ const BUCKET: Quota = Quota::bucket(50.0, 1.0);
 const LEAKY: Quota = Quota::bucket(50.0, 0.1);
 const MINUTES: Quota = Quota::windows(3_000.0, 60);
 const TENTHS: Quota = Quota::windows(500.0, 10);
+const TEN: Quota = Quota::bucket(10.0, 1.0);
+const TWO: Quota = Quota::bucket(2.0, 1.0);
 
 const HINTS: [(&str, Hint); 3] = [
     ("no Retry-After", Hint::Nothing),
@@ -103,8 +105,7 @@ fn batch_drawn(findings: &Findings) -> Chart {
 }
 
 const FULL: Strategy = throttled("full jitter", THROTTLED);
-const RATE: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false, 0));
-const PAUSING: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false, 60));
+const RATE: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false));
 
 /// One process with 100 workers and 3,000 jobs.
 const ONE: Load = Load {
@@ -135,21 +136,11 @@ const ALONE: &[Row] = rows![ONE;
     "windows of 60 s, Retry-After" { limits: &[MINUTES], jobs: 12_000, hint: Hint::Next, } (1.06, 1.10);
     "ten processes, windows of 10 s" { limits: &[TENTHS], processes: 10, workers: 200, jobs: 1_000, } (1.35, 1.25);
     "50 processes, windows of 10 s" { limits: &[TENTHS], processes: 50, workers: 1_000, jobs: 200, } (1.75, 1.45);
-];
-
-/// Calls a second, workers, and for how many seconds the service refuses whoever goes over; the most calls and the
-/// longest time. There are jobs for 100 s.
-const BLOCKS: [(f64, u32, u64, f64, f64); 10] = [
-    (10.0, 100, 50, 1.31, 12.04),
-    (10.0, 100, 60, 1.31, 14.04),
-    (10.0, 100, 90, 1.13, 2.79),
-    (10.0, 100, 300, 1.13, 5.06),
-    (10.0, 100, 600, 1.13, 8.15),
-    (5.0, 40, 60, 1.51, 15.63),
-    (5.0, 40, 300, 1.11, 4.90),
-    (2.0, 10, 60, 2.75, 23.34),
-    (2.0, 10, 300, 1.11, 6.92),
-    (2.0, 10, 600, 1.11, 11.79),
+    "10/s, a block of 60 s" { limits: &[TEN.blocking(60)], hint: Hint::Next, jobs: 1_000, } (1.31, 14.04);
+    "10/s, a block of 300 s" { limits: &[TEN.blocking(300)], hint: Hint::Next, jobs: 1_000, } (1.13, 5.06);
+    "10/s, a block of 600 s" { limits: &[TEN.blocking(600)], hint: Hint::Next, jobs: 1_000, } (1.13, 8.15);
+    "2/s, a block of 60 s" { limits: &[TWO.blocking(60)], hint: Hint::Next, workers: 10, jobs: 200, } (2.75, 23.34);
+    "2/s, a block of 300 s" { limits: &[TWO.blocking(300)], hint: Hint::Next, workers: 10, jobs: 200, } (1.11, 6.92);
 ];
 
 pub(crate) fn rate() -> Scenario {
@@ -158,9 +149,9 @@ pub(crate) fn rate() -> Scenario {
     let mut scenario = Scenario::new(title, ["limit", "strategy"], measures);
     for (name, load, most) in COMPARED {
         let mut limits = limits(*most);
-        limits.extend([EACH, TIME].map(|measure| Limit::Times(measure, FULL.name, 1.02)));
+        limits.extend([EACH, TIME].map(|measure| Limit::times(measure, FULL.name, 1.02)));
         if load.processes > 1 {
-            limits.push(Limit::AtLeast(FAIR, 0.96));
+            limits.push(Limit::at_least(FAIR, 0.96));
         }
         scenario.add(name, *load, &[FULL], &[]);
         scenario.add(name, *load, &[RATE], &limits);
@@ -168,26 +159,6 @@ pub(crate) fn rate() -> Scenario {
     for (name, load, most) in ALONE {
         scenario.add(name, *load, &[RATE], &limits(*most));
     }
-    for (per_second, workers, seconds, calls, time) in BLOCKS {
-        let quota = Quota::bucket(per_second, 1.0).blocking(seconds, false);
-        let load = Load {
-            // A scenario lives as long as the program.
-            limits: Box::leak(Box::new([quota])),
-            hint: Hint::Next,
-            workers,
-            jobs: 100 * per_second as u32,
-            ..Load::IDLE
-        };
-        let name = format!("{per_second}/s, a block of {seconds} s");
-        scenario.add(&name, load, &[RATE], &limits((calls, time)));
-    }
-    let renewed = Load {
-        limits: const { &[Quota::bucket(10.0, 1.0).blocking(60, true)] },
-        jobs: 1_000,
-        ..ONE
-    };
-    let name = "a block that each call renews";
-    scenario.add(name, renewed, &[PAUSING], &limits((1.15, 15.0)));
     scenario.remarks = "\
 time / least: until the last job is done, as a multiple of the time that the limit needs.
 Jain's index: of the rates of the processes; 1 if all are the same.
