@@ -1,7 +1,5 @@
 //! `/metrics` on loopback.
 
-use std::net::SocketAddr;
-
 use axum::{Router, http::header::CONTENT_TYPE, routing::get};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
@@ -30,10 +28,8 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
 }
 
 /// Serves `/metrics` until the program ends; gives its URL.
-pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Result<String, Error> {
-    let listener = TcpListener::bind(listen).await.map_err(|error| {
-        format!("cannot serve /metrics at {listen}: {error}. Give another address by --listen")
-    })?;
+pub(crate) async fn serve(handle: PrometheusHandle) -> Result<String, Error> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/metrics", listener.local_addr()?);
     let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     let page = async move || (content_type, handle.render());

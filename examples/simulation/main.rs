@@ -25,22 +25,32 @@ use std::error::Error as StdError;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::RangedU64ValueParser;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 use examples::terminal::{ended, save, say};
 use examples::{axis, chart, results, stats, table};
 
+use crate::scenario::Scenario;
 use crate::scenarios::{contention, hedge, outage, quotas, rate};
 
 type Error = Box<dyn StdError + Send + Sync>;
 
 /// Compares the ways to wait before a retry, in virtual time and over many seeds. Prints a table
 /// of means with their standard errors, and draws charts.
+///
+/// contention: clients write one row with optimistic concurrency, as in the AWS Architecture Blog.
+/// iam: the same at the scale of Google Cloud IAM, where clients give up after a deadline.
+/// batch: many calls at once meet a limit of 50 a second.
+/// rate: the calls of a process share what they learn about a limit of 50 a second, or nothing.
+/// quota: the replies of a service state what remains of 500 requests and 80,000 tokens a minute.
+/// hedge: some reads take 20 times as long, and get a second request or none.
+/// outage: a service is down for 30 s, while each of its clients has a budget for retries, or none.
 #[derive(Debug, Parser)]
-#[command(name = "simulation")]
+#[command(name = "simulation", verbatim_doc_comment)]
 struct Options {
-    #[arg(value_enum)]
-    scenario: Name,
+    /// What happens
+    #[arg(value_parser = PossibleValuesParser::new(SCENARIOS.map(|it| it.0)))]
+    scenario: String,
 
     /// How often each experiment is run, each time with other random numbers; by default as often as
     /// the pages of the documentation say
@@ -58,41 +68,40 @@ struct Options {
     out: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-enum Name {
-    /// Clients write one row with optimistic concurrency, as in the AWS Architecture Blog
-    Contention,
-    /// The same at the scale of Google Cloud IAM, where clients give up after a deadline
-    Iam,
-    /// Many calls at once meet a limit of 50 a second
-    Batch,
-    /// The calls of a process share what they learn about a limit of 50 a second, or nothing
-    Rate,
-    /// The replies of a service state what remains of 500 requests and 80,000 tokens a minute
-    Quota,
-    /// Some reads take 20 times as long, and get a second request or none
-    Hedge,
-    /// A service is down for 30 s, while each of its clients has a budget for retries, or none
-    Outage,
-}
+/// A name, the scenario, what its check runs, and how often.
+type Row = (
+    &'static str,
+    fn() -> Scenario,
+    Option<fn() -> Scenario>,
+    u64,
+);
+
+const SCENARIOS: [Row; 7] = [
+    (
+        "contention",
+        contention::row,
+        Some(contention::check),
+        1_000,
+    ),
+    ("iam", contention::iam, None, 1_000),
+    ("batch", rate::batch, None, 200),
+    ("rate", rate::rate, Some(rate::rate), 20),
+    ("quota", quotas::tokens, Some(quotas::check), 20),
+    ("hedge", hedge::hedge, None, 20),
+    ("outage", outage::outage, Some(outage::check), 20),
+];
 
 fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), Error> {
-    let (scenario, seeds) = match (options.scenario, options.check) {
-        (Name::Contention, false) => (contention::row(), 1_000),
-        (Name::Contention, true) => (contention::check(), 1_000),
-        (Name::Iam, false) => (contention::iam(), 1_000),
-        (Name::Batch, false) => (rate::batch(), 200),
-        (Name::Rate, _) => (rate::rate(), 20),
-        (Name::Quota, false) => (quotas::tokens(), 20),
-        (Name::Quota, true) => (quotas::check(), 20),
-        (Name::Hedge, false) => (hedge::hedge(), 20),
-        (Name::Outage, false) => (outage::outage(), 20),
-        (Name::Outage, true) => (outage::check(), 20),
-        _ => return Err("--check is for `contention`, `rate`, `quota` and `outage` only".into()),
+    let mut rows = SCENARIOS.into_iter();
+    let row = rows.find(|it| it.0 == options.scenario);
+    let (_, scenario, check, seeds) = row.ok_or("there is no such scenario")?;
+    let scenario = match options.check {
+        false => scenario(),
+        true => check.ok_or("this scenario has no check")?(),
     };
     let seeds = options.seeds.unwrap_or(seeds);
     let findings = scenario::measure(&scenario, seeds);

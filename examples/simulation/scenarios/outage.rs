@@ -28,37 +28,32 @@ fn slower() -> Breaker {
     Breaker::new().opens_at(15, 24)
 }
 
-const BREAKER: Strategy = client("breaker", |it| it.breaker(leaked(Breaker::new())).into());
-const SLOWER: Strategy = client("breaker, 15 of 24", |it| {
-    it.breaker(leaked(slower())).into()
-});
+fn with(policy: Policy, budget: Budget) -> Process {
+    policy.budget(leaked(budget)).into()
+}
+
+fn under(policy: Policy, breaker: Breaker) -> Process {
+    policy.breaker(leaked(breaker)).into()
+}
+
+const BREAKER: Strategy = client("breaker", |p| under(p, Breaker::new()));
+const SLOWER: Strategy = client("breaker, 15 of 24", |p| under(p, slower()));
 
 /// The first seven are drawn: the other breakers' lines would lie on that of the first one.
 const CLIENTS: [Strategy; 10] = [
     Strategy::new("no budget", REQUEST, Work::Call),
-    client("20 % of successes", |it| {
-        it.budget(leaked(Budget::ratio(0.2, 100))).into()
-    }),
-    client("AWS, retry costs 5", |it| {
-        it.budget(leaked(Budget::costs(500, 5, 5))).into()
-    }),
-    client("AWS, retry costs 14", |it| {
-        it.budget(leaked(Budget::aws())).into()
-    }),
-    client("gRPC (10, 0.1)", |it| {
-        it.budget(leaked(Budget::grpc(10, 0.1))).into()
-    }),
+    client("20 % of successes", |p| with(p, Budget::ratio(0.2, 100))),
+    client("AWS, retry costs 5", |p| with(p, Budget::costs(500, 5, 5))),
+    client("AWS, retry costs 14", |p| with(p, Budget::aws())),
+    client("gRPC (10, 0.1)", |p| with(p, Budget::grpc(10, 0.1))),
     Strategy::new("no retry", REQUEST.max_attempts(1), Work::Call),
     BREAKER,
     SLOWER,
-    client("breaker, 15 of 24, probes each 5 s", |it| {
-        it.breaker(leaked(slower().probe_every(Duration::from_secs(5))))
-            .into()
+    client("breaker, 15 of 24, probes each 5 s", |p| {
+        under(p, slower().probe_every(Duration::from_secs(5)))
     }),
-    client("breaker, 15 of 24, and AWS, 14", |it| {
-        it.budget(leaked(Budget::aws()))
-            .breaker(leaked(slower()))
-            .into()
+    client("breaker, 15 of 24, and AWS, 14", |p| {
+        under(p.budget(leaked(Budget::aws())), slower())
     }),
 ];
 
