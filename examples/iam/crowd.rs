@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use emulator::Emulator;
 use examples::results::Results;
-use examples::stats::{Mean, ascending};
+use examples::stats::Mean;
 use examples::terminal::say;
 
 use crate::Error;
@@ -30,7 +30,7 @@ pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<(), Err
          hundredfold (base 10 ms, deadline {}). Means of {runs} runs.\n",
         if pace.is_patient { "300 s" } else { "3 s" },
     ))?;
-    let results = measure(&ascending(tasks), runs, pace).await?;
+    let results = measure(tasks, runs, pace).await?;
     say(&format!("\n{}", results.table()))?;
     Ok(())
 }

@@ -53,13 +53,12 @@ const PATIENCE: Duration = Duration::from_secs(180);
 async fn main() -> ExitCode {
     let options = Options::parse();
     ended(match options.worker.as_deref() {
-        Some([places, name]) => worker(places, name).await,
+        Some([places, name]) => match serde_json::from_str(places) {
+            Ok(places) => worker::run(&places, name).await,
+            Err(error) => Err(error.into()),
+        },
         _ => run(&options).await,
     })
-}
-
-async fn worker(places: &str, name: &str) -> Result<(), BoxDynError> {
-    worker::run(&serde_json::from_str(places)?, name).await
 }
 
 /// A process that ends with this one.

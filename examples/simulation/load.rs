@@ -17,8 +17,6 @@ pub(crate) enum Trouble {
     Refuses,
     /// Connections are accepted, and no call is answered.
     Hangs,
-    /// Calls are answered with 503 for 3 s, then with 429.
-    Throttles,
     /// This share of the calls is answered with 503.
     Errors(f64),
 }
@@ -179,14 +177,8 @@ impl Strategy {
         }
     }
 
-    pub(crate) const fn call(
-        name: &'static str,
-        policy: Policy,
-        process: fn(Policy) -> Process,
-    ) -> Self {
-        Self {
-            process,
-            ..Self::new(name, policy, Work::Call)
-        }
+    pub(crate) const fn sharing(mut self, process: fn(Policy) -> Process) -> Self {
+        self.process = process;
+        self
     }
 }

@@ -137,8 +137,6 @@ impl Service<'_> {
             self.time.until(free).await;
         }
         match trouble {
-            Trouble::Throttles if now >= (from + 3) * SECOND => Err(Failure(429, None)),
-            Trouble::Throttles => Err(Failure(503, None)),
             Trouble::Errors(share) if self.rng.borrow_mut().random_bool(share) => {
                 Err(Failure(503, None))
             }

@@ -57,18 +57,17 @@ impl Results {
     }
 
     /// A line for each of these ways: a measure over some numbers. The labels of the cells are a number and a
-    /// way; `factor` changes the unit.
+    /// way.
     pub fn lines<'a>(
         &self,
         ways: impl IntoIterator<Item = &'a str>,
         numbers: &[impl Copy + Display + Into<f64>],
         measure: &str,
-        factor: f64,
     ) -> Vec<Line> {
         let line = |(index, way)| {
             let points = numbers.iter().filter_map(|&number| {
                 let mean = self.mean(&[&number.to_string(), way], measure)?;
-                Some((number.into(), mean.times(factor)))
+                Some((number.into(), mean))
             });
             Line::measured(way, index, points.collect())
         };

@@ -7,7 +7,9 @@ use backoff_cloud::{Hedge, Policy};
 
 use super::*;
 
-const READ: Policy = Policy::exponential();
+const fn read(name: &'static str) -> Strategy {
+    Strategy::new(name, Policy::exponential(), Work::Call)
+}
 
 fn hedged(policy: Policy, hedge: Hedge) -> Process {
     Process {
@@ -17,11 +19,9 @@ fn hedged(policy: Policy, hedge: Hedge) -> Process {
 }
 
 const WAYS: [Strategy; 3] = [
-    Strategy::new("no hedge", READ, Work::Call),
-    Strategy::call("Hedge::after(40 ms)", READ, |it| {
-        hedged(it, Hedge::after(Duration::from_millis(40)))
-    }),
-    Strategy::call("Hedge::p95()", READ, |it| hedged(it, Hedge::p95())),
+    read("no hedge"),
+    read("Hedge::after(40 ms)").sharing(|it| hedged(it, Hedge::after(Duration::from_millis(40)))),
+    read("Hedge::p95()").sharing(|it| hedged(it, Hedge::p95())),
 ];
 
 /// Which share of the replies is slow, in the first half of the reads and in the second.

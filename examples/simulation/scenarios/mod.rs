@@ -46,6 +46,6 @@ fn over_clients(
     measure: Measure,
 ) -> Panel {
     let names = strategies.iter().map(|strategy| strategy.name);
-    let lines = findings.results.lines(names, clients, measure.0, 1.0);
+    let lines = findings.results.lines(names, clients, measure.0);
     Panel::new(("clients", Logarithmic), y, lines)
 }

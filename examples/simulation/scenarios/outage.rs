@@ -21,7 +21,7 @@ const REQUEST: Policy = Policy::exponential()
     .max_attempts(5);
 
 const fn client(name: &'static str, process: fn(Policy) -> Process) -> Strategy {
-    Strategy::call(name, REQUEST, process)
+    Strategy::new(name, REQUEST, Work::Call).sharing(process)
 }
 
 fn slower() -> Breaker {
@@ -156,7 +156,6 @@ const ILL: &[Row] = rows![ONE;
     "hangs, cut after 5 s" { cut: 5, } (0.40, 0.60);
     "hangs, cut after 30 s" { cut: 30, } (1.05, 18.0);
     "refuses" { trouble: Trouble::Refuses, } (0.036, 0.60);
-    "throttles after 3 s" { trouble: Trouble::Throttles, } (0.036, 0.60);
 ];
 
 /// Whether a breaker spares a service that is down, closes soon after that, and lets most calls through if a part of them

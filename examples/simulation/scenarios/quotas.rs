@@ -1,15 +1,14 @@
 //! Services whose replies state what remains of their limits.
 
-use super::rate::THROTTLED;
+use super::rate::{THROTTLED, throttled};
 use super::*;
 use crate::headers::Stated;
 
-const HEARS: Strategy = Strategy::call("Rate, with headers", THROTTLED, |it| {
-    Process::rated(it, true)
-});
+const HEARS: Strategy =
+    throttled("Rate, with headers", THROTTLED).sharing(|it| Process::rated(it, true));
 const WAYS: [Strategy; 3] = [
-    Strategy::new("full jitter", THROTTLED, Work::Call),
-    Strategy::call("Rate, from 429s", THROTTLED, |it| Process::rated(it, false)),
+    throttled("full jitter", THROTTLED),
+    throttled("Rate, from 429s", THROTTLED).sharing(|it| Process::rated(it, false)),
     HEARS,
 ];
 

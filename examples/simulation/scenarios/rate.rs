@@ -21,7 +21,7 @@ const fn fixed(name: &'static str, seconds: u64) -> Strategy {
     Strategy::new(name, policy, Work::Call)
 }
 
-const fn throttled(name: &'static str, policy: Policy) -> Strategy {
+pub(super) const fn throttled(name: &'static str, policy: Policy) -> Strategy {
     Strategy::new(name, policy, Work::Call)
 }
 
@@ -105,7 +105,7 @@ fn batch_drawn(findings: &Findings) -> Chart {
 }
 
 const FULL: Strategy = throttled("full jitter", THROTTLED);
-const RATE: Strategy = Strategy::call("Rate", THROTTLED, |it| Process::rated(it, false));
+const RATE: Strategy = throttled("Rate", THROTTLED).sharing(|it| Process::rated(it, false));
 
 /// One process with 100 workers and 3,000 jobs.
 const ONE: Load = Load {
@@ -138,9 +138,7 @@ const ALONE: &[Row] = rows![ONE;
     "50 processes, windows of 10 s" { limits: &[TENTHS], processes: 50, workers: 1_000, jobs: 200, } (1.75, 1.45);
     "10/s, a block of 60 s" { limits: &[TEN.blocking(60)], hint: Hint::Next, jobs: 1_000, } (1.31, 14.04);
     "10/s, a block of 300 s" { limits: &[TEN.blocking(300)], hint: Hint::Next, jobs: 1_000, } (1.13, 5.06);
-    "10/s, a block of 600 s" { limits: &[TEN.blocking(600)], hint: Hint::Next, jobs: 1_000, } (1.13, 8.15);
     "2/s, a block of 60 s" { limits: &[TWO.blocking(60)], hint: Hint::Next, workers: 10, jobs: 200, } (2.75, 23.34);
-    "2/s, a block of 300 s" { limits: &[TWO.blocking(300)], hint: Hint::Next, workers: 10, jobs: 200, } (1.11, 6.92);
 ];
 
 pub(crate) fn rate() -> Scenario {
