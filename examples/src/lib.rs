@@ -20,9 +20,9 @@
 //! | `progress.rs` | A command-line program that shows its waits in a progress line. | `cargo test -p examples --features cookbook --test cookbook progress::` |
 //! | `tests_without_waiting.rs` | Tests of a program that retries: no wait lasts, and faults come by a script or a seed. | `cargo test -p examples --test cookbook tests_without_waiting::` |
 //!
-//! # The library's own figures
+//! # Larger programs, and the library's figures
 //!
-//! Each example does one real thing and shows the result. `-- --help` after a command lists its options.
+//! Each example does one real thing and shows the result. `-- --help` after `iam`, `simulation`, `jobs` or `outage` lists the options.
 //!
 //! | Command | What it shows |
 //! |---|---|
