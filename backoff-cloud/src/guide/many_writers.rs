@@ -129,10 +129,10 @@
 //!
 //! | longest wait, with a base of 20 ms | calls | time |
 //! |---|---|---|
-//! | 1.28 s | 3,564 | 15.2 s |
+//! | 1.28 s | 3,566 | 15.3 s |
 //! | 2.56 s | 1,854 | 9.4 s |
 //! | 5.12 s | 1,618 | 9.1 s |
-//! | 64 s, with a base of 1 s (`iam::READ_MODIFY_WRITE`) | 837 | 16.5 s |
+//! | 64 s, with a base of 1 s (`iam::READ_MODIFY_WRITE`) | 838 | 16.6 s |
 //!
 //! If all are told the same `Retry-After`, they must not come back together. The presets `READ_MODIFY_WRITE` have
 //! [`spread_retry_after`](crate::Policy::spread_retry_after) for this, and a policy of your own needs it too.
