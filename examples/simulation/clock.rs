@@ -87,38 +87,29 @@ impl Wake for Woken {
     }
 }
 
-/// Runs the tasks until all of them have ended. Each begins at its time; they come in the order of time. A task
-/// takes the place of one that has ended.
+/// Runs the tasks until all of them have ended. Each begins at its time; they come in the order of time.
 ///
 /// # Panics
 /// If a task is left that nobody will wake.
 pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item = (u64, F)>) {
     let ready = Arc::<Mutex<VecDeque<usize>>>::default();
     let mut tasks = tasks.peekable();
-    let mut places: Vec<(Waker, Pin<Box<Option<F>>>)> = Vec::new();
-    let mut free = Vec::new();
+    let mut begun: Vec<(Waker, Option<Pin<Box<F>>>)> = Vec::new();
     loop {
         let next = ready.lock().expect("no panic").pop_front();
-        if let Some(place) = next {
-            let (waker, task) = &mut places[place];
-            let running = task.as_mut().as_pin_mut();
-            if running.is_some_and(|it| it.poll(&mut Context::from_waker(waker)).is_ready()) {
-                task.set(None);
-                free.push(place);
-            }
+        if let Some(number) = next {
+            let (waker, task) = &mut begun[number];
+            let mut cx = Context::from_waker(waker);
+            task.take_if(|it| it.as_mut().poll(&mut cx).is_ready());
             continue;
         }
         let mut timers = time.0.borrow_mut();
         let end = timers.waiting.first_key_value().map(|((end, _), _)| *end);
         if let Some((begins, task)) = tasks.next_if(|it| end.is_none_or(|end| it.0 <= end)) {
             timers.now = timers.now.max(begins);
-            let place = free.pop().unwrap_or(places.len());
-            if place == places.len() {
-                let waker = Arc::new(Woken(place, Arc::clone(&ready))).into();
-                places.push((waker, Box::pin(None)));
-            }
-            places[place].1.set(Some(task));
-            places[place].0.wake_by_ref();
+            let waker = Waker::from(Arc::new(Woken(begun.len(), Arc::clone(&ready))));
+            waker.wake_by_ref();
+            begun.push((waker, Some(Box::pin(task))));
         } else if let Some(((end, _), waker)) = timers.waiting.pop_first() {
             timers.now = timers.now.max(end);
             waker.wake();
@@ -126,7 +117,8 @@ pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item
             break;
         }
     }
-    assert_eq!(free.len(), places.len(), "tasks wait for ever");
+    let is_over = begun.iter().all(|(_, task)| task.is_none());
+    assert!(is_over, "tasks wait for ever");
 }
 
 #[cfg(test)]

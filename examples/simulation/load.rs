@@ -6,20 +6,7 @@ use backoff_cloud::{Hedge, Policy, Rate};
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
 
-use crate::headers::Stated;
 use crate::quota::{Hint, Quota};
-
-/// What ails the service for a while.
-#[derive(Clone, Copy)]
-pub(crate) enum Trouble {
-    None,
-    /// No connection is accepted.
-    Refuses,
-    /// Connections are accepted, and no call is answered.
-    Hangs,
-    /// This share of the calls is answered with 503.
-    Errors(f64),
-}
 
 /// A service, and who calls it.
 #[derive(Clone, Copy)]
@@ -28,17 +15,19 @@ pub(crate) struct Load {
     pub(crate) hop: (f64, f64),
     pub(crate) limits: &'static [Quota],
     pub(crate) hint: Hint,
-    pub(crate) stated: Option<Stated>,
+    /// Whether each reply states what remains of the limits.
+    pub(crate) states: bool,
     /// Calls a second that the service answers, one after the other; zero if it answers all at once. It does not know
     /// that a client has stopped waiting.
     pub(crate) capacity: u64,
     /// How long the service works on a call that is admitted, in milliseconds: half of this to one and a half of it.
     pub(crate) work: f64,
-    /// Such a share of the calls takes 20 times as long, in the first half of the jobs and in the second.
-    pub(crate) slow: [f64; 2],
-    pub(crate) trouble: Trouble,
-    /// When the trouble begins and ends, in seconds.
+    /// Such a share of the calls takes 20 times as long.
+    pub(crate) slow: f64,
+    /// From such a second to such a second the service is in trouble.
     pub(crate) ill: (u64, u64),
+    /// It then answers this share of the calls with 503; if the share is zero, it accepts all calls and answers none.
+    pub(crate) errors: f64,
     pub(crate) processes: u32,
     /// In all processes. A worker takes the next job of its process when it has done one.
     pub(crate) workers: u32,
@@ -48,10 +37,6 @@ pub(crate) struct Load {
     pub(crate) jobs: u32,
     /// In place of workers: so many jobs a second come by chance, until so many seconds have passed.
     pub(crate) by_chance: (u64, u64),
-    /// Ten minutes of jobs, small ones and large ones in turn, in place of equal ones.
-    pub(crate) has_tokens: bool,
-    /// After so many seconds an attempt is cut; zero if never.
-    pub(crate) cut: u64,
 }
 
 impl Load {
@@ -60,19 +45,17 @@ impl Load {
         hop: (10.0, 2.0),
         limits: &[],
         hint: Hint::Nothing,
-        stated: None,
+        states: false,
         capacity: 0,
         work: 0.0,
-        slow: [0.0; 2],
-        trouble: Trouble::None,
+        slow: 0.0,
         ill: (0, 0),
+        errors: 0.0,
         processes: 1,
         workers: 0,
         over: 0.0,
         jobs: 0,
         by_chance: (0, 0),
-        has_tokens: false,
-        cut: 0,
     };
 
     /// Clients that have one job each.
@@ -84,10 +67,11 @@ impl Load {
         }
     }
 
-    /// The jobs of each process, or of all: how many tokens each of them costs.
-    pub(crate) fn queues(&self, rng: &mut SmallRng) -> Vec<VecDeque<u32>> {
-        if !self.has_tokens {
-            let jobs = VecDeque::from(vec![1; self.jobs as usize]);
+    /// The jobs of each process, or of all, where so many clients combine theirs: how many tokens each job costs. Where
+    /// tokens are limited too, these are ten minutes of jobs, small ones and large ones in turn.
+    pub(crate) fn queues(&self, together: u32, rng: &mut SmallRng) -> Vec<VecDeque<u32>> {
+        if self.limits.len() < 2 {
+            let jobs = VecDeque::from(vec![1; (self.jobs / together) as usize]);
             return vec![jobs; self.processes as usize];
         }
         let mut jobs = VecDeque::new();
@@ -110,44 +94,28 @@ impl Load {
 /// A load with its name, and the most calls for a job and the longest time as a multiple of the least.
 pub(crate) type Row = (&'static str, Load, (f64, f64));
 
-/// A process that calls the service: a policy, and what its calls share.
-pub(crate) struct Process {
-    pub(crate) policy: Policy,
-    /// Hears what the replies state.
-    pub(crate) rate: Option<&'static Rate>,
-    pub(crate) hedge: Option<Hedge>,
-}
-
-impl From<Policy> for Process {
-    fn from(policy: Policy) -> Self {
-        Self {
-            policy,
-            rate: None,
-            hedge: None,
-        }
-    }
-}
+/// A process that calls the service: a policy with what its calls share, and the rate that hears what the replies state.
+pub(crate) type Process = (Policy, Option<&'static Rate>);
 
 /// As the `static` of a program, what a process shares is never given back.
 pub(crate) fn leaked<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }
 
-impl Process {
-    /// With a rate that hears of refusals, and perhaps of what the replies state.
-    pub(crate) fn rated(policy: Policy, hears: bool) -> Self {
-        let rate = leaked(Rate::new());
-        Self {
-            rate: hears.then_some(rate),
-            ..policy.rate(rate).into()
-        }
-    }
+/// With a rate that hears of refusals, and perhaps of what the replies state.
+pub(crate) fn rated(policy: Policy, hears: bool) -> Process {
+    let rate = leaked(Rate::new());
+    (policy.rate(rate), hears.then_some(rate))
 }
 
 /// What a job is.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Call,
+    /// A call that may get a second request.
+    Hedged(fn() -> Hedge),
+    /// A call whose attempts are cut after a second.
+    Request,
     /// A read and a write under the version that was read, both repeated.
     Change,
     /// The same, at a pace.
@@ -172,7 +140,7 @@ impl Strategy {
             name,
             policy,
             work,
-            process: |policy| policy.into(),
+            process: |policy| (policy, None),
             together: 1,
         }
     }

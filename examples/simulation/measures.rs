@@ -1,7 +1,5 @@
 //! What is measured of a run.
 
-use backoff_cloud::StopReason;
-
 use crate::clock::SECOND;
 use crate::load::Load;
 use crate::service::{Job, Outcome};
@@ -18,8 +16,8 @@ fn took(job: &Job) -> u64 {
     job.ended - job.began
 }
 
-fn is_done(job: &&Job) -> bool {
-    job.stopped.is_none()
+pub(crate) fn is_done(job: &&Job) -> bool {
+    job.is_done
 }
 
 /// A part of a whole; `None` of nothing.
@@ -42,7 +40,6 @@ pub(crate) const EACH: Measure = ("calls for a job", |it, _| {
     part(it.sent as usize, it.jobs.len())
 });
 pub(crate) const DONE: Measure = ("done, %", |it, _| done(&it.jobs));
-pub(crate) const HALF: Measure = ("half done, s", |it, _| done_within(it, 0.5));
 pub(crate) const P99: Measure = ("99 % done, s", |it, _| done_within(it, 0.99));
 pub(crate) const P999: Measure = ("99.9 % done, s", |it, _| done_within(it, 0.999));
 pub(crate) const ALL: Measure = ("all done, s", |it, _| {
@@ -54,9 +51,6 @@ pub(crate) const ALL: Measure = ("all done, s", |it, _| {
 pub(crate) const WRITES: Measure = ("writes", |it, _| Some(it.writes.into()));
 pub(crate) const WRITES_EACH: Measure = ("writes for a client", |it, load| {
     Some(f64::from(it.writes) / f64::from(load.workers))
-});
-pub(crate) const FOR_WRITE: Measure = ("calls for a write", |it, _| {
-    part(it.arrived.len(), it.writes as usize)
 });
 pub(crate) const WAIT: Measure = ("a client's wait, s", |it, _| {
     let sum: u64 = it.jobs.iter().map(took).sum();
@@ -74,7 +68,7 @@ pub(crate) const PRODUCT: Measure = ("product", |it, load| {
 // Of calls under a limit.
 
 pub(crate) const HERD: Measure = ("herd, calls in 0.1 s", |it, _| {
-    let tenths = in_bins(&it.arrived, SECOND / 10, 2_000);
+    let tenths = in_bins(it.arrived.iter().copied(), SECOND / 10, 2_000);
     tenths.into_iter().skip(1).reduce(f64::max)
 });
 /// As a multiple of the time that the limit and the work need.
@@ -83,18 +77,6 @@ pub(crate) const TIME: Measure = ("time / least", |it, load| {
     let in_turn = it.jobs.len().div_ceil(load.workers as usize) as f64 * call;
     Some(ALL.1(it, load)? / (seconds(it.least) + call).max(in_turn))
 });
-/// Jain's index of the rates of the processes, each until its last job is done.
-pub(crate) const FAIR: Measure = ("Jain's index", |it, load| {
-    let mut ends = vec![0; load.processes as usize];
-    for job in &it.jobs {
-        ends[job.process] = job.ended;
-    }
-    let rates = || ends.iter().map(|&end| 1.0 / seconds(end));
-    let squares: f64 = rates().map(|rate| rate * rate).sum();
-    let index = rates().sum::<f64>().powi(2) / (squares * ends.len() as f64);
-    (ends.len() > 1).then_some(index)
-});
-
 // Of a service that is down. Its troubles are looked at from here to their end: once budgets have settled where a share
 // of the calls fails.
 
@@ -105,10 +87,8 @@ fn is_looked_at(load: &Load, time: u64) -> bool {
 }
 
 fn came_in(outcome: &Outcome, load: &Load) -> Vec<Job> {
-    let all = outcome.jobs.iter();
-    all.filter(|job| is_looked_at(load, job.began))
-        .copied()
-        .collect()
+    let came_in = |job: &&Job| is_looked_at(load, job.began);
+    outcome.jobs.iter().filter(came_in).copied().collect()
 }
 
 pub(crate) const ATTEMPTS: Measure = ("attempts per request", |it, load| {
@@ -131,35 +111,14 @@ pub(crate) const LOST_FOR: Measure = ("given up after, s", |it, load| {
 pub(crate) const RECOVERED: Measure = ("recovered after, s", |it, load| {
     let until = load.ill.1 * SECOND;
     let length = (load.by_chance.1 - load.ill.1) as usize;
-    let bins = |is: fn(&&Job) -> bool| {
-        let jobs = it.jobs.iter().filter(is);
-        let since = jobs.filter_map(|job| job.began.checked_sub(until));
-        in_bins(&since.collect::<Vec<_>>(), SECOND, length)
-    };
-    let at_once = bins(|job| is_done(job) && job.attempts == 1);
-    let is_troubled = |(at_once, all)| at_once < 0.99 * all;
-    let recovered = at_once
-        .into_iter()
-        .zip(bins(|_| true))
-        .rposition(is_troubled);
-    let recovered = recovered.map_or(0, |last| last + 1);
+    let at_once = |job: &&Job| is_done(job) && job.attempts == 1;
+    let at_once = shares(&it.jobs, (until, SECOND, length), at_once);
+    let troubled = at_once.iter().rposition(|&share| share < 99.0);
+    let recovered = troubled.map_or(0, |last| last + 1);
     (recovered < length).then_some(recovered as f64)
 });
-pub(crate) const NEVER: Measure = ("never recovered, %", |it, load| {
-    let is_never = RECOVERED.1(it, load).is_none();
-    (load.ill.0 > 0).then_some(if is_never { 100.0 } else { 0.0 })
-});
-/// Seconds from the end of the trouble to the last call that a breaker refused.
-pub(crate) const REFUSED: Measure = ("refused until, s", |it, load| {
-    let is_refused = |job: &&Job| job.stopped == Some(StopReason::Breaker);
-    let last = it.jobs.iter().filter(is_refused).map(|job| job.ended).max();
-    Some(seconds(
-        last.unwrap_or(0).saturating_sub(load.ill.1 * SECOND),
-    ))
-});
-
 /// How many of these times lie in each of the first bins.
-pub(crate) fn in_bins(times: &[u64], bin: u64, bins: usize) -> Vec<f64> {
+pub(crate) fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f64> {
     let mut counts = vec![0.0; bins];
     for time in times {
         if let Some(count) = counts.get_mut((time / bin) as usize) {
@@ -169,22 +128,31 @@ pub(crate) fn in_bins(times: &[u64], bin: u64, bins: usize) -> Vec<f64> {
     counts
 }
 
+/// How many percent of the jobs that came in each of the first bins since a time are such jobs.
+pub(crate) fn shares(
+    jobs: &[Job],
+    (since, bin, bins): (u64, u64, usize),
+    is_such: fn(&&Job) -> bool,
+) -> Vec<f64> {
+    let came = |is_such: fn(&&Job) -> bool| {
+        let jobs = jobs.iter().filter(is_such);
+        let times = jobs.filter_map(|job| job.began.checked_sub(since));
+        in_bins(times, bin, bins).into_iter()
+    };
+    let pairs = came(is_such).zip(came(|_| true));
+    pairs.map(|(such, all)| 100.0 * such / all).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TWO: Load = Load {
-        processes: 2,
-        ..Load::IDLE.crowd(4)
-    };
-
-    fn job(process: usize, began: u64, ended: u64) -> Job {
+    fn job(began: u64, ended: u64) -> Job {
         Job {
-            process,
             began: began * SECOND,
             ended: ended * SECOND,
             attempts: 1,
-            stopped: None,
+            is_done: true,
         }
     }
 
@@ -196,12 +164,10 @@ mod tests {
                 .map(|tenth| tenth * SECOND / 10)
                 .to_vec(),
             writes: 8,
-            jobs: vec![job(0, 0, 1), job(1, 0, 2), job(0, 0, 4), job(1, 2, 4)],
+            jobs: vec![job(0, 1), job(0, 2), job(0, 4), job(2, 4)],
             least: SECOND,
         };
-        let of = |measure: Measure, outcome: &Outcome| measure.1(outcome, &TWO);
-        // Both processes end at the same time.
-        assert_eq!(of(FAIR, &outcome), Some(1.0));
+        let of = |measure: Measure, outcome: &Outcome| measure.1(outcome, &Load::IDLE.crowd(4));
         assert_eq!(of(HERD, &outcome), Some(3.0));
         assert_eq!(of(EACH, &outcome), Some(1.5));
         assert_eq!(of(P99, &outcome), Some(4.0));
@@ -209,10 +175,8 @@ mod tests {
         // (8 / 4 − 1) · (4 s / (4 · 20 ms) − 1)
         assert_eq!(of(PRODUCT, &outcome), Some(49.0));
         assert_eq!(of(TIME, &outcome), Some(4.0 / 1.02));
-        // One at 4 s and one at 2 s are 1 to 2.
         outcome.jobs.pop();
-        assert_eq!(of(FAIR, &outcome), Some(0.9));
-        outcome.jobs[0].stopped = Some(StopReason::Attempts);
+        outcome.jobs[0].is_done = false;
         let done = of(DONE, &outcome).unwrap();
         assert!((done - 200.0 / 3.0).abs() < 1e-9, "{done}");
     }
@@ -225,16 +189,15 @@ mod tests {
             ..Load::IDLE
         };
         let mut outcome = Outcome {
-            jobs: (0..8).map(|second| job(0, second, second + 1)).collect(),
+            jobs: (0..8).map(|second| job(second, second + 1)).collect(),
             ..Outcome::default()
         };
         assert_eq!(RECOVERED.1(&outcome, &load), Some(0.0));
-        outcome.jobs[2].stopped = Some(StopReason::Breaker);
+        outcome.jobs[2].is_done = false;
         outcome.jobs[4].attempts = 2;
         assert_eq!(RECOVERED.1(&outcome, &load), Some(2.0));
         let of = |measure: Measure| measure.1(&outcome, &load);
         assert_eq!((of(ANSWERED), of(LOST)), (Some(50.0), Some(1.0)));
-        assert_eq!((of(LOST_FOR), of(NEVER)), (Some(1.0), Some(0.0)));
-        assert_eq!(of(REFUSED), Some(0.0));
+        assert_eq!(of(LOST_FOR), Some(1.0));
     }
 }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, HeaderName};
+
 use crate::clock::SECOND;
 
 /// What the service says to a call that it refuses.
@@ -26,8 +28,6 @@ pub(crate) struct Quota {
     size: f64,
     /// Tokens come all together at the beginning of each such time; zero if they come one by one.
     window: u64,
-    /// Whoever goes over the limit is refused for this time.
-    block: u64,
 }
 
 impl Quota {
@@ -37,7 +37,6 @@ impl Quota {
             per_second,
             size: per_second * seconds,
             window: 0,
-            block: 0,
         }
     }
 
@@ -47,12 +46,6 @@ impl Quota {
             window: seconds * SECOND,
             ..Self::bucket(calls / seconds as f64, seconds as f64)
         }
-    }
-
-    /// Whoever goes over the limit is refused for so many seconds.
-    pub(crate) const fn blocking(mut self, seconds: u64) -> Self {
-        self.block = seconds * SECOND;
-        self
     }
 
     /// When the window ends; now if there is none.
@@ -77,14 +70,6 @@ impl Quota {
 /// So far a sum of tokens may be from a whole number.
 const EXACT: f64 = 1e-6;
 
-/// What is left of a limit, and the seconds until all of it is.
-#[derive(Clone, Copy)]
-pub(crate) struct Left {
-    pub(crate) limit: f64,
-    pub(crate) left: f64,
-    pub(crate) full_in: f64,
-}
-
 /// All limits of a service, and what it says about them.
 #[derive(Clone)]
 pub(crate) struct Limits {
@@ -93,8 +78,6 @@ pub(crate) struct Limits {
     hint: Hint,
     /// The token of the first limit that was promised last.
     promised: f64,
-    /// No call is admitted before this time.
-    blocked: u64,
 }
 
 impl Limits {
@@ -103,27 +86,33 @@ impl Limits {
             counters: quotas.iter().map(|quota| (*quota, f64::MIN)).collect(),
             hint,
             promised: f64::MIN,
-            blocked: 0,
         }
     }
 
-    pub(crate) fn left(&mut self, now: u64) -> Vec<Left> {
+    /// What a reply states: of a bucket under OpenAI's names, of which each limit has its own, and of windows under GitHub's,
+    /// which end in a whole second.
+    pub(crate) fn headers(&mut self, now: u64) -> HeaderMap {
         self.wait(now, [0.0; 2]);
-        let left = self.counters.iter().map(|(quota, used)| {
+        let mut headers = HeaderMap::new();
+        for ((quota, used), ending) in self.counters.iter().zip(["-requests", "-tokens"]) {
             let left = quota.last(now) - used;
-            let until_end = (quota.end(now) - now) as f64 / SECOND as f64;
-            let refilled = (quota.size - left) / quota.per_second;
-            Left {
-                limit: quota.size,
-                left,
-                full_in: if quota.window > 0 {
-                    until_end
-                } else {
-                    refilled
-                },
+            let full_in = (quota.size - left) / quota.per_second;
+            let (ending, reset) = match quota.window {
+                0 => (ending, format!("{}ms", (full_in * 1e3).ceil())),
+                _ => ("", (quota.end(now) - now).div_ceil(SECOND).to_string()),
+            };
+            for (what, value) in [
+                ("limit", quota.size.to_string()),
+                ("remaining", left.floor().to_string()),
+                ("reset", reset),
+            ] {
+                let name = HeaderName::try_from(format!("x-ratelimit-{what}{ending}"));
+                if let (Ok(name), Ok(value)) = (name, value.try_into()) {
+                    headers.insert(name, value);
+                }
             }
-        });
-        left.collect()
+        }
+        headers
     }
 
     /// How long until a call with these costs is admitted: one for each limit.
@@ -144,20 +133,14 @@ impl Limits {
     /// Whether a call is admitted; what the service says if not.
     pub(crate) fn call(&mut self, now: u64, costs: [f64; 2]) -> Result<(), Option<Duration>> {
         let mut wait = self.wait(now, costs);
-        let is_blocked = now < self.blocked;
-        if !is_blocked && wait == 0 {
+        if wait == 0 {
             for ((_, used), cost) in self.counters.iter_mut().zip(costs) {
                 *used += cost;
             }
             return Ok(());
         }
-        let (first, used) = self.counters[0];
-        if first.block > 0 {
-            if !is_blocked {
-                self.blocked = now + first.block;
-            }
-            wait = self.blocked - now;
-        } else if self.hint == Hint::InTurn {
+        if self.hint == Hint::InTurn {
+            let (first, used) = self.counters[0];
             self.promised = self.promised.max(used) + 1.0;
             wait = first.turn(self.promised).saturating_sub(now);
         }
@@ -193,22 +176,21 @@ mod tests {
         assert_eq!(leaky, [0, 1, 2, 3, 4, 20, 40, 60, 80]);
         let minutes = admitted(Quota::windows(3_000.0, 60), 58_000, 64_000);
         assert_eq!(minutes, (58_000..63_000).collect::<Vec<_>>());
-        let blocked = admitted(Quota::bucket(1.0, 1.0).blocking(2), 0, 2_100);
-        assert_eq!(blocked, [0, 2_001]);
     }
 
     #[test]
-    fn what_is_left_is_what_can_be_used() {
-        for (quota, left, full_in) in [
-            (Quota::bucket(2.0, 30.0), 58.5, 0.75),
-            (Quota::windows(60.0, 30), 58.0, 29.75),
+    fn headers_state_what_can_be_used() {
+        for (quota, ending, left, reset) in [
+            (Quota::bucket(2.0, 30.0), "-requests", "58", "750ms"),
+            (Quota::windows(60.0, 30), "", "58", "30"),
         ] {
             let mut limits = Limits::new(&[quota], Hint::Nothing);
             let is_admitted = |millis| limits.call(millis * SECOND / 1_000, ONE).is_ok();
             assert!([0, 250].into_iter().all(is_admitted));
-            let stated = limits.left(SECOND / 4)[0];
-            let found = (stated.limit, stated.left, stated.full_in);
-            assert_eq!(found, (60.0, left, full_in));
+            let headers = limits.headers(SECOND / 4);
+            let of = |what| &headers[&*format!("x-ratelimit-{what}{ending}")];
+            let found = ["limit", "remaining", "reset"].map(of);
+            assert_eq!(found, ["60", left, reset]);
         }
     }
 
@@ -234,6 +216,5 @@ mod tests {
         assert_eq!(limits.wait(0, [1.0, 100.0]), 0);
         let wait = limits.wait(0, [1.0, 200.0]) as f64 / SECOND as f64;
         assert!((wait - 1.0).abs() < 1e-6);
-        assert_eq!(limits.left(0).len(), 2);
     }
 }

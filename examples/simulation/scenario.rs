@@ -1,66 +1,61 @@
 //! A scenario: experiments, what is measured of them, and the limits that they must keep.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::thread;
 
-use crate::Error;
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+
 use crate::chart::Chart;
 use crate::load::{Load, Strategy};
 use crate::measures::Measure;
 use crate::results::Results;
-use crate::runs::runs;
 use crate::service::{Outcome, run};
 use crate::stats::Mean;
-use crate::table::table;
+
+/// The names of what tells experiments apart.
+type Labels = [&'static str; 2];
+
+type Draw = fn(&Findings) -> Chart;
 
 /// What is run, and what it is compared with.
 pub(crate) struct Scenario {
     /// What was run, in a line.
     pub(crate) title: &'static str,
-    /// The names of what tells the experiments apart.
-    pub(crate) labels: [&'static str; 2],
+    pub(crate) labels: Labels,
     pub(crate) measures: &'static [Measure],
     pub(crate) experiments: Vec<Experiment>,
-    /// What the table does not say by itself; lines.
-    pub(crate) remarks: &'static str,
-    /// What is drawn over time: of a run, values that are equally far apart.
-    pub(crate) series: fn(&Outcome) -> Vec<Vec<f64>>,
-    /// By file name, without its ending.
-    pub(crate) draw: fn(&Findings) -> Vec<(&'static str, Chart)>,
+    /// What is drawn over time, of a run: values that are equally far apart.
+    pub(crate) series: fn(&Outcome) -> Vec<f64>,
+    /// The name of its file, without the ending, and the picture.
+    pub(crate) picture: Option<(&'static str, Draw)>,
 }
 
 impl Scenario {
-    /// Without experiments and charts.
-    pub(crate) fn new(
-        title: &'static str,
-        labels: [&'static str; 2],
-        measures: &'static [Measure],
-    ) -> Self {
+    /// Without experiments and a picture.
+    pub(crate) fn new(title: &'static str, labels: Labels, measures: &'static [Measure]) -> Self {
         Self {
             title,
             labels,
             measures,
             experiments: Vec::new(),
-            remarks: "",
             series: |_| Vec::new(),
-            draw: |_| Vec::new(),
+            picture: None,
         }
     }
 
-    /// Adds an experiment with each of these strategies.
-    pub(crate) fn add(
-        &mut self,
-        name: &str,
-        load: Load,
-        strategies: &[Strategy],
-        limits: &[Limit],
-    ) {
-        let experiments = strategies.iter().map(|strategy| Experiment {
-            name: name.to_owned(),
-            load,
-            strategy: *strategy,
-            limits: limits.to_vec(),
-        });
-        self.experiments.extend(experiments);
+    /// Adds an experiment with each of these strategies. The limits are those of the last one.
+    pub(crate) fn add(&mut self, name: &str, load: Load, ways: &[Strategy], limits: &[Limit]) {
+        for (number, strategy) in ways.iter().enumerate() {
+            let is_last = number + 1 == ways.len();
+            self.experiments.push(Experiment {
+                name: name.to_owned(),
+                load,
+                strategy: *strategy,
+                limits: if is_last { limits.to_vec() } else { vec![] },
+            });
+        }
     }
 }
 
@@ -72,42 +67,23 @@ pub(crate) struct Experiment {
     limits: Vec<Limit>,
 }
 
-/// From where to where the mean of a measure must be, or its ratio to that of another strategy.
-#[derive(Clone, Copy)]
-pub(crate) struct Limit(Measure, Option<&'static str>, f64, f64);
+/// From where to where the mean of a measure must be, or its ratio to that of the named strategy.
+pub(crate) type Limit = (Measure, Option<&'static str>, f64, f64);
 
-impl Limit {
-    pub(crate) fn at_most(measure: Measure, most: f64) -> Self {
-        Self(measure, None, f64::MIN, most)
-    }
-
-    pub(crate) fn at_least(measure: Measure, least: f64) -> Self {
-        Self(measure, None, least, f64::MAX)
-    }
-
-    pub(crate) fn times(measure: Measure, other: &'static str, most: f64) -> Self {
-        Self(measure, Some(other), f64::MIN, most)
-    }
-}
+type Points = Vec<(f64, Mean)>;
 
 /// What was measured.
 pub(crate) struct Findings {
     pub(crate) seeds: u64,
     pub(crate) results: Results,
     /// By the name of the experiment and that of the strategy.
-    series: BTreeMap<[String; 2], Vec<Vec<Mean>>>,
+    series: BTreeMap<[String; 2], Vec<Mean>>,
 }
 
 impl Findings {
-    /// A mean in words.
-    pub(crate) fn mean(&self, labels: [&str; 2], measure: Measure, digits: usize) -> String {
-        let mean = self.results.mean(&labels, measure.0);
-        format!("{:.digits$}", mean.unwrap_or_default().mean)
-    }
-
-    /// The points of one of the series of an experiment, so far apart; the first one is half as far from zero.
-    pub(crate) fn points(&self, labels: [&str; 2], series: usize, apart: f64) -> Vec<(f64, Mean)> {
-        let means = self.series[&labels.map(str::to_owned)][series].iter();
+    /// A part of the series of an experiment, as points so far apart; the first one is half as far from zero.
+    pub(crate) fn points(&self, labels: [&str; 2], part: Range<usize>, apart: f64) -> Points {
+        let means = self.series[&labels.map(str::to_owned)][part].iter();
         let point = |(place, mean): (usize, &Mean)| ((place as f64 + 0.5) * apart, *mean);
         means.enumerate().map(point).collect()
     }
@@ -116,55 +92,76 @@ impl Findings {
 /// Runs all experiments.
 pub(crate) fn measure(scenario: &Scenario, seeds: u64) -> Findings {
     let measures = scenario.measures;
-    let mut findings = Findings {
-        seeds,
-        results: Results::new(scenario.labels, measures.iter().map(|it| it.0)),
-        series: BTreeMap::new(),
-    };
+    let mut results = Results::new(scenario.labels, measures.iter().map(|it| it.0));
+    let mut series = BTreeMap::new();
     for it in &scenario.experiments {
         let runs = runs(seeds, |rng| {
             let outcome = run(&it.load, &it.strategy, rng);
             let values = measures.iter().map(|measure| measure.1(&outcome, &it.load));
-            (values.collect::<Vec<_>>(), (scenario.series)(&outcome))
+            let series = (scenario.series)(&outcome).into_iter().map(Some);
+            values.chain(series).collect::<Vec<_>>()
         });
-        let mean = |at| Mean::of(runs.iter().filter_map(|(values, _)| values[at]));
-        let means = (0..measures.len()).map(mean).collect();
-        findings.results.add([&it.name, it.strategy.name], means);
-        let series = (0..runs[0].1.len()).map(|one| {
-            let mean = |at| Mean::of(runs.iter().map(|(_, series)| series[one][at]));
-            (0..runs[0].1[one].len()).filter_map(mean).collect()
-        });
+        let mean = |at| Mean::of(runs.iter().filter_map(|values| values[at]));
+        let mut means: Vec<_> = (0..runs[0].len()).map(mean).collect();
+        let over_time = means.drain(measures.len()..).flatten().collect();
+        results.add([&it.name, it.strategy.name], means);
         let labels = [it.name.clone(), it.strategy.name.to_owned()];
-        findings.series.insert(labels, series.collect());
+        series.insert(labels, over_time);
     }
-    findings
+    Findings {
+        seeds,
+        results,
+        series,
+    }
 }
 
-/// A table of all limits, and how many of them are missed.
-pub(crate) fn check(scenario: &Scenario, results: &Results) -> Result<(String, usize), Error> {
-    let (mut rows, mut missed) = (Vec::new(), 0);
+/// The same run over many seeds, on all cores. The results stand in the order of the seeds. A seed always gives the same
+/// run, whichever thread takes it.
+fn runs<T: Send>(seeds: u64, run: impl Fn(&mut SmallRng) -> T + Sync) -> Vec<T> {
+    let run = |seed| run(&mut SmallRng::seed_from_u64(seed));
+    let threads = thread::available_parallelism().map_or(1, |it| it.get() as u64);
+    thread::scope(|scope| {
+        let part = |of| (seeds * of / threads..seeds * (of + 1) / threads).map(run);
+        let spawn = |of| scope.spawn(move || part(of).collect::<Vec<_>>());
+        let parts: Vec<_> = (0..threads).map(spawn).collect();
+        let joined = parts.into_iter().map(|it| it.join().expect("no panic"));
+        joined.flatten().collect()
+    })
+}
+
+/// A line for each limit that is missed.
+pub(crate) fn missed(scenario: &Scenario, results: &Results) -> Vec<String> {
+    let mut missed = Vec::new();
     for it in &scenario.experiments {
-        for Limit((what, _), other, least, most) in &it.limits {
-            let of = |strategy: &str| {
-                let mean = results.mean(&[&it.name, strategy], what);
-                mean.ok_or_else(|| format!("{}, {strategy}: no {what}", it.name))
-            };
-            let (mut mean, mut name) = (of(it.strategy.name)?, (*what).to_owned());
-            if let Some(other) = other {
-                mean = mean.over(of(other)?);
-                name += &format!(" / that of {other}");
+        for &((what, _), other, least, most) in &it.limits {
+            let of = |strategy| results.mean(&[&it.name, strategy], what).unwrap_or(NOTHING);
+            let mean = of(it.strategy.name);
+            let mean = other.map_or(mean, |other| mean.over(of(other)));
+            if !(least..=most).contains(&mean.mean) {
+                let (at, with) = (&it.name, it.strategy.name);
+                let beside = other.map_or_else(String::new, |it| format!(" / that of {it}"));
+                let line = format!("{at}, {with}: {what}{beside} is {mean}, not {least} to {most}");
+                missed.push(line);
             }
-            let is_held = (*least..=*most).contains(&mean.mean);
-            missed += usize::from(!is_held);
-            let bound = match *most < f64::MAX {
-                true => format!("at most {most}"),
-                false => format!("at least {least}"),
-            };
-            let at = format!("{}, {}", it.name, it.strategy.name);
-            let verdict = if is_held { "held" } else { "MISSED" };
-            rows.push(vec![name, at, mean.to_string(), bound, verdict.to_owned()]);
         }
     }
-    let header = ["limit", "with", "measured", "", ""];
-    Ok((table(&header, 2, &rows), missed))
+    missed
+}
+
+/// What was not measured misses every limit.
+const NOTHING: Mean = Mean {
+    mean: f64::NAN,
+    error: 0.0,
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::Rng as _;
+
+    #[test]
+    fn a_seed_gives_the_same_whoever_runs_it() {
+        let alone = (0..50).map(|seed| SmallRng::seed_from_u64(seed).next_u64());
+        assert_eq!(runs(50, |rng| rng.next_u64()), alone.collect::<Vec<_>>());
+    }
 }

@@ -2,39 +2,27 @@
 //! the random numbers of the run.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::future::pending;
 use std::time::{Duration, SystemTime};
 
-use backoff_cloud::{Fault, GrpcCode, Report, RetryError, StopReason, TimedOut, hint};
+use backoff_cloud::{Fault, GrpcCode, Hedge, Rate, Report, RetryError, TimedOut, hint};
 use rand::RngExt as _;
 use rand::rngs::SmallRng;
 use rand_distr::{Exp1, Normal};
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::HeaderMap;
 
 use crate::clock::{self, SECOND, Time};
-use crate::load::{Load, Process, Strategy, Trouble, Work};
+use crate::load::{Load, Process, Strategy, Work};
 use crate::quota::{Hint, Limits};
 
 const MILLI: f64 = 1e6;
+/// How long an attempt of a request may take.
+const CUT: Duration = Duration::from_secs(1);
 
-/// Why a call failed: a status, and a hint.
-#[derive(Debug)]
+/// Why a call failed: a status, and a hint. 409 is a conflict of writers.
+#[derive(Debug, Fault)]
+#[fault(status = self.0, grpc_code = (self.0 == 409).then_some(GrpcCode::Aborted), retry_after = self.1)]
 struct Failure(u16, Option<Duration>);
-
-impl Fault for Failure {
-    fn status(&self) -> Option<u16> {
-        Some(self.0)
-    }
-
-    fn grpc_code(&self) -> Option<GrpcCode> {
-        (self.0 == 409).then_some(GrpcCode::Aborted)
-    }
-
-    fn retry_after(&self) -> Option<Duration> {
-        self.1
-    }
-}
 
 impl From<TimedOut> for Failure {
     fn from(_: TimedOut) -> Self {
@@ -42,15 +30,17 @@ impl From<TimedOut> for Failure {
     }
 }
 
+/// The version of the row.
+type Reply = Result<u32, Failure>;
+
 /// What became of a job. Times are in nanoseconds.
 #[derive(Clone, Copy)]
 pub(crate) struct Job {
-    pub(crate) process: usize,
     pub(crate) began: u64,
     pub(crate) ended: u64,
     pub(crate) attempts: u32,
-    /// `None` if it is done.
-    pub(crate) stopped: Option<StopReason>,
+    /// It was not given up.
+    pub(crate) is_done: bool,
 }
 
 /// What happened. Times are in nanoseconds and in their order.
@@ -77,7 +67,7 @@ struct Service<'a> {
     version: Cell<u32>,
     /// When the last of the queue will be answered.
     free: Cell<u64>,
-    jobs: usize,
+    hedge: Hedge,
     outcome: RefCell<Outcome>,
 }
 
@@ -90,14 +80,8 @@ impl Service<'_> {
     }
 
     /// A read gives the version, and a write under that of the row changes it.
-    async fn call(
-        &self,
-        process: &Process,
-        tokens: u32,
-        written: Option<u32>,
-    ) -> Result<u32, Failure> {
-        let is_late = self.outcome.borrow().jobs.len() > self.jobs / 2;
-        let slow = self.load.slow[usize::from(is_late)];
+    async fn call(&self, rate: Option<&Rate>, tokens: u32, written: Option<u32>) -> Reply {
+        let slow = self.load.slow;
         let is_slow = slow > 0.0 && self.rng.borrow_mut().random_bool(slow);
         let longer = if is_slow { 20.0 } else { 1.0 };
         self.outcome.borrow_mut().sent += 1;
@@ -111,7 +95,7 @@ impl Service<'_> {
             self.time.after(nanos as u64).await;
         }
         self.hop(longer).await;
-        if let (Some(rate), Some(headers)) = (process.rate, headers) {
+        if let (Some(rate), Some(headers)) = (rate, headers) {
             rate.observe(&headers);
         }
         reply
@@ -120,15 +104,9 @@ impl Service<'_> {
     /// What the trouble and the queue do to a call.
     async fn falls_ill(&self, now: u64) -> Result<(), Failure> {
         let (from, until) = self.load.ill;
-        let trouble = match (from * SECOND..until * SECOND).contains(&now) {
-            true => self.load.trouble,
-            false => Trouble::None,
-        };
-        if let Trouble::Refuses = trouble {
-            self.time.after(SECOND / 1_000).await;
-            return Err(Failure(503, None));
-        }
-        if let Trouble::Hangs = trouble {
+        let is_ill = (from * SECOND..until * SECOND).contains(&now);
+        let errors = self.load.errors;
+        if is_ill && errors <= 0.0 {
             pending().await
         }
         if let Some(each) = SECOND.checked_div(self.load.capacity) {
@@ -136,42 +114,24 @@ impl Service<'_> {
             self.free.set(free);
             self.time.until(free).await;
         }
-        match trouble {
-            Trouble::Errors(share) if self.rng.borrow_mut().random_bool(share) => {
-                Err(Failure(503, None))
-            }
-            _ => Ok(()),
+        match is_ill && self.rng.borrow_mut().random_bool(errors) {
+            true => Err(Failure(503, None)),
+            false => Ok(()),
         }
     }
 
     /// Asks the limits and the row. Gives the headers that state the limits, too.
-    fn answer(
-        &self,
-        now: u64,
-        tokens: u32,
-        written: Option<u32>,
-    ) -> (Result<u32, Failure>, Option<HeaderMap>) {
+    fn answer(&self, now: u64, tokens: u32, written: Option<u32>) -> (Reply, Option<HeaderMap>) {
         let mut limits = self.limits.borrow_mut();
         let mut outcome = self.outcome.borrow_mut();
         outcome.writes += u32::from(written.is_some());
         let mut reply = limits.call(now, [1.0, tokens.into()]);
-        let stated = self
-            .load
-            .stated
-            .filter(|it| outcome.arrived.len() <= it.replies);
-        let headers = stated.map(|stated| {
-            let left = limits.left(now);
-            let mut headers = stated.headers(&left, &mut self.rng.borrow_mut());
-            if let Err(hint) = &mut reply
-                && self.load.hint != Hint::Exact
-            {
-                if let Some(wait) = hint {
-                    headers.insert(RETRY_AFTER, wait.as_secs().into());
-                }
-                *hint = hint::in_headers(429, &headers, SystemTime::UNIX_EPOCH);
-            }
-            headers
-        });
+        let headers = self.load.states.then(|| limits.headers(now));
+        if let (Err(hint), Some(headers)) = (&mut reply, &headers)
+            && self.load.hint == Hint::Nothing
+        {
+            *hint = hint::in_headers(429, headers, SystemTime::UNIX_EPOCH);
+        }
         let current = self.version.get();
         let reply = match (reply, written) {
             (Err(hint), _) => Err(Failure(429, hint)),
@@ -184,59 +144,47 @@ impl Service<'_> {
         (reply, headers)
     }
 
-    async fn job(&self, process: &(usize, Process), work: Work, tokens: u32) {
+    async fn job(&self, (policy, rate): &Process, work: Work, tokens: u32) {
         let began = self.time.nanos();
-        let (number, process) = process;
-        let policy = match self.load.has_tokens {
-            true => process.policy.tokens(tokens),
-            false => process.policy,
-        };
-        let read = || self.call(process, tokens, None);
-        let write = |version| self.call(process, tokens, Some(version));
+        let policy = policy.tokens(tokens);
+        let read = || self.call(*rate, tokens, None);
+        let write = |version| self.call(*rate, tokens, Some(version));
         let runtime = (self.time.clone(), &self.rng);
         let call = policy.retry(read).runtime(&runtime);
-        let (attempts, stopped) = match (work, &process.hedge) {
-            (Work::Call, Some(hedge)) => ended(call.hedge(hedge).reported().await),
-            (Work::Call, None) if self.load.cut > 0 => {
-                let cut = Duration::from_secs(self.load.cut);
-                ended(call.attempt_timeout(cut).reported().await)
-            }
-            (Work::Call, None) => ended(call.reported().await),
-            (Work::Change, _) => {
+        let (attempts, is_done) = match work {
+            Work::Call => ended(call.reported().await),
+            Work::Hedged(_) => ended(call.hedge(&self.hedge).reported().await),
+            Work::Request => ended(call.attempt_timeout(CUT).reported().await),
+            Work::Change => {
                 let change = async || write(read().await?).await;
                 ended(policy.retry(change).runtime(&runtime).reported().await)
             }
-            (Work::Paced, _) => {
+            Work::Paced => {
                 let update = policy.update(read, |_| true, write);
                 let update = update.version(|version| *version).runtime(&runtime);
-                let updated = update.reported().await;
-                (1, updated.err().map(|gave_up| gave_up.reason))
+                (1, update.reported().await.is_ok())
             }
         };
         self.outcome.borrow_mut().jobs.push(Job {
-            process: *number,
             began,
             ended: self.time.nanos(),
             attempts,
-            stopped,
+            is_done,
         });
     }
 }
 
-/// The attempts of a call, and why it stopped if it failed.
-fn ended<T, E>(call: Result<(T, Report), RetryError<E>>) -> (u32, Option<StopReason>) {
+/// The attempts of a call, and whether it succeeded.
+fn ended<T, E>(call: Result<(T, Report), RetryError<E>>) -> (u32, bool) {
     match call {
-        Ok((_, report)) => (report.attempts, None),
-        Err(gave_up) => (gave_up.report.attempts, Some(gave_up.reason)),
+        Ok((_, report)) => (report.attempts, true),
+        Err(gave_up) => (gave_up.report.attempts, false),
     }
 }
 
 /// Runs until every job is done or given up.
 pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
-    let mut queues = load.queues(rng);
-    for queue in &mut queues {
-        queue.truncate(queue.len() / strategy.together as usize);
-    }
+    let queues = load.queues(strategy.together, rng);
     let limits = Limits::new(load.limits, load.hint);
     let (mut free, mut outcome) = (limits.clone(), Outcome::default());
     for &tokens in queues.iter().flatten() {
@@ -254,42 +202,45 @@ pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outco
         limits: RefCell::new(limits),
         version: Cell::default(),
         free: Cell::default(),
-        jobs: queues.iter().map(VecDeque::len).sum(),
+        hedge: match strategy.work {
+            Work::Hedged(hedge) => hedge(),
+            _ => Hedge::p95(),
+        },
         outcome: RefCell::new(outcome),
     };
-    let processes =
-        (0..load.processes as usize).map(|it| (it, (strategy.process)(strategy.policy)));
-    let processes: Vec<_> = processes.collect();
-    if load.by_chance.0 > 0 {
-        let (rate, end) = load.by_chance;
-        let mut time = 0;
-        let comes = || {
+    let process = |_| (strategy.process)(strategy.policy);
+    let processes: Vec<_> = (0..load.processes).map(process).collect();
+    let queues: Vec<_> = queues.into_iter().map(RefCell::new).collect();
+    let (rate, end) = load.by_chance;
+    let work = async |number: usize| {
+        let queue = &queues[number % queues.len()];
+        let next = || match rate {
+            0 => queue.borrow_mut().pop_front(),
+            _ => Some(1),
+        };
+        while let Some(tokens) = next() {
+            let job = service.job(&processes[number], strategy.work, tokens);
+            job.await;
+            // Who comes later than others has one job.
+            if rate > 0 || load.over > 0.0 {
+                break;
+            }
+        }
+    };
+    let workers = load.workers / strategy.together;
+    let mut time = 0;
+    let comes = |number: u32| {
+        if let Some(apart) = SECOND.checked_div(rate) {
             let mut rng = service.rng.borrow_mut();
             let pause: f64 = rng.sample(Exp1);
-            time += (pause * (SECOND / rate) as f64) as u64;
-            let process = &processes[rng.random_range(0..processes.len())];
-            (time < end * SECOND).then(|| (time, service.job(process, strategy.work, 1)))
-        };
-        clock::run(&service.time, std::iter::from_fn(comes));
-    } else {
-        let queues: Vec<_> = queues.into_iter().map(RefCell::new).collect();
-        let workers = load.workers / strategy.together;
-        let worker = |number: u32| {
-            let process = &processes[number as usize % processes.len()];
-            let queue = &queues[process.0 % queues.len()];
-            let comes = load.over * SECOND as f64 * f64::from(number) / f64::from(workers);
-            let work = async move {
-                while let Some(tokens) = { queue.borrow_mut().pop_front() } {
-                    service.job(process, strategy.work, tokens).await;
-                    // Who comes has one job.
-                    if load.over > 0.0 {
-                        break;
-                    }
-                }
-            };
-            (comes as u64, work)
-        };
-        clock::run(&service.time, (0..workers).map(worker));
-    }
+            time += (pause * apart as f64) as u64;
+            let process = rng.random_range(0..processes.len());
+            return (time < end * SECOND).then(|| (time, work(process)));
+        }
+        let comes = load.over * SECOND as f64 * f64::from(number) / f64::from(workers);
+        let process = number as usize % processes.len();
+        (number < workers).then(|| (comes as u64, work(process)))
+    };
+    clock::run(&service.time, (0..).map_while(comes));
     service.outcome.take()
 }

@@ -6,8 +6,9 @@ pub(crate) mod outage;
 pub(crate) mod quotas;
 pub(crate) mod rate;
 
-use crate::axis::Scale::{self, Linear, Logarithmic};
-use crate::chart::{Chart, Line, Panel};
+use crate::axis::Scale::{Linear, Logarithmic};
+use crate::chart::{Axis, Chart, Line, Panel};
+use crate::clock::SECOND;
 use crate::load::{Load, Process, Row, Strategy, Work};
 use crate::measures::*;
 use crate::quota::{Hint, Quota};
@@ -23,29 +24,28 @@ macro_rules! rows {
 use rows;
 
 /// All jobs are done, and with so many calls and in such a time.
-fn limits((calls, time): (f64, f64)) -> Vec<Limit> {
-    vec![
-        Limit::at_least(DONE, 100.0),
-        Limit::at_most(EACH, calls),
-        Limit::at_most(TIME, time),
+fn limits((calls, time): (f64, f64)) -> [Limit; 3] {
+    [
+        (DONE, None, 100.0, 100.0),
+        (EACH, None, 1.0, calls),
+        (TIME, None, 0.0, time),
     ]
 }
 
-/// What a chart says below its title, with the number of runs.
-fn subtitle(what: &str, seeds: u64) -> String {
-    format!(
-        "{what}\nMeans of {seeds} seeds; bars show ± 1 standard error where it is larger than the mark."
-    )
+fn chart(findings: &Findings, title: &str, what: &str, panels: Vec<Panel>) -> Chart {
+    let seeds = findings.seeds;
+    let bars = "bars show ± 1 standard error where it is larger than the mark";
+    let subtitle = format!("{what}\nMeans of {seeds} seeds; {bars}.");
+    Chart {
+        title: title.to_owned(),
+        subtitle,
+        panels,
+    }
 }
 
 /// A panel with a line for each strategy, over numbers of clients, which are the names of the experiments.
-fn over_clients(
-    findings: &Findings,
-    (strategies, clients): (&[Strategy], &[u32]),
-    y: (&'static str, Scale),
-    measure: Measure,
-) -> Panel {
-    let names = strategies.iter().map(|strategy| strategy.name);
-    let lines = findings.results.lines(names, clients, measure.0);
+fn over_clients(it: &Findings, ways: &[Strategy], clients: &[u32], y: Axis, of: Measure) -> Panel {
+    let names = ways.iter().map(|strategy| strategy.name);
+    let lines = it.results.lines(names, clients, of.0);
     Panel::new(("clients", Logarithmic), y, lines)
 }
