@@ -22,8 +22,7 @@
 //! | no retry at all | 1 | at once | 20,985 | 79.98 % |
 //!
 //! Without a budget the queue of the service stays full of requests that nobody waits for, although the
-//! service is up. Backoff alone does not help, because new requests keep coming. (Where a service *refuses*
-//! connections, it recovers at once in all rows, because a refusal costs it nothing.)
+//! service is up. Backoff alone does not help, because new requests keep coming.
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- outage

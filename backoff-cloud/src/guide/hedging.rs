@@ -58,6 +58,7 @@
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- hedge
+//! cargo run -p examples --example hedge      # reads over real HTTP
 //! ```
 //!
 //! - **The load is bounded.** At most one call in 20 sends a second request, and ten more after a quiet time, however slow

@@ -9,6 +9,7 @@
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- rate
+//! cargo run -p examples --example rate      # fewer jobs, over real HTTP
 //! ```
 //!
 //! # A rate
@@ -85,10 +86,10 @@
 //!
 //! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers |
 //! |---|---|---|---|
-//! | 1 process, 100 workers | 2.77; 1.05 | 1.12; 1.02 | 1.00; 1.00 |
-//! | 4 processes, 100 workers | 2.77; 1.05 | 1.20; 1.04 | 1.04; 1.07 |
-//! | 20 processes, 20 workers | 1.34; 1.06 | 1.21; 1.07 | 1.02; 1.04 |
-//! | 20 processes, 200 workers | 3.56; 1.05 | 1.45; 1.07 | 1.06; 1.10 |
+//! | 1 process, 100 workers | 2.77; 1.06 | 1.13; 1.02 | 1.00; 1.00 |
+//! | 4 processes, 100 workers | 2.77; 1.06 | 1.21; 1.04 | 1.04; 1.07 |
+//! | 20 processes, 20 workers | 1.34; 1.05 | 1.21; 1.06 | 1.03; 1.03 |
+//! | 20 processes, 200 workers | 3.58; 1.07 | 1.45; 1.07 | 1.07; 1.09 |
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- quota

@@ -68,7 +68,7 @@ fn row_drawn(findings: &Findings) -> Chart {
     panel.lines.push(Line::bound("one after the other", least));
     chart(
         findings,
-        "With full jitter the clients are done far sooner than without jitter; at a pace, and combined, still sooner",
+        "With full jitter clients are done far sooner than without; at a pace, and combined, sooner",
         "Clients that write one row with optimistic concurrency: hops of |N(10, 2)| ms, base 5 ms, cap 2 s.",
         vec![panel],
     )
@@ -155,7 +155,7 @@ fn iam_drawn(findings: &Findings) -> Chart {
     };
     chart(
         findings,
-        "With Google's formula half of 100 clients give up; with full jitter and at a pace all succeed",
+        "With Google's formula half of 100 clients give up; with full jitter or at a pace none does",
         "Clients that change one IAM policy: hops of |N(250, 50)| ms, base 1 s, cap 64 s, deadline 300 s.",
         vec![
             panel("clients that succeed, %", Linear, DONE),

@@ -72,7 +72,7 @@ fn batch_drawn(findings: &Findings) -> Chart {
     };
     chart(
         findings,
-        "Jitter spreads the calls. The same Retry-After for all brings them back together; with spread_retry_after it does not",
+        "Jitter spreads the calls. The same Retry-After for all brings them back together, unless the policy has spread_retry_after",
         "500 calls at once against a limit of 50 a second. The first tenth of a second, in which all arrive, is not drawn.",
         BATCH.iter().map(panel).collect(),
     )
