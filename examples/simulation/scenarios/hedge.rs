@@ -1,5 +1,5 @@
-//! A read takes 20 ms, and some reads take 20 times as long. A second request cuts the tail; how many more requests
-//! does it cost?
+//! A read takes 20 ms, and some reads take 20 times as long. A second request makes the slow reads quicker; how many more
+//! requests does it cost?
 
 use std::time::Duration;
 
