@@ -9,12 +9,12 @@ use backoff_cloud::{GrpcCode, Policy};
 
 use crate::record::{Call, Kind, Log, Outcome};
 
-/// One writer's access to the service, or one that many writers share.
+/// A writer's access to the service.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) rest: Rest,
-    /// Who calls; `None` where a call is made for several writers.
-    pub(crate) writer: Option<usize>,
+    /// Who calls. Calls that are made for all writers are logged as those of the first one.
+    pub(crate) writer: usize,
     pub(crate) log: Arc<Log>,
     pub(crate) pace: Pace,
 }

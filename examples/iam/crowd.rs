@@ -1,75 +1,60 @@
-//! Four ways in crowds of different sizes: the second picture.
+//! Four ways in crowds of different sizes.
 
 use std::time::Duration;
 
 use emulator::Emulator;
 use examples::results::Results;
-use examples::stats::{Mean, ascending};
+use examples::stats::Mean;
 use examples::terminal::say;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::Error;
 use crate::client::Pace;
 use crate::record::{Ending, Kind, Outcome, Story};
-use crate::tell::{http, tell};
+use crate::tell::tell_all;
 use crate::way::Way;
-use crate::{Error, curves};
 
 /// As many, as far apart and as often as a short run of the example has time for.
 pub(crate) const TASKS: [u16; 6] = [1, 2, 5, 10, 20, 50];
 pub(crate) const RUNS: u16 = 2;
-/// So many tasks of one way run at the same time, or one crowd.
-const AT_ONCE: u16 = 100;
 
 /// How long the service thinks about a call.
 const LATENCY: Duration = Duration::from_millis(5);
 
-pub(crate) const CALLS: &str = "calls";
-/// Until the last task is done.
-pub(crate) const TIME: &str = "time, ms";
-pub(crate) const GAVE_UP: &str = "gave up";
+const CALLS: &str = "calls";
+const GAVE_UP: &str = "gave up";
 
-/// Without results.
-pub(crate) fn results() -> Results {
-    let measures = &["reads", "writes", "conflicts", CALLS, TIME, GAVE_UP];
-    Results::new(&["tasks", "way"], measures)
-}
-
-/// Prints the table; gives the picture.
-pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<String, Error> {
-    let tasks = ascending(tasks);
-    let circumstances = format!(
-        "5 ms a call, no faults. Waits are shortened a hundredfold (base 10 ms, deadline {}). {}",
-        if pace.is_patient { "300 s" } else { "3 s" },
-        match runs {
-            1 => "One run.".to_owned(),
-            runs => format!("Means of {runs} runs."),
-        }
-    );
+/// Prints the table.
+pub(crate) async fn show(tasks: &[u16], runs: u16, pace: Pace) -> Result<(), Error> {
     say(&format!(
-        "\nTasks change one IAM policy at the same time, in four ways.\n{circumstances}\n"
+        "\nTasks change one IAM policy at the same time, in four ways.\n5 ms a call, no faults. Waits are shortened a \
+         hundredfold (base 10 ms, deadline {}). Means of {runs} runs.\n",
+        if pace.is_patient { "300 s" } else { "3 s" },
     ))?;
-    let results = measure(&tasks, runs, pace).await?;
+    let results = measure(tasks, runs, pace).await?;
     say(&format!("\n{}", results.table()))?;
-    curves::draw(&results, &tasks, &circumstances)
+    Ok(())
 }
 
 async fn measure(tasks: &[u16], runs: u16, pace: Pace) -> Result<Results, Error> {
-    let all: u64 = tasks.iter().copied().map(u64::from).sum();
-    let style = ProgressStyle::with_template("{bar:44} {pos:>5} of {len} changes, {msg}")?;
-    let bar = ProgressBar::new(all * u64::from(runs) * Way::CROWD.len() as u64).with_style(style);
-    let mut results = results();
+    let measures = ["reads", "writes", "conflicts", CALLS, "time, ms", GAVE_UP];
+    let mut results = Results::new(["tasks", "way"], measures);
     for &tasks in tasks {
-        bar.set_message(format!("{tasks} tasks"));
         // The first three wait most of the time, so they run side by side. What they do would be most of the
         // time of the last way, so that one runs alone.
         for ways in Way::CROWD.chunks(3) {
-            let told = crowd(ways, tasks, runs, pace, &bar).await?;
-            for (way, stories) in ways.iter().zip(told) {
-                results.add([&tasks.to_string(), way.short()], means(&stories));
+            let mut stories = vec![Vec::new(); ways.len()];
+            for _ in 0..runs {
+                let service = || Ok(Emulator::builder().latency(LATENCY).start()?);
+                let told = tell_all(ways, pace, tasks, service).await?;
+                for (runs, story) in stories.iter_mut().zip(told) {
+                    runs.push(sound(story)?);
+                }
+            }
+            for (way, stories) in ways.iter().zip(stories) {
+                results.add([&tasks.to_string(), way.title()], means(&stories));
             }
         }
     }
-    bar.finish_and_clear();
     Ok(results)
 }
 
@@ -83,38 +68,6 @@ fn means(stories: &[Story]) -> Vec<Option<Mean>> {
         mean(&|story| story.took.as_secs_f64() * 1e3),
         mean(&|story| story.gave_up() as f64),
     ]
-}
-
-/// Runs these ways at the same time, each run against a service of its own. Gives the runs of each way.
-async fn crowd(
-    ways: &[Way],
-    writers: u16,
-    runs: u16,
-    pace: Pace,
-    bar: &ProgressBar,
-) -> Result<Vec<Vec<Story>>, Error> {
-    let mut stories = vec![Vec::new(); ways.len()];
-    // So many runs at the same time that the waits and not the machine take the time.
-    let at_once = (AT_ONCE / writers).max(1);
-    for batch in vec![(); runs.into()].chunks(at_once.into()) {
-        let shared = http()?;
-        let mut prepared = Vec::new();
-        for (index, way) in ways.iter().enumerate() {
-            for () in batch {
-                let service = Emulator::builder().latency(LATENCY).start()?;
-                let (http, bar) = (shared.clone(), ProgressBar::hidden());
-                let told = tell(*way, pace, http, service, writers, bar);
-                prepared.push((index, told));
-            }
-        }
-        let spawned = |(index, told)| (index, tokio::spawn(told));
-        let running: Vec<_> = prepared.into_iter().map(spawned).collect();
-        for (index, told) in running {
-            stories[index].push(sound(told.await??)?);
-            bar.inc(writers.into());
-        }
-    }
-    Ok(stories)
 }
 
 /// In none of these ways may a change be missing that was told as made.
@@ -134,7 +87,7 @@ mod tests {
         let results = measure(&[1, 8], 1, Pace { is_patient: true });
         let results = results.await.unwrap();
         for way in Way::CROWD {
-            let of = |tasks, measure| results.mean(&[tasks, way.short()], measure).unwrap().mean;
+            let of = |tasks, measure| results.mean(&[tasks, way.title()], measure).unwrap().mean;
             // Alone, every way costs one read and one write.
             assert_eq!(of("1", CALLS), 2.0, "{way:?}");
             assert_eq!(of("8", GAVE_UP), 0.0, "{way:?}");

@@ -7,11 +7,9 @@
 
 mod client;
 mod crowd;
-mod curves;
 mod marks;
 mod picture;
 mod record;
-mod runs;
 mod side_by_side;
 mod tell;
 mod way;
@@ -33,7 +31,7 @@ const RESOURCE: &str = "projects/demo";
 /// Many writers change one IAM policy at the same time, in six ways: without retries, retrying
 /// the write alone, retrying the whole function without jitter, with the jitter of another library
 /// and with IAM's own policy, and combined into few calls. Then crowds of different sizes do, in four ways. Prints
-/// tables and draws three pictures.
+/// tables and draws two ways.
 #[derive(Debug, Parser)]
 #[command(name = "iam")]
 struct Options {
@@ -47,18 +45,17 @@ struct Options {
     #[arg(long)]
     patient: bool,
 
-    /// How many tasks the crowds of the last picture have
+    /// How many tasks the crowds have
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_values_t = crowd::TASKS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     tasks: Vec<u16>,
 
-    /// How often each crowd runs; the last picture shows the means
+    /// How often each crowd runs; the table has the means
     #[arg(long, value_name = "N", default_value_t = crowd::RUNS,
           value_parser = clap::value_parser!(u16).range(1..=1000))]
     runs: u16,
 
-    /// Where to draw all six ways; two of them are drawn beside it, with `-two` in the name, and the crowds, with
-    /// `-crowd`
+    /// Where to draw the two ways that differ most
     #[arg(long, value_name = "FILE", default_value = "out/iam.svg")]
     out: PathBuf,
 }
@@ -77,16 +74,6 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    let name = options
-        .out
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy();
-    let beside = |end| options.out.with_file_name(format!("{name}-{end}.svg"));
-    let [all, two] = side_by_side::show(options).await?;
-    save(&options.out, &all)?;
-    save(&beside("two"), &two)?;
-    let crowd = crowd::show(&options.tasks, options.runs, options.pace()).await?;
-    save(&beside("crowd"), &crowd)?;
-    Ok(())
+    save(&options.out, &side_by_side::show(options).await?)?;
+    crowd::show(&options.tasks, options.runs, options.pace()).await
 }

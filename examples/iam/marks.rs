@@ -1,4 +1,4 @@
-//! What the marks of the first picture look like, and its legend.
+//! What the marks of the picture look like, and its legend.
 
 use examples::drawing::{
     Area, Drawn, GREEN, INK, ORANGE, PURPLE, SKY, VERMILLION, fill, line, text,
@@ -10,9 +10,12 @@ use crate::record::{Ending, Kind, Outcome, Story};
 
 /// The line between two calls of a writer.
 pub(crate) const WAIT: RGBColor = RGBColor(170, 170, 170);
-// No letter is lower than 12 px where the picture, 1000 px wide, is shown 830 px wide: plotters writes
-// a size of 18 as 14.5 px.
+/// Letters for a phone.
 pub(crate) const SMALL: i32 = 18;
+/// The height of a writer's row.
+pub(crate) const ROW: i32 = 13;
+/// The size of a shape.
+const SIZE: i32 = 3;
 
 pub(crate) fn words(ending: Ending) -> &'static str {
     match ending {
@@ -34,27 +37,26 @@ pub(crate) fn colour(kind: Kind, outcome: Outcome) -> RGBColor {
 }
 
 /// Half the height of a bar: a read is low, a write high.
-pub(crate) fn half(kind: Kind, row: i32) -> i32 {
+pub(crate) fn half(kind: Kind) -> i32 {
     match kind {
-        Kind::Read => (row / 5).max(1),
-        Kind::Write => (row * 2 / 5).max(1),
+        Kind::Read => ROW / 5,
+        Kind::Write => ROW * 2 / 5,
     }
 }
 
 /// The shape of a call that failed, to the right of its bar.
-pub(crate) fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcome) -> Drawn {
-    let size = shape_size(row);
-    let x = bar + size + 1;
+pub(crate) fn shape(area: &Area, (bar, y): (i32, i32), outcome: Outcome) -> Drawn {
+    let x = bar + SIZE + 1;
     match outcome {
         Outcome::Done => {}
         Outcome::Conflict => {
-            area.draw(&Cross::new((x, y), size, VERMILLION.stroke_width(2)))?;
+            area.draw(&Cross::new((x, y), SIZE, VERMILLION.stroke_width(2)))?;
         }
         Outcome::Throttled => {
-            area.draw(&TriangleMarker::new((x, y), size + 1, ORANGE.filled()))?;
+            area.draw(&TriangleMarker::new((x, y), SIZE + 1, ORANGE.filled()))?;
         }
         Outcome::Failed => {
-            let reach = size + 1;
+            let reach = SIZE + 1;
             let ends = [(0, -reach), (reach, 0), (0, reach), (-reach, 0)];
             let diamond = ends.map(|end| (x + end.0, y + end.1));
             area.draw(&Polygon::new(diamond, PURPLE.filled()))?;
@@ -63,17 +65,12 @@ pub(crate) fn shape(area: &Area, (bar, y): (i32, i32), row: i32, outcome: Outcom
     Ok(())
 }
 
-fn shape_size(row: i32) -> i32 {
-    (row * 3 / 10).clamp(1, 4)
-}
-
-pub(crate) fn end_mark(area: &Area, (x, y): (i32, i32), row: i32, ending: Ending) -> Drawn {
-    let size = shape_size(row);
+pub(crate) fn end_mark(area: &Area, (x, y): (i32, i32), ending: Ending) -> Drawn {
     match ending {
-        Ending::Arrived => area.draw(&Circle::new((x, y), size, GREEN.filled()))?,
-        Ending::Misled => area.draw(&Circle::new((x, y), size, GREEN.stroke_width(2)))?,
-        Ending::GaveUp => fill(area, (x - size, y - size), (x + size, y + size), INK)?,
-        Ending::Lost => area.draw(&TriangleMarker::new((x, y), size + 1, VERMILLION.filled()))?,
+        Ending::Arrived => area.draw(&Circle::new((x, y), SIZE, GREEN.filled()))?,
+        Ending::Misled => area.draw(&Circle::new((x, y), SIZE, GREEN.stroke_width(2)))?,
+        Ending::GaveUp => fill(area, (x - SIZE, y - SIZE), (x + SIZE, y + SIZE), INK)?,
+        Ending::Lost => area.draw(&TriangleMarker::new((x, y), SIZE + 1, VERMILLION.filled()))?,
     }
     Ok(())
 }
@@ -87,7 +84,6 @@ pub(crate) fn legend<'a>(
 ) -> Drawn {
     let has_call = |outcome| stories.clone().any(|story| story.answered(outcome) > 0);
     let has_end = |ending| stories.clone().any(|story| story.ended(ending) > 0);
-    const ROW: i32 = 14;
     const LINE: i32 = 30;
     const LEFT: i32 = 24;
     let calls = [
@@ -102,10 +98,10 @@ pub(crate) fn legend<'a>(
         if x + room(name) > width {
             (x, y) = (LEFT, y + LINE);
         }
-        let half = half(kind, ROW);
+        let half = half(kind);
         let colour = colour(kind, outcome);
         fill(area, (x, y - half), (x + 12, y + half), colour)?;
-        shape(area, (x + 12, y), ROW, outcome)?;
+        shape(area, (x + 12, y), outcome)?;
         x = named(area, name, (x, y))?;
     }
     line(area, (x, y), (x + 20, y), WAIT, 2)?;
@@ -113,7 +109,7 @@ pub(crate) fn legend<'a>(
 
     (x, y) = (LEFT, y + LINE);
     for ending in Ending::ALL.into_iter().filter(|ending| has_end(*ending)) {
-        end_mark(area, (x + 8, y), ROW, ending)?;
+        end_mark(area, (x + 8, y), ending)?;
         x = named(area, words(ending), (x, y))?;
     }
     Ok(())

@@ -25,8 +25,7 @@ pub(crate) enum Outcome {
 /// One call, its times counted from the start of its way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    /// `None` where the call was made for all who waited for it.
-    pub(crate) writer: Option<usize>,
+    pub(crate) writer: usize,
     pub(crate) kind: Kind,
     pub(crate) outcome: Outcome,
     pub(crate) start: Duration,
@@ -99,8 +98,6 @@ pub(crate) struct Story {
     pub(crate) calls: Vec<Call>,
     /// By writer's number.
     pub(crate) endings: Vec<Ending>,
-    /// When each writer was told, by its number.
-    pub(crate) told: Vec<Duration>,
     pub(crate) took: Duration,
 }
 
@@ -134,15 +131,10 @@ impl Story {
         self.calls.iter().filter(|call| call.kind == kind).count()
     }
 
-    /// A writer's calls in the order of time, and those that were made for others too while it
-    /// waited.
+    /// A writer's calls in the order of time.
     pub(crate) fn calls_of(&self, writer: usize) -> Vec<Call> {
-        let told = self.told[writer];
-        let is_its = |call: &&Call| match call.writer {
-            Some(caller) => caller == writer,
-            None => call.end <= told,
-        };
-        let mut calls: Vec<_> = self.calls.iter().filter(is_its).copied().collect();
+        let own = self.calls.iter().filter(|call| call.writer == writer);
+        let mut calls: Vec<_> = own.copied().collect();
         calls.sort_by_key(|call| call.start);
         calls
     }
@@ -157,6 +149,19 @@ impl Story {
     }
 }
 
+/// The mean of several runs, in tenths where that can be other than a whole number.
+pub(crate) fn mean(stories: &[Story], of: impl Fn(&Story) -> usize) -> String {
+    let sum: usize = stories.iter().map(of).sum();
+    let digits = usize::from(!sum.is_multiple_of(stories.len()));
+    format!("{:.digits$}", sum as f64 / stories.len() as f64)
+}
+
+/// The mean time until the last writer was told, in seconds.
+pub(crate) fn seconds(stories: &[Story]) -> f64 {
+    let sum: f64 = stories.iter().map(|story| story.took.as_secs_f64()).sum();
+    sum / stories.len() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,9 +170,8 @@ mod tests {
         /// A call of the first writer, which takes 5 ms. Times are in milliseconds.
         pub(crate) fn of(kind: Kind, outcome: Outcome, start: u64) -> Self {
             let [start, end] = [start, start + 5].map(Duration::from_millis);
-            let writer = Some(0);
             Self {
-                writer,
+                writer: 0,
                 kind,
                 outcome,
                 start,
@@ -177,15 +181,13 @@ mod tests {
     }
 
     impl Story {
-        /// A story without calls, at whose end all were told.
+        /// A story without calls, of some writers.
         pub(crate) fn of(title: &'static str, endings: &[Ending], millis: u64) -> Self {
             let took = Duration::from_millis(millis);
-            let (endings, told) = (endings.to_vec(), vec![took; endings.len()]);
             Self {
                 title,
                 calls: Vec::new(),
-                endings,
-                told,
+                endings: endings.to_vec(),
                 took,
             }
         }
@@ -204,16 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_call_is_one_of_each_writer_that_waited_for_it() {
-        let shared = |start| Call {
-            writer: None,
-            ..Call::of(Kind::Write, Outcome::Done, start)
-        };
-        let mut story = Story::of("", &[Ending::Arrived; 2], 12);
-        story.calls = vec![shared(0), shared(6)];
-        story.told[0] = Duration::from_millis(5);
-        assert_eq!(story.calls_of(0).len(), 1);
-        assert_eq!(story.calls_of(1).len(), 2);
-        assert_eq!(story.of_kind(Kind::Write), 2);
+    fn means_are_of_all_runs() {
+        let three = Story::of("a way", &[Ending::Arrived; 3], 2000);
+        let four = Story::of("a way", &[Ending::Arrived; 4], 3000);
+        assert_eq!(mean(std::slice::from_ref(&three), Story::arrived), "3");
+        let runs = [three, four];
+        assert_eq!(mean(&runs, Story::arrived), "3.5");
+        assert_eq!(seconds(&runs), 2.5);
     }
 }

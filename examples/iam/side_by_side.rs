@@ -1,14 +1,12 @@
-//! Six ways on a bad day of the service: the first picture.
+//! Six ways on a bad day of the service.
 
 use std::time::Duration;
 
 use emulator::{Emulator, Faults, Reply};
 use examples::terminal::say;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::record::{Ending, Outcome, Story};
-use crate::runs::Runs;
-use crate::tell::{http, tell};
+use crate::record::{Ending, Outcome, Story, mean, seconds};
+use crate::tell::tell_all;
 use crate::way::Way;
 use crate::{Error, Options, picture};
 
@@ -20,8 +18,8 @@ const SEEDS: u64 = 5;
 /// How long the service thinks about a call.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// Prints the table; gives the picture of all ways, and one of the two that differ most.
-pub(crate) async fn show(options: &Options) -> Result<[String; 2], Error> {
+/// Prints the table; gives a picture of the two ways that differ most.
+pub(crate) async fn show(options: &Options) -> Result<String, Error> {
     let title = format!(
         "{} writers change one IAM policy at the same time",
         options.writers
@@ -31,38 +29,25 @@ pub(crate) async fn show(options: &Options) -> Result<[String; 2], Error> {
     } else {
         ""
     };
-    let circumstances = format!(
-        "All times are shortened a hundredfold: a second takes 10 ms.{deadlines} Service: some faults, seed {SEED}."
-    );
-    say(&format!("{title}.\n{circumstances}\n"))?;
-
+    say(&format!(
+        "{title}.\nAll times are shortened a hundredfold: a second takes 10 ms.{deadlines} Service: some faults, seed {SEED}.\n"
+    ))?;
     let ways = all_ways(options).await?;
-
     say(&format!("\n{}\n{}", table(&ways), remarks(&ways)))?;
-    let two = [
-        (Way::WriteAlone, "The write alone is retried"),
-        (
-            Way::ReadModifyWrite,
-            "The whole function is retried, with jitter",
-        ),
-    ];
-    let runs = |way| {
-        let place = Way::SIDE_BY_SIDE.iter().position(|&one| one == way);
-        &ways[place.expect("each way is shown")]
+    let [_, write_alone, _, _, whole, _] = &ways[..] else {
+        return Err("a way is missing".into());
     };
-    let two = picture::draw_two(
-        two.map(|(way, headline)| (runs(way), headline)),
-        &[
-            &title,
-            "A row is a writer. Times are shortened a hundredfold;",
-            "each panel has its own scale.",
+    picture::draw(
+        [
+            (&write_alone[0], "The write alone is retried"),
+            (&whole[0], "The whole function is retried, with jitter"),
         ],
-    )?;
-    Ok([picture::draw(&ways, &title, &circumstances)?, two])
+        &title,
+    )
 }
 
 /// A line for each way.
-fn table(ways: &[Runs]) -> String {
+fn table(ways: &[Vec<Story>]) -> String {
     let header = [
         "way",
         "arrived",
@@ -74,20 +59,19 @@ fn table(ways: &[Runs]) -> String {
         "failed",
         "time",
     ];
-    let row = |(number, runs): (usize, &Runs)| {
-        let answered = |outcome| runs.mean(|story| story.answered(outcome));
-        let Story { title, .. } = runs.drawn();
-        let arrived = runs.mean(Story::arrived);
+    let row = |(number, runs): (usize, &Vec<Story>)| {
+        let answered = |outcome| mean(runs, |story| story.answered(outcome));
+        let (title, writers) = (runs[0].title, runs[0].writers());
         vec![
             format!("{number} {title}"),
-            format!("{arrived} of {}", runs.drawn().writers()),
-            runs.mean(|story| story.ended(Ending::Lost)),
-            runs.mean(Story::gave_up),
-            runs.mean(|story| story.calls.len()),
+            format!("{} of {writers}", mean(runs, Story::arrived)),
+            mean(runs, |story| story.ended(Ending::Lost)),
+            mean(runs, Story::gave_up),
+            mean(runs, |story| story.calls.len()),
             answered(Outcome::Conflict),
             answered(Outcome::Throttled),
             answered(Outcome::Failed),
-            format!("{:.2} s", runs.seconds()),
+            format!("{:.2} s", seconds(runs)),
         ]
     };
     let rows: Vec<_> = (1..).zip(ways).map(row).collect();
@@ -95,9 +79,9 @@ fn table(ways: &[Runs]) -> String {
 }
 
 /// What the table does not explain by itself.
-fn remarks(ways: &[Runs]) -> String {
+fn remarks(ways: &[Vec<Story>]) -> String {
     let mut remarks = format!("Means of {SEEDS} runs; the picture shows the first one.\n");
-    let stories = ways.iter().flat_map(Runs::all);
+    let stories = ways.iter().flatten();
     let misled: usize = stories.map(|story| story.ended(Ending::Misled)).sum();
     if misled > 0 {
         remarks += &format!(
@@ -110,52 +94,17 @@ fn remarks(ways: &[Runs]) -> String {
 
 /// Runs the ways with one seed after the other, so that the waits and not the machine take the time.
 /// The first seed is the one that is drawn.
-async fn all_ways(options: &Options) -> Result<Vec<Runs>, Error> {
-    let bars = MultiProgress::new();
-    let bar = |name: &str, length: u64| {
-        let style = "{prefix:50} {bar:24} {pos:>4} of {len} done, {msg}";
-        let style = ProgressStyle::with_template(style)?;
-        let bar = bars.add(ProgressBar::new(length).with_style(style));
-        Ok::<_, Error>(bar.with_prefix(name.to_owned()))
-    };
-    let way = |way: Way| bar(way.title(), options.writers.into());
-    let shown = Way::SIDE_BY_SIDE.map(way);
-    let shown = shown.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let drawn = one_seed(options, SEED, shown).await?;
-    let mut ways: Vec<_> = drawn.into_iter().map(Runs::of).collect();
-
-    let bar = bar("all six with other seeds", SEEDS - 1)?;
-    for more in 1..SEEDS {
-        let silent = vec![ProgressBar::hidden(); ways.len()];
-        let stories = one_seed(options, SEED + more, silent).await?;
-        for (runs, story) in ways.iter_mut().zip(stories) {
+async fn all_ways(options: &Options) -> Result<Vec<Vec<Story>>, Error> {
+    let mut ways = vec![Vec::new(); Way::SIDE_BY_SIDE.len()];
+    for seed in SEED..SEED + SEEDS {
+        let service = || service(options.writers, seed);
+        let (pace, writers) = (options.pace(), options.writers);
+        let told = tell_all(&Way::SIDE_BY_SIDE, pace, writers, service).await?;
+        for (runs, story) in ways.iter_mut().zip(told) {
             runs.push(story);
         }
-        bar.inc(1);
     }
-    bar.abandon();
     Ok(ways)
-}
-
-/// Runs the ways at the same time, each against a service of its own.
-async fn one_seed(
-    options: &Options,
-    seed: u64,
-    bars: Vec<ProgressBar>,
-) -> Result<Vec<Story>, Error> {
-    let shared = http()?;
-    let mut prepared = Vec::new();
-    for (way, bar) in Way::SIDE_BY_SIDE.into_iter().zip(bars) {
-        let service = service(options.writers, seed)?;
-        let (pace, client) = (options.pace(), shared.clone());
-        prepared.push(tell(way, pace, client, service, options.writers, bar));
-    }
-    let running: Vec<_> = prepared.into_iter().map(tokio::spawn).collect();
-    let mut stories = Vec::new();
-    for story in running {
-        stories.push(story.await??);
-    }
-    Ok(stories)
 }
 
 /// A service that thinks about every call, and answers some of them badly. Its quota lets the
@@ -182,26 +131,17 @@ mod tests {
 
     #[tokio::test]
     async fn every_change_arrives() {
-        let quiet = Way::CROWD.map(|way| (way, Emulator::start().unwrap()));
+        let pace = Pace { is_patient: true };
+        let quiet = || Ok(Emulator::start()?);
+        let mut told = tell_all(&Way::CROWD, pace, 6, quiet).await.unwrap();
         let bad = [Way::ReadModifyWrite, Way::Combined];
-        let bad = bad.map(|way| (way, service(6, SEED).unwrap()));
-        for (way, service) in quiet.into_iter().chain(bad) {
-            let pace = Pace { is_patient: true };
-            let story = tell(
-                way,
-                pace,
-                http().unwrap(),
-                service,
-                6,
-                ProgressBar::hidden(),
-            );
-            let story = story.await.unwrap();
+        let more = tell_all(&bad, pace, 6, || service(6, SEED)).await.unwrap();
+        told.extend(more);
+        for (way, story) in Way::CROWD.into_iter().chain(bad).zip(told) {
             assert_eq!(story.endings, [Ending::Arrived; 6], "{way:?}");
             // One thread: all six have asked before the first read is answered.
             let least = if way == Way::Combined { 2 } else { 12 };
             assert!(story.calls.len() >= least, "{way:?}");
-            let are_shared = story.calls.iter().all(|call| call.writer.is_none());
-            assert_eq!(are_shared, way == Way::Combined, "{way:?}");
         }
     }
 
@@ -210,7 +150,7 @@ mod tests {
         let mixed = [Ending::Arrived, Ending::Misled, Ending::GaveUp];
         let short = Story::of("short", &mixed, 1250);
         let longer = Story::of("a longer title", &[Ending::Arrived; 3], 1250);
-        let text = table(&[short, longer].map(Runs::of));
+        let text = table(&[vec![short], vec![longer]]);
         let lines: Vec<_> = text.lines().collect();
         assert!(lines[2].starts_with("1 short  "), "{text}");
         assert!(lines[2].contains("2 of 3     0        2"), "{text}");

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use backoff_cloud::iam::{PlainPolicy, Rest};
 use emulator::Emulator;
-use indicatif::ProgressBar;
 use tokio::task::JoinSet;
 
 use crate::client::{Client, Pace};
@@ -13,20 +12,40 @@ use crate::record::{Ending, Log, Story};
 use crate::way::Way;
 use crate::{Error, RESOURCE, ways};
 
-/// Lets all writers loose on the service in one way, and waits for the last of them. To make a client
-/// takes longer than many calls, so ways that run at the same time share one that was made before.
-pub(crate) async fn tell(
+/// Runs ways at the same time, each against a service of its own. To make a client takes longer than many calls, so the
+/// ways share one.
+pub(crate) async fn tell_all(
+    ways: &[Way],
+    pace: Pace,
+    writers: u16,
+    service: impl Fn() -> Result<Emulator, Error>,
+) -> Result<Vec<Story>, Error> {
+    // Repeats nothing by itself.
+    let http = reqwest::Client::builder().retry(reqwest::retry::never());
+    let http = http.build()?;
+    let services: Vec<_> = ways.iter().map(|_| service()).collect::<Result<_, _>>()?;
+    let told =
+        |(way, service): (&Way, _)| tokio::spawn(tell(*way, pace, http.clone(), service, writers));
+    let running: Vec<_> = ways.iter().zip(services).map(told).collect();
+    let mut stories = Vec::new();
+    for story in running {
+        stories.push(story.await??);
+    }
+    Ok(stories)
+}
+
+/// Lets all writers loose on the service in one way, and waits for the last of them.
+async fn tell(
     way: Way,
     pace: Pace,
     http: reqwest::Client,
     service: Emulator,
     writers: u16,
-    bar: ProgressBar,
 ) -> Result<Story, Error> {
     let log = Arc::new(Log::start());
     let shared = Client {
         rest: Rest::new(http, format!("{}/v1", service.url())),
-        writer: None,
+        writer: 0,
         log: Arc::clone(&log),
         pace,
     };
@@ -34,7 +53,7 @@ pub(crate) async fn tell(
     let mut running = JoinSet::new();
     for writer in 0..usize::from(writers) {
         let client = Client {
-            writer: Some(writer),
+            writer,
             ..shared.clone()
         };
         let members = members.clone();
@@ -45,21 +64,12 @@ pub(crate) async fn tell(
     }
 
     let mut told_ok = vec![false; writers.into()];
-    let mut told = vec![Duration::ZERO; writers.into()];
-    let mut gave_up = 0;
+    let mut took = Duration::ZERO;
     while let Some(ended) = running.join_next().await {
         let (writer, ok, at) = ended?;
         told_ok[writer] = ok;
-        told[writer] = at;
-        if ok {
-            bar.inc(1)
-        } else {
-            gave_up += 1
-        }
-        bar.set_message(format!("{gave_up} gave up, {} calls", log.calls().len()));
+        took = took.max(at);
     }
-    // Not `finish`, which would fill the bar.
-    bar.abandon();
 
     let policy: PlainPolicy = serde_json::from_value(service.policy(RESOURCE))?;
     let is_there = |writer| {
@@ -69,20 +79,12 @@ pub(crate) async fn tell(
     let told_ok = told_ok.into_iter().enumerate();
     let endings = told_ok.map(|(writer, ok)| Ending::new(ok, is_there(writer)));
     let endings = endings.collect();
-    let took = told.iter().copied().max().unwrap_or_default();
     Ok(Story {
         title: way.title(),
         calls: log.calls(),
         endings,
-        told,
         took,
     })
-}
-
-/// A client that repeats nothing by itself.
-pub(crate) fn http() -> Result<reqwest::Client, Error> {
-    let client = reqwest::Client::builder().retry(reqwest::retry::never());
-    Ok(client.build()?)
 }
 
 fn member(writer: usize) -> String {

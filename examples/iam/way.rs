@@ -49,16 +49,6 @@ impl Way {
         }
     }
 
-    /// The name of a line of the picture of the crowd.
-    pub(crate) fn short(self) -> &'static str {
-        match self {
-            Self::Combined => "iam::Members",
-            Self::ReadModifyWrite => "iam::READ_MODIFY_WRITE",
-            Self::Paced => ".update(..).version(..)",
-            other => other.title(),
-        }
-    }
-
     /// Adds the member, by the writer's own client or by what all writers share; whether the writer
     /// was told that it was added.
     pub(crate) async fn grant(

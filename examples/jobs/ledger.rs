@@ -22,9 +22,6 @@ pub(crate) struct Seen {
     pub(crate) repeated: u32,
     /// Requests before the time that a reply asked for.
     pub(crate) early: u32,
-    /// Requests later than the deadline of the job allows, since the first one.
-    pub(crate) late: u32,
-    first: Option<Instant>,
     not_before: Option<Instant>,
 }
 
@@ -36,20 +33,20 @@ struct State {
 }
 
 #[derive(Clone)]
-pub(crate) struct Ledger(Arc<Mutex<State>>, Duration);
+pub(crate) struct Ledger(Arc<Mutex<State>>);
 
 /// The account of every hundredth operation is closed.
 const CLOSED: u32 = 100;
 const PAUSE: Duration = Duration::from_secs(2);
 
 impl Ledger {
-    pub(crate) fn new(operations: u32, deadline: Duration) -> Self {
+    pub(crate) fn new(operations: u32) -> Self {
         let state = State {
             seen: vec![Seen::default(); operations as usize],
             applied: HashSet::new(),
             rng: SmallRng::seed_from_u64(7),
         };
-        Ledger(Arc::new(Mutex::new(state)), deadline)
+        Ledger(Arc::new(Mutex::new(state)))
     }
 
     pub(crate) fn seen(&self) -> Vec<Seen> {
@@ -62,11 +59,8 @@ impl Ledger {
             return StatusCode::NOT_FOUND.into_response();
         };
         let now = Instant::now();
-        let since = now - *seen.first.get_or_insert(now);
         seen.requests += 1;
         seen.early += u32::from(seen.not_before.take().is_some_and(|time| now < time));
-        // A worker that was killed may have begun its run in time.
-        seen.late += u32::from(since > self.1 + Duration::from_secs(2));
         let chance: f64 = rng.random();
         if operation % CLOSED == 1 {
             return StatusCode::FORBIDDEN.into_response();

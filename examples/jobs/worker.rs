@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apalis::prelude::*;
-use apalis_core_1::backend::finalize::Durable;
-use apalis_redis::RedisStorage;
 use apalis_sqlite::SqliteStorage;
 use backoff_cloud::apalis::{Job, RescheduleExt as _};
 use backoff_cloud::http::{self, ApiError};
@@ -13,16 +11,13 @@ use backoff_cloud::{Fault, Policy, codes, iam};
 use serde::{Deserialize, Serialize};
 
 use crate::Where;
-use crate::queue::{self, Storage};
+use crate::queue;
 
-pub(crate) const ATTEMPTS: u32 = 12;
-pub(crate) const DEADLINE: Duration = Duration::from_secs(45);
-
-pub(crate) const POLICY: Policy = Policy::exponential()
+const POLICY: Policy = Policy::exponential()
     .base(Duration::from_millis(500))
     .max_backoff(Duration::from_secs(4))
-    .max_attempts(ATTEMPTS)
-    .deadline(DEADLINE)
+    .max_attempts(12)
+    .deadline(Duration::from_secs(45))
     .on(codes![409, 429, 500..=504])
     .retry_conflicts(true)
     .name("jobs");
@@ -115,16 +110,12 @@ pub(crate) fn granted(number: u32) -> (String, String) {
 }
 
 /// The handler.
-async fn handle<S>(
+async fn handle(
     order: Order,
     job: Job,
-    storage: Data<S>,
+    storage: Data<SqliteStorage<Order>>,
     services: Data<Arc<Services>>,
-) -> Result<(), BoxDynError>
-where
-    S: TaskSink<Order, Durable> + Clone + Send + Sync + 'static,
-    S::Error: std::error::Error + Send + Sync + 'static,
-{
+) -> Result<(), BoxDynError> {
     let services = Arc::clone(&services);
     let work = |order| async move { services.carry_out(order).await };
     POLICY
@@ -132,31 +123,18 @@ where
         .await
 }
 
-/// The worker of a storage, with eight jobs at a time.
-macro_rules! works {
-    ($kind:ident, $storage:expr, $name:expr, $services:expr) => {{
-        let storage = $storage;
-        let backend = storage
-            .clone()
-            .poll_with_interval(Duration::from_millis(100));
-        let worker = WorkerBuilder::new($name)
-            .backend(backend)
-            .parallelize(tokio::spawn);
-        let worker = worker
-            .concurrency(8)
-            .data(storage)
-            .data($services)
-            .build(handle::<$kind<Order>>);
-        worker.run().await?;
-    }};
-}
-
-/// A worker process: runs jobs until it is killed.
+/// A worker process with eight jobs at a time: runs until it is killed.
 pub(crate) async fn run(places: &Where, name: &str) -> Result<(), BoxDynError> {
-    let services = Arc::new(Services::new(places));
-    match queue::open(places).await? {
-        Storage::Sqlite(storage) => works!(SqliteStorage, storage, name, services),
-        Storage::Redis(storage) => works!(RedisStorage, storage, name, services),
-    }
-    Ok(())
+    let storage = queue::open(places).await?;
+    let backend = storage
+        .clone()
+        .poll_with_interval(Duration::from_millis(100));
+    let worker = WorkerBuilder::new(name)
+        .backend(backend)
+        .parallelize(tokio::spawn)
+        .concurrency(8)
+        .data(storage)
+        .data(Arc::new(Services::new(places)))
+        .build(handle);
+    Ok(worker.run().await?)
 }

@@ -97,7 +97,7 @@ impl Client<'_> {
             Ok(value) => tell(value),
             Err(error) => failure(error),
         };
-        self.tale.called(begun, name, came_back);
+        self.tale.called(begun, name, &came_back);
         answer
     }
 }

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use backoff_cloud::http::ApiError;
 use backoff_cloud::{Event, codes, memorystore};
-use clap::Parser;
 use emulator::{Emulator, Faults, Reply};
 use examples::terminal::{ended, say};
 use rand::rngs::SmallRng;
@@ -39,12 +38,6 @@ const SEED: u64 = 3;
 /// How long an operation is polled at most. This is not made shorter, so that the example succeeds on a slow
 /// machine too.
 const LONGEST: Duration = Duration::from_secs(7200);
-
-/// Creates a Memorystore instance, polls the operation until it is done, reads the instance until
-/// it is ready, and deletes it. The service is an emulator in this program, on 127.0.0.1.
-#[derive(Debug, Parser)]
-#[command(name = "memorystore")]
-struct Options {}
 
 /// Creates an instance, waits for it, and deletes it. Each create and delete has a request id, so that a
 /// call can be repeated after its reply was lost: the service recognises the id and does nothing twice.
@@ -99,7 +92,6 @@ async fn awaited(client: &Client<'_>, pace: f64, begun: &Operation) -> Result<()
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    Options::parse();
     ended(run().await)
 }
 
@@ -108,7 +100,7 @@ async fn run() -> Result<(), Error> {
         "Creates an instance in {PARENT}, waits until it is ready, and deletes it.\n\
          Waits: memorystore::OPERATION between polls, memorystore::REQUEST between other calls.\n\
          Each creation and each deletion takes {} s. Reads do not find a new instance for {} s.\n\
-         All times are a hundred times shorter, the waits by Policy::scaled(0.01). The table shows the full\n\
+         All times are a hundred times shorter, the waits by Policy::scaled(0.01). The lines show the full\n\
          times.\n\n",
         OPERATIONS_TAKE.as_secs(),
         APPEARS_AFTER.as_secs(),

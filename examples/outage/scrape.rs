@@ -1,19 +1,10 @@
-//! `/metrics` on loopback, and a scraper that reads it again and again.
-
-use std::net::SocketAddr;
-use std::time::Duration;
+//! `/metrics` on loopback.
 
 use axum::{Router, http::header::CONTENT_TYPE, routing::get};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
-use tokio::time::{Instant, interval};
-use tokio_util::sync::CancellationToken;
 
 use crate::Error;
-use crate::page::Page;
-
-/// How often the page is read.
-pub(crate) const EVERY: Duration = Duration::from_millis(200);
 
 /// In seconds: of attempts that take milliseconds, and of calls that may wait for some seconds.
 const DURATIONS: [f64; 8] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0];
@@ -37,10 +28,8 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
 }
 
 /// Serves `/metrics` until the program ends; gives its URL.
-pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Result<String, Error> {
-    let listener = TcpListener::bind(listen).await.map_err(|error| {
-        format!("cannot serve /metrics at {listen}: {error}. Give another address by --listen")
-    })?;
+pub(crate) async fn serve(handle: PrometheusHandle) -> Result<String, Error> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/metrics", listener.local_addr()?);
     let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     let page = async move || (content_type, handle.render());
@@ -49,23 +38,8 @@ pub(crate) async fn serve(handle: PrometheusHandle, listen: SocketAddr) -> Resul
     Ok(url)
 }
 
-/// A page, and when it was read, since the run began.
-pub(crate) type Scrape = (Duration, Page);
-
-/// One page, as text.
+/// The page, as text.
 pub(crate) async fn read(url: &str) -> Result<String, Error> {
     let reply = reqwest::get(url).await?.error_for_status()?;
     Ok(reply.text().await?)
-}
-
-/// Reads the page until it is told to end.
-pub(crate) async fn watch(url: String, end: CancellationToken) -> Result<Vec<Scrape>, Error> {
-    let start = Instant::now();
-    let mut moments = interval(EVERY);
-    let mut scrapes = Vec::new();
-    while end.run_until_cancelled(moments.tick()).await.is_some() {
-        let page = Page::read(&read(&url).await?)?;
-        scrapes.push((start.elapsed(), page));
-    }
-    Ok(scrapes)
 }

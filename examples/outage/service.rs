@@ -26,16 +26,9 @@ pub(crate) struct Phase {
     odds: Option<Odds>,
 }
 
-/// How many of 1 requests are answered so. The others get what they asked for, or 404.
-#[derive(Clone, Copy, Default)]
-struct Odds {
-    /// 429 with `Retry-After: 1`.
-    throttled: f64,
-    /// 503, one in three with `Retry-After: 1`.
-    unavailable: f64,
-    /// No answer.
-    hanging: f64,
-}
+/// How many of 1 requests are told 429 with `Retry-After: 1`, how many are told 503, of which one in three is told
+/// `Retry-After: 1`, and how many get no answer. The others get what they asked for, or 404.
+type Odds = [f64; 3];
 
 /// How many of 1 requests ask for what is not there, at all times.
 const MISSING: f64 = 0.01;
@@ -43,14 +36,13 @@ const MISSING: f64 = 0.01;
 /// How many requests came so far. The same ones fail in each run.
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
 
-// No phase ends in the moment of a scrape: then its last bar would hold what comes after it.
 pub(crate) const PHASES: [Phase; 6] = [
-    phase("healthy", 2_020, odds(0.0, 0.01, 0.0)),
-    phase("throttling", 1_000, odds(0.5, 0.01, 0.0)),
-    phase("failing", 1_200, odds(0.0, 0.7, 0.2)),
+    phase("healthy", 2_000, Some([0.0, 0.01, 0.0])),
+    phase("throttling", 1_000, Some([0.5, 0.01, 0.0])),
+    phase("failing", 1_200, Some([0.0, 0.7, 0.2])),
     phase("down", 600, None),
-    phase("recovering", 1_200, odds(0.0, 0.3, 0.02)),
-    phase("healthy", 5_000, odds(0.0, 0.01, 0.0)),
+    phase("recovering", 1_200, Some([0.0, 0.3, 0.02])),
+    phase("healthy", 5_000, Some([0.0, 0.01, 0.0])),
 ];
 
 /// How long all phases last.
@@ -61,14 +53,6 @@ pub(crate) fn lasts() -> Duration {
 const fn phase(name: &'static str, millis: u64, odds: Option<Odds>) -> Phase {
     let lasts = Duration::from_millis(millis);
     Phase { name, lasts, odds }
-}
-
-const fn odds(throttled: f64, unavailable: f64, hanging: f64) -> Option<Odds> {
-    Some(Odds {
-        throttled,
-        unavailable,
-        hanging,
-    })
 }
 
 pub(crate) struct Service {
@@ -147,15 +131,16 @@ async fn invoice(State(odds): State<watch::Receiver<Odds>>, Path(number): Path<u
     let odds = *odds.borrow();
     let mut chance = SmallRng::seed_from_u64(REQUESTS.fetch_add(1, Relaxed));
     let drawn: f64 = chance.random();
-    let busy = odds.throttled + odds.unavailable;
+    let [throttled, unavailable, hanging] = odds;
+    let busy = throttled + unavailable;
     let later = [(RETRY_AFTER, "1")];
-    if drawn < odds.throttled {
+    if drawn < throttled {
         (StatusCode::TOO_MANY_REQUESTS, later).into_response()
-    } else if drawn < odds.throttled + odds.unavailable / 3.0 {
+    } else if drawn < throttled + unavailable / 3.0 {
         (StatusCode::SERVICE_UNAVAILABLE, later).into_response()
     } else if drawn < busy {
         StatusCode::SERVICE_UNAVAILABLE.into_response()
-    } else if drawn < busy + odds.hanging {
+    } else if drawn < busy + hanging {
         std::future::pending().await
     } else if chance.random_bool(MISSING) {
         StatusCode::NOT_FOUND.into_response()

@@ -5,15 +5,9 @@ mod server;
 
 use backoff_cloud::http::{self, ApiError};
 use backoff_core::{Policy, Resuming, codes};
-use clap::Parser;
 use examples::terminal::say;
 use server::Service;
 use std::{net::SocketAddr, time::Duration};
-
-/// Reads a list of many pages from a service that fails now and then: once from the first page again
-/// after each failure, and once from the page that failed.
-#[derive(Parser)]
-struct Options {}
 
 const POLICY: Policy = Policy::exponential()
     .base(Duration::from_millis(5))
@@ -83,7 +77,6 @@ async fn resumed(client: &reqwest::Client, service: SocketAddr) -> Result<Vec<u6
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    Options::parse();
     let (address, service) = Service::start().await?;
     let client = reqwest::Client::new();
     let tell = |way: &str, outcome: Result<Vec<u64>, ApiError>| {

@@ -4,83 +4,68 @@
 //! cargo run --release -p examples --example simulation -- contention
 //! ```
 //!
-//! `contention --check` says whether a pace is worth being the default, `rate --check` and `quota --check` whether a
-//! `Rate` holds its limits, and `outage --check` whether a `Breaker` does.
+//! With `--check`, a scenario holds what the library does against limits.
 //!
-//! | scenario | what happens |
-//! |---|---|
-//! | `contention` | clients write one row with optimistic concurrency, as in the AWS Architecture Blog's "Exponential Backoff And Jitter" |
-//! | `iam` | the same at the scale of Google Cloud IAM, where clients give up after a deadline |
-//! | `batch` | many calls at once meet a limit of so many a second |
-//! | `rate` | the same with more jobs, while the calls of a process share what a 429 says, or nothing |
-//! | `quota` | a service states in its replies what remains of its quotas of requests and of tokens |
-//! | `hedge` | some reads take 20 times as long, and get a second request or none |
-//! | `outage` | a service is down for a while: who makes it worse, and does it come back? |
-//!
-//! Every strategy is a `Policy`, driven by the `RetryState` that the library's own loops use, with the
-//! simulation's clock and random source. The simulation itself knows no formula: it knows clients,
-//! services and the time. All strategies are in `strategies.rs`.
+//! A scenario is data: a [`Load`](load::Load) says what the service does and who calls it, and a
+//! [`Strategy`](load::Strategy) is a policy and what the calls of a process share. There is one [`service`], and one
+//! [`clock`]. Every call is one of the library, with the simulation's clock and random source, so the simulation
+//! itself knows no formula.
 
-mod batch;
-mod calls;
-mod check;
-mod contention;
-mod executor;
-mod headers;
-mod hedge;
-mod iam;
-mod measured;
-mod outage;
-mod outage_check;
+mod clock;
+mod load;
+mod measures;
 mod quota;
-mod quota_check;
-mod rate;
-mod rate_check;
-mod row;
-mod runs;
+mod scenario;
+mod scenarios;
 mod service;
-mod stated;
-mod strategies;
-mod verdict;
 
 use std::error::Error as StdError;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::builder::RangedU64ValueParser;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use examples::terminal::{ended, save, say};
 use examples::{axis, chart, results, stats};
 
-use crate::chart::Chart;
-use crate::results::Results;
+use crate::scenario::Scenario;
+use crate::scenarios::{contention, hedge, outage, quotas, rate};
 
 type Error = Box<dyn StdError + Send + Sync>;
 
-/// What a scenario shows.
-struct Findings {
-    /// What was run, in a line.
-    title: String,
-    results: Results,
-    /// What the table does not say by itself; lines.
-    remarks: String,
-    /// By file name, without its ending.
-    charts: Vec<(&'static str, Chart)>,
-}
-
 /// Compares the ways to wait before a retry, in virtual time and over many seeds. Prints a table
 /// of means with their standard errors, and draws charts.
+///
+/// contention: clients write one row with optimistic concurrency, as in the AWS Architecture Blog.
+///   calls: reads and writes together.
+///   product: (writes / N - 1) * (time / (N * 20 ms) - 1) of N clients, where 20 ms is the time from a read to
+///     the write after it. It is 1 for writers who write at random moments and, all together, at a constant
+///     rate. Less is better.
+///   combined by tens: each ten clients are one process, which combines their changes and keeps a pace.
+/// iam: the same at the scale of Google Cloud IAM, where clients give up after a deadline.
+///   99 % done: of the clients that did not give up.
+/// batch: many calls at once meet a limit of 50 a second.
+///   herd: the most calls in a tenth of a second, after the first.
+///   in turn: the service tells each caller a second in which there is room for its call.
+/// rate: the calls of a process share what they learn about a limit of 50 a second, or nothing.
+///   time / least: until the last job is done, as a multiple of the time that the limit needs.
+/// quota: the replies of a service state what remains of 500 requests and 80,000 tokens a minute.
+/// hedge: some reads take 20 times as long, and get a second request or none.
+/// outage: a service is down for 30 s, or fails by chance, while each of its clients has a budget for
+///   retries, a breaker, or none.
+///   attempts, answered, given up: during the trouble; of a service that fails by chance, in its last minute.
+///   recovered after: the mean of the runs that recovered within a minute, if any did.
 #[derive(Debug, Parser)]
-#[command(name = "simulation")]
+#[command(name = "simulation", verbatim_doc_comment)]
 struct Options {
-    #[arg(value_enum)]
-    scenario: Scenario,
+    /// What happens
+    #[arg(value_parser = PossibleValuesParser::new(SCENARIOS.map(|it| it.0)))]
+    scenario: String,
 
     /// How often each experiment is run, each time with other random numbers; by default as often as
     /// the pages of the documentation say
     // A standard error needs two runs.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(2..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     seeds: Option<u64>,
 
     /// Holds the library's own way against limits, and fails if one is missed; for `contention`, `rate`,
@@ -93,71 +78,52 @@ struct Options {
     out: PathBuf,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Scenario {
-    /// Clients write one row with optimistic concurrency, as in the AWS Architecture Blog
-    Contention,
-    /// The same at the scale of Google Cloud IAM, where clients give up after a deadline
-    Iam,
-    /// Many calls at once meet a limit of 50 a second
-    Batch,
-    /// The calls of a process share what they learn about a limit of 50 a second, or nothing
-    Rate,
-    /// The replies of a service state what remains of 500 requests and 80,000 tokens a minute
-    Quota,
-    /// Some reads take 20 times as long, and get a second request or none
-    Hedge,
-    /// A service is down for 30 s, while each of its clients has a budget for retries, or none
-    Outage,
-}
+/// A name, the scenario, and how often it is run.
+type Row = (&'static str, fn() -> Scenario, u64);
+
+const SCENARIOS: [Row; 7] = [
+    ("contention", contention::row, 1_000),
+    ("iam", contention::iam, 1_000),
+    ("batch", rate::batch, 200),
+    ("rate", rate::rate, 20),
+    ("quota", quotas::tokens, 20),
+    ("hedge", hedge::hedge, 20),
+    ("outage", outage::outage, 20),
+];
+
+const CHECKS: [Row; 4] = [
+    ("contention", contention::check, 1_000),
+    ("rate", rate::rate, 20),
+    ("quota", quotas::check, 20),
+    ("outage", outage::check, 20),
+];
 
 fn main() -> ExitCode {
     ended(run(&Options::parse()))
 }
 
 fn run(options: &Options) -> Result<(), Error> {
-    let seeds = options.seeds.unwrap_or(match options.scenario {
-        Scenario::Contention | Scenario::Iam => 1_000,
-        Scenario::Batch => 200,
-        Scenario::Rate | Scenario::Quota | Scenario::Hedge | Scenario::Outage => 20,
-    });
-    if options.check {
-        let verdict = match options.scenario {
-            Scenario::Contention => check::check(seeds)?,
-            Scenario::Rate => rate_check::check(seeds)?,
-            Scenario::Quota => quota_check::check(seeds)?,
-            Scenario::Outage => outage_check::check(seeds)?,
-            _ => {
-                let checked = "`contention`, `rate`, `quota` and `outage`";
-                return Err(format!("--check is for {checked} only").into());
-            }
-        };
-        say(&verdict.text)?;
-        return verdict.held();
-    }
-    // Before the run, not after it.
-    fs::create_dir_all(&options.out)
-        .map_err(|error| format!("cannot make the folder {}: {error}", options.out.display()))?;
-    let Findings {
-        title,
-        results,
-        remarks,
-        charts,
-    } = match options.scenario {
-        Scenario::Contention => contention::findings(seeds)?,
-        Scenario::Iam => iam::findings(seeds)?,
-        Scenario::Batch => batch::findings(seeds)?,
-        Scenario::Rate => rate::findings(seeds)?,
-        Scenario::Quota => stated::findings(seeds)?,
-        Scenario::Hedge => hedge::findings(seeds)?,
-        Scenario::Outage => outage::findings(seeds)?,
+    let rows = if options.check {
+        &CHECKS[..]
+    } else {
+        &SCENARIOS
     };
-    say(&format!("{title}\n\n{}\n{remarks}\n", results.table()))?;
-    for (name, chart) in charts {
-        save(
-            &options.out.join(format!("{name}.svg")),
-            &chart::draw(&chart)?,
-        )?;
+    let row = rows.iter().find(|it| it.0 == options.scenario);
+    let (_, scenario, seeds) = row.ok_or("this scenario has no check")?;
+    let (scenario, seeds) = (scenario(), options.seeds.unwrap_or(*seeds));
+    let findings = scenario::measure(&scenario, seeds);
+    let (title, table) = (scenario.title, findings.results.table());
+    say(&format!("{title}, {seeds} seeds.\n\n{table}\n"))?;
+    if options.check {
+        let missed = scenario::missed(&scenario, &findings.results);
+        return match missed.is_empty() {
+            true => Ok(say("All limits are held.\n")?),
+            false => Err(format!("limits are missed:\n{}", missed.join("\n")).into()),
+        };
+    }
+    if let Some((name, draw)) = scenario.picture {
+        let file = options.out.join(format!("{name}.svg"));
+        save(&file, &chart::draw(&draw(&findings))?)?;
     }
     Ok(())
 }

@@ -1,226 +1,246 @@
-//! A service that can be down, and the clients that call it.
-//!
-//! Requests come by chance (a Poisson process), each from one of the client processes. The service
-//! answers 1,000 a second, in the order in which they came, and does not know that a client has
-//! stopped waiting: an attempt is cut after a second, and what stands longer in the queue is
-//! answered for nothing. That is a naive service, and it is common.
-//!
-//! The way to and from the service takes no time; a refusal takes a millisecond.
+//! The simulated service, and the processes that call it. Every job is a call of the library, run in virtual time with
+//! the random numbers of the run.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::future::pending;
+use std::time::{Duration, SystemTime};
 
-use backoff_cloud::{Admitted, Decision, Fault, FaultKind, RetryState, TimedOut};
+use backoff_cloud::{Fault, GrpcCode, Hedge, Rate, Report, RetryError, TimedOut, hint};
+use rand::RngExt as _;
 use rand::rngs::SmallRng;
-use rand::{Rng as _, RngExt as _};
-use rand_distr::Exp1;
+use rand_distr::{Exp1, Normal};
+use reqwest::header::HeaderMap;
 
-use crate::quota::SECOND;
-use crate::strategies::Client;
+use crate::clock::{self, SECOND, Time};
+use crate::load::{Load, Process, Strategy, Work};
+use crate::quota::{Hint, Limits};
 
-/// Requests a second that come, and that the service can answer.
-pub(crate) const LOAD: u64 = 700;
-pub(crate) const CAPACITY: u64 = 1_000;
-/// After this time an attempt is cut.
-const TIMEOUT: u64 = SECOND;
-const REFUSAL: u64 = SECOND / 1_000;
+const MILLI: f64 = 1e6;
+/// How long an attempt of a request may take.
+const CUT: Duration = Duration::from_secs(1);
 
-/// What ails the service.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Trouble {
-    /// No connection is accepted.
-    Refusing,
-    /// Connections are accepted, and no request is answered.
-    Hanging,
-    /// This share of the attempts is answered with 503.
-    Errors(f64),
+/// Why a call failed: a status, and a hint. 409 is a conflict of writers.
+#[derive(Debug, Fault)]
+#[fault(status = self.0, grpc_code = (self.0 == 409).then_some(GrpcCode::Aborted), retry_after = self.1)]
+struct Failure(u16, Option<Duration>);
+
+impl From<TimedOut> for Failure {
+    fn from(_: TimedOut) -> Self {
+        Self(504, None)
+    }
 }
 
-/// When the trouble begins and ends, and when the last request comes, in seconds.
+/// The version of the row.
+type Reply = Result<u32, Failure>;
+
+/// What became of a job. Times are in nanoseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct Course {
-    pub(crate) trouble: Trouble,
-    pub(crate) from: u64,
-    pub(crate) until: u64,
-    pub(crate) end: u64,
-}
-
-impl Course {
-    fn now_ails(&self, now: u64) -> Option<Trouble> {
-        let ails = (self.from * SECOND..self.until * SECOND).contains(&now);
-        ails.then_some(self.trouble)
-    }
-}
-
-/// Why an attempt failed.
-#[derive(Fault)]
-enum Failure {
-    #[fault(not_sent)]
-    Refused,
-    #[fault(forward)]
-    TimedOut(TimedOut),
-    #[fault(status = 503)]
-    Unavailable,
-}
-
-/// What happened to the requests that came in one second, and the attempts that were made in it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) requests: u32,
-    /// Answered at their first attempt.
-    pub(crate) at_once: u32,
-    /// Answered at all.
-    pub(crate) answered: u32,
-    /// How long those together took that were not answered, in milliseconds.
-    pub(crate) lost_for: u32,
+pub(crate) struct Job {
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
     pub(crate) attempts: u32,
+    /// It was not given up.
+    pub(crate) is_done: bool,
 }
 
-impl Tally {
-    fn lose(&mut self, request: &Request, now: u64) {
-        self.lost_for += ((now - request.came) / 1_000_000) as u32;
-    }
+/// What happened. Times are in nanoseconds and in their order.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) sent: u32,
+    /// When each call arrived.
+    pub(crate) arrived: Vec<u64>,
+    pub(crate) writes: u32,
+    /// In the order of their ends.
+    pub(crate) jobs: Vec<Job>,
+    /// When the service can have admitted all jobs.
+    pub(crate) least: u64,
 }
 
-impl Client {
-    /// An attempt has ended with this failure, or with a success.
-    fn hears(&self, admitted: Option<Admitted>, failure: Option<FaultKind>, now: u64) {
-        if let (Some(breaker), Some(admitted)) = (self.breaker, admitted) {
-            breaker.ended(admitted, failure, || Duration::from_nanos(now));
-        }
-    }
-}
-
+/// The service with its clock.
 struct Service<'a> {
-    course: &'a Course,
+    load: &'a Load,
+    hop: Normal<f64>,
+    time: Time,
+    rng: RefCell<&'a mut SmallRng>,
+    limits: RefCell<Limits>,
+    /// The version of the row, which each write changes.
+    version: Cell<u32>,
     /// When the last of the queue will be answered.
-    free: u64,
+    free: Cell<u64>,
+    hedge: Hedge,
+    outcome: RefCell<Outcome>,
 }
 
 impl Service<'_> {
-    /// When the client knows, and what.
-    fn call(&mut self, now: u64, rng: &mut SmallRng) -> (u64, Result<(), Failure>) {
-        let cut = Failure::TimedOut(TimedOut::new(Duration::from_nanos(TIMEOUT)));
-        let errors = match self.course.now_ails(now) {
-            Some(Trouble::Refusing) => return (now + REFUSAL, Err(Failure::Refused)),
-            Some(Trouble::Hanging) => return (now + TIMEOUT, Err(cut)),
-            Some(Trouble::Errors(share)) => share,
-            None => 0.0,
+    async fn hop(&self, longer: f64) {
+        let nanos = self.rng.borrow_mut().sample(self.hop).abs() * longer;
+        if nanos > 0.0 {
+            self.time.after(nanos as u64).await;
+        }
+    }
+
+    /// A read gives the version, and a write under that of the row changes it.
+    async fn call(&self, rate: Option<&Rate>, tokens: u32, written: Option<u32>) -> Reply {
+        let slow = self.load.slow;
+        let is_slow = slow > 0.0 && self.rng.borrow_mut().random_bool(slow);
+        let longer = if is_slow { 20.0 } else { 1.0 };
+        self.outcome.borrow_mut().sent += 1;
+        self.hop(longer).await;
+        let now = self.time.nanos();
+        self.outcome.borrow_mut().arrived.push(now);
+        self.falls_ill(now).await?;
+        let (reply, headers) = self.answer(now, tokens, written);
+        if reply.is_ok() && self.load.work > 0.0 {
+            let nanos = self.load.work * MILLI * self.rng.borrow_mut().random_range(0.5..1.5);
+            self.time.after(nanos as u64).await;
+        }
+        self.hop(longer).await;
+        if let (Some(rate), Some(headers)) = (rate, headers) {
+            rate.observe(&headers);
+        }
+        reply
+    }
+
+    /// What the trouble and the queue do to a call.
+    async fn falls_ill(&self, now: u64) -> Result<(), Failure> {
+        let (from, until) = self.load.ill;
+        let is_ill = (from * SECOND..until * SECOND).contains(&now);
+        let errors = self.load.errors;
+        if is_ill && errors <= 0.0 {
+            pending().await
+        }
+        if let Some(each) = SECOND.checked_div(self.load.capacity) {
+            let free = self.free.get().max(now) + each;
+            self.free.set(free);
+            self.time.until(free).await;
+        }
+        match is_ill && self.rng.borrow_mut().random_bool(errors) {
+            true => Err(Failure(503, None)),
+            false => Ok(()),
+        }
+    }
+
+    /// Asks the limits and the row. Gives the headers that state the limits, too.
+    fn answer(&self, now: u64, tokens: u32, written: Option<u32>) -> (Reply, Option<HeaderMap>) {
+        let mut limits = self.limits.borrow_mut();
+        let mut outcome = self.outcome.borrow_mut();
+        outcome.writes += u32::from(written.is_some());
+        let mut reply = limits.call(now, [1.0, tokens.into()]);
+        let headers = self.load.states.then(|| limits.headers(now));
+        if let (Err(hint), Some(headers)) = (&mut reply, &headers)
+            && self.load.hint == Hint::Nothing
+        {
+            *hint = hint::in_headers(429, headers, SystemTime::UNIX_EPOCH);
+        }
+        let current = self.version.get();
+        let reply = match (reply, written) {
+            (Err(hint), _) => Err(Failure(429, hint)),
+            (Ok(()), Some(version)) if version != current => Err(Failure(409, None)),
+            (Ok(()), written) => {
+                self.version.set(current + u32::from(written.is_some()));
+                Ok(current)
+            }
         };
-        self.free = self.free.max(now) + SECOND / CAPACITY;
-        if self.free > now + TIMEOUT {
-            (now + TIMEOUT, Err(cut))
-        } else if rng.random_bool(errors) {
-            (self.free, Err(Failure::Unavailable))
-        } else {
-            (self.free, Ok(()))
+        (reply, headers)
+    }
+
+    async fn job(&self, (policy, rate): &Process, work: Work, tokens: u32) {
+        let began = self.time.nanos();
+        let policy = policy.tokens(tokens);
+        let read = || self.call(*rate, tokens, None);
+        let write = |version| self.call(*rate, tokens, Some(version));
+        let runtime = (self.time.clone(), &self.rng);
+        let call = policy.retry(read).runtime(&runtime);
+        let (attempts, is_done) = match work {
+            Work::Call => ended(call.reported().await),
+            Work::Hedged(_) => ended(call.hedge(&self.hedge).reported().await),
+            Work::Request => ended(call.attempt_timeout(CUT).reported().await),
+            Work::Change => {
+                let change = async || write(read().await?).await;
+                ended(policy.retry(change).runtime(&runtime).reported().await)
+            }
+            Work::Paced => {
+                let update = policy.update(read, |_| true, write);
+                let update = update.version(|version| *version).runtime(&runtime);
+                (1, update.reported().await.is_ok())
+            }
+        };
+        self.outcome.borrow_mut().jobs.push(Job {
+            began,
+            ended: self.time.nanos(),
+            attempts,
+            is_done,
+        });
+    }
+}
+
+/// The attempts of a call, and whether it succeeded.
+fn ended<T, E>(call: Result<(T, Report), RetryError<E>>) -> (u32, bool) {
+    match call {
+        Ok((_, report)) => (report.attempts, true),
+        Err(gave_up) => (gave_up.report.attempts, false),
+    }
+}
+
+/// Runs until every job is done or given up.
+pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
+    let queues = load.queues(strategy.together, rng);
+    let limits = Limits::new(load.limits, load.hint);
+    let (mut free, mut outcome) = (limits.clone(), Outcome::default());
+    for &tokens in queues.iter().flatten() {
+        let costs = [1.0, tokens.into()];
+        outcome.least += free.wait(outcome.least, costs);
+        // Admitted, as it is its turn.
+        let _ = free.call(outcome.least, costs);
+    }
+    let (mean, deviation) = load.hop;
+    let service = &Service {
+        load,
+        hop: Normal::new(mean * MILLI, deviation * MILLI).expect("a finite deviation"),
+        time: Time::default(),
+        rng: RefCell::new(rng),
+        limits: RefCell::new(limits),
+        version: Cell::default(),
+        free: Cell::default(),
+        hedge: match strategy.work {
+            Work::Hedged(hedge) => hedge(),
+            _ => Hedge::p95(),
+        },
+        outcome: RefCell::new(outcome),
+    };
+    let process = |_| (strategy.process)(strategy.policy);
+    let processes: Vec<_> = (0..load.processes).map(process).collect();
+    let queues: Vec<_> = queues.into_iter().map(RefCell::new).collect();
+    let (rate, end) = load.by_chance;
+    let work = async |number: usize| {
+        let queue = &queues[number % queues.len()];
+        let next = || match rate {
+            0 => queue.borrow_mut().pop_front(),
+            _ => Some(1),
+        };
+        while let Some(tokens) = next() {
+            let job = service.job(&processes[number], strategy.work, tokens);
+            job.await;
+            // Who comes later than others has one job.
+            if rate > 0 || load.over > 0.0 {
+                break;
+            }
         }
-    }
-}
-
-struct Request {
-    came: u64,
-    client: usize,
-    retry: RetryState,
-    /// By the breaker of its client.
-    admitted: Option<Admitted>,
-}
-
-enum Event {
-    Comes,
-    Attempt(Request),
-    Reply(Request, Result<(), Failure>),
-}
-
-/// Runs until every request has its answer or is given up; gives a tally for each second.
-pub(crate) fn run(course: &Course, clients: &[Client], rng: &mut SmallRng) -> Vec<Tally> {
-    let mut service = Service { course, free: 0 };
-    let mut tallies = vec![Tally::default(); course.end as usize];
-    let mut events = Events::default();
-    events.add(pause(rng), Event::Comes);
-    while let Some((now, event)) = events.next() {
-        let clock = || Duration::from_nanos(now);
-        match event {
-            Event::Comes if now >= course.end * SECOND => {}
-            Event::Comes => {
-                let client = rng.random_range(0..clients.len());
-                let request = Request {
-                    came: now,
-                    client,
-                    retry: RetryState::start(&clients[client].policy, clock),
-                    admitted: None,
-                };
-                tallies[second(now)].requests += 1;
-                events.add(now, Event::Attempt(request));
-                events.add(now + pause(rng), Event::Comes);
-            }
-            Event::Attempt(mut request) => {
-                if let Some(breaker) = clients[request.client].breaker {
-                    request.admitted = breaker.admit(clock);
-                    if request.admitted.is_none() {
-                        tallies[second(request.came)].lose(&request, now);
-                        continue;
-                    }
-                }
-                // What is still retried after the last second is not counted.
-                if let Some(tally) = tallies.get_mut(second(now)) {
-                    tally.attempts += 1;
-                }
-                let (replied, reply) = service.call(now, rng);
-                events.add(replied, Event::Reply(request, reply));
-            }
-            Event::Reply(request, Ok(())) => {
-                let client = &clients[request.client];
-                client.hears(request.admitted, None, now);
-                request.retry.succeeded(&client.policy);
-                let tally = &mut tallies[second(request.came)];
-                tally.answered += 1;
-                tally.at_once += u32::from(request.retry.failures() == 0);
-            }
-            Event::Reply(mut request, Err(failure)) => {
-                let client = &clients[request.client];
-                client.hears(request.admitted, Some(FaultKind::Transient), now);
-                let policy = &client.policy;
-                let verdict = policy.judge(&failure);
-                let random = || rng.next_u64();
-                if let Decision::Wait(wait) = request.retry.failed(policy, verdict, clock, random) {
-                    let then = now + wait.delay.as_nanos() as u64;
-                    events.add(then, Event::Attempt(request));
-                } else {
-                    tallies[second(request.came)].lose(&request, now);
-                }
-            }
+    };
+    let workers = load.workers / strategy.together;
+    let mut time = 0;
+    let comes = |number: u32| {
+        if let Some(apart) = SECOND.checked_div(rate) {
+            let mut rng = service.rng.borrow_mut();
+            let pause: f64 = rng.sample(Exp1);
+            time += (pause * apart as f64) as u64;
+            let process = rng.random_range(0..processes.len());
+            return (time < end * SECOND).then(|| (time, work(process)));
         }
-    }
-    tallies
-}
-
-/// Until the next request.
-fn pause(rng: &mut SmallRng) -> u64 {
-    let share: f64 = rng.sample(Exp1);
-    (share * (SECOND / LOAD) as f64) as u64
-}
-
-fn second(nanos: u64) -> usize {
-    (nanos / SECOND) as usize
-}
-
-/// What is to come, by time, and at the same time in the order in which it was planned.
-#[derive(Default)]
-struct Events {
-    planned: BTreeMap<(u64, u64), Event>,
-    /// How many were planned so far.
-    number: u64,
-}
-
-impl Events {
-    fn add(&mut self, time: u64, event: Event) {
-        self.number += 1;
-        self.planned.insert((time, self.number), event);
-    }
-
-    fn next(&mut self) -> Option<(u64, Event)> {
-        let ((time, _), event) = self.planned.pop_first()?;
-        Some((time, event))
-    }
+        let comes = load.over * SECOND as f64 * f64::from(number) / f64::from(workers);
+        let process = number as usize % processes.len();
+        (number < workers).then(|| (comes as u64, work(process)))
+    };
+    clock::run(&service.time, (0..).map_while(comes));
+    service.outcome.take()
 }

@@ -11,8 +11,8 @@ use plotters::style::text_anchor::HPos;
 use crate::axis::{Range, Scale};
 use crate::stats::Mean;
 
-mod overlap;
-use overlap::{Point, marks, parts};
+/// A place on a page, in pixels.
+type Point = (i32, i32);
 
 /// A page of panels, one beneath the other.
 pub struct Chart {
@@ -108,8 +108,6 @@ const AXIS: i32 = 60;
 const INSET: i32 = 9;
 /// A line has a mark at every point, or, if it has many, about so many marks.
 const MARKS: usize = 12;
-const MEETING: &str =
-    "Where lines lie on each other, their colours alternate, and their marks stand side by side.";
 /// Where every line of a panel ends so near to the names, each is led to its name.
 const NEAR: i32 = 60;
 /// Names of lines are at least so far apart.
@@ -123,7 +121,7 @@ const SAMPLE: (i32, i32) = (RIGHT + 26, RIGHT + 50);
 /// When the picture cannot be written.
 pub fn draw(chart: &Chart) -> Picture {
     let titles = wrapped(&chart.title, TITLE.1);
-    let subtitles = wrapped(&format!("{}\n{MEETING}", chart.subtitle), SUBTITLE.1);
+    let subtitles = wrapped(&chart.subtitle, SUBTITLE.1);
     let under_title = 2 + TITLE.0 * titles.len() as i32;
     let head = under_title + 34 + SUBTITLE.0 * subtitles.len() as i32;
     // One panel may be high; many are not to fill a wall.
@@ -213,9 +211,8 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         for bound in bounds {
             self.dashes(self.points(bound), bound.colour())?;
         }
-        let paths: Vec<_> = measured.iter().map(|line| self.points(line)).collect();
         for (index, line) in measured.iter().enumerate() {
-            self.line(line, index, &paths)?;
+            self.line(line, index as f64 / measured.len() as f64)?;
         }
         self.names()
     }
@@ -257,19 +254,20 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         line.points.iter().map(at).collect()
     }
 
-    /// `paths` are all measured lines, and `index` is the place of this one among them.
-    fn line(&self, line: &Line, index: usize, paths: &[Vec<Point>]) -> Drawn {
+    /// A line with marks and error bars. Where only some of the points have marks, those of a line begin later than those
+    /// of the lines before, by this share of their distance.
+    fn line(&self, line: &Line, later: f64) -> Drawn {
         let colour = line.colour();
-        for part in parts(index, paths) {
-            let part = PathElement::new(part, colour.stroke_width(2));
-            self.area.draw(&part)?;
+        let points = self.points(line);
+        let every = points.len().div_ceil(MARKS).max(1);
+        let marked = points.iter().skip((later * every as f64) as usize);
+        for &at in marked.step_by(every) {
+            mark(&self.area, at, line.number.unwrap_or_default(), colour)?;
         }
+        let path = PathElement::new(points, colour.stroke_width(2));
+        self.area.draw(&path)?;
         for point in &line.points {
             self.error_bar(point, colour)?;
-        }
-        let every = line.points.len().div_ceil(MARKS).max(1);
-        for at in marks(index, paths, every) {
-            mark(&self.area, at, line.number.unwrap_or_default(), colour)?;
         }
         Ok(())
     }

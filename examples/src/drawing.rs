@@ -33,8 +33,6 @@ pub const PAGE: i32 = 830;
 // The colours of Okabe and Ito, which differ for colour-blind eyes as well.
 /// A light blue.
 pub const SKY: RGBColor = RGBColor(86, 180, 233);
-/// A very light blue, for areas behind marks of [`SKY`].
-pub const PALE_SKY: RGBColor = RGBColor(219, 238, 250);
 /// A dark blue.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 /// A bluish green.
@@ -65,25 +63,6 @@ pub fn page((width, height): (i32, i32), draw: impl FnOnce(&Area) -> Drawn) -> P
         page.present()?;
     }
     Ok(adapting(&svg))
-}
-
-/// A [`page`] with a title and some lines of words, and below them what `draw` adds.
-///
-/// # Errors
-/// See [`fill`].
-pub fn picture(
-    height: i32,
-    title: &str,
-    words: &[&str],
-    draw: impl FnOnce(&Area) -> Drawn,
-) -> Picture {
-    page((PAGE, height), |page| {
-        text(page, title, (20, 28), 24, INK, HPos::Left)?;
-        for (y, words) in (58..).step_by(20).zip(words) {
-            text(page, words, (20, y), SMALL, FAINT, HPos::Left)?;
-        }
-        draw(page)
-    })
 }
 
 /// A filled rectangle.
@@ -213,14 +192,13 @@ pub fn apart(wanted: &[i32], (first, last): (i32, i32), room: i32) -> Vec<i32> {
 /// part of a page of rustdoc, the light theme keeps it light. A narrow page shows the whole
 /// picture smaller, without empty bands above and below.
 pub fn adapting(svg: &str) -> String {
-    const DARK: [(RGBColor, &str); 11] = [
+    const DARK: [(RGBColor, &str); 10] = [
         (WHITE, "#0d1117"),
         (INK, "#e6e6e6"),
         (FAINT, "#a0a0a0"),
         (GRID, "#30363d"),
         (BAND, "#161b22"),
         (SHADE, "#21262d"),
-        (PALE_SKY, "#12344d"),
         (BLUE, "#2f81f7"),
         (PURPLE, "#c77ab4"),
         (BROWN, "#b98a5e"),
@@ -250,7 +228,10 @@ mod tests {
 
     #[test]
     fn paper_and_ink_change_places() {
-        let both = picture(100, "title", &["words"], |_| Ok(())).unwrap();
+        let both = page((100, 100), |page| {
+            text(page, "title", (20, 28), 24, INK, HPos::Left)
+        })
+        .unwrap();
         for colour in [r##"fill="#FFFFFF""##, r##"fill="#222222""##] {
             assert!(both.contains(&format!(" {colour}")), "{both}");
             assert!(both.contains(&format!("[{colour}] {{ fill: #")), "{both}");

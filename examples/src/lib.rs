@@ -20,33 +20,28 @@
 //! | `progress.rs` | A command-line program that shows its waits in a progress line. | `cargo test -p examples --features cookbook --test cookbook progress::` |
 //! | `tests_without_waiting.rs` | Tests of a program that retries: no wait lasts, and faults come by a script or a seed. | `cargo test -p examples --test cookbook tests_without_waiting::` |
 //!
-//! # The library's own figures
+//! # Larger programs, and the library's figures
 //!
-//! Each example does one real thing and shows the result. `-- --help` after a command lists its options.
+//! Each example does one real thing and shows the result. `-- --help` after `iam`, `simulation`, `jobs` or `outage` lists the options.
 //!
 //! | Command | What it shows |
 //! |---|---|
-//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then groups of different sizes change one policy, in four ways. Prints tables and draws three pictures. |
+//! | `cargo run -p examples --example iam` | Sixteen writers change one IAM policy at the same time, over real HTTP, while the service throttles, fails and conflicts: without retries, with the wrong retries, with one attribute, and combined into few calls. Then groups of different sizes change one policy, in four ways. Prints tables, and draws the two ways that differ most: the picture in the README. |
 //! | `cargo run --release -p examples --example simulation -- contention` | Compares ways to wait, in virtual time and over many seeds. Scenarios: clients that write the same row (`contention`, and `iam` for IAM's times), a batch of calls against a rate limit (`batch`, `rate` for calls that share what a 429 says, and `quota` for replies that state what remains), reads of which some are slow and get a second request (`hedge`), and a service that is down for a while (`outage`). Prints a table, and draws charts with error bars. With `--check`, `contention`, `rate`, `quota` and `outage` hold what the library does against limits. |
-//! | `cargo run --release -p examples --example rate` | A batch runs into a limit: 100 workers with 3,000 jobs call a service that allows 200 calls a second, over real HTTP, with fixed waits, with full jitter, and with full jitter and a `Rate`. With `-- --hint`, the service sends `Retry-After`. Prints a table and draws the calls a second against the limit. |
-//! | `cargo run -p examples --example hedge` | Reads over real HTTP from a service of which 2 % of the replies are 20 times as slow: without a second request for slow reads, with one after a fixed delay, and with one after the 95th percentile of the last answers. Prints a table of the requests for a read and of the percentiles. |
-//! | `cargo run -p examples --example policy -- iam::REQUEST` | Shows what a preset does: in words, and as a table of its waits. |
-//! | `cargo run -p examples --example memorystore` | Creates an instance of Memorystore, polls the long-running operation until the instance is ready, and deletes the instance, while the service fails, throttles and loses replies. Prints a line for each call. |
-//! | `cargo run -p examples --features official --example official_client` | Google's own Secret Manager client, while the service conflicts and fails: with a policy inside the client, with one call that adds a member to a role, and with a read-modify-write under the attribute. Prints a line for each call. |
+//! | `cargo run -p examples --example rate` | 50 workers with 800 jobs call a server that allows 100 calls a second, over real HTTP: each call with full jitter alone, and then with a `Rate` that all calls share. Prints a line for each way. |
+//! | `cargo run -p examples --example hedge` | Reads over real HTTP from a service of which one reply in 50 is 20 times as slow: without a second request for slow reads, with one after a fixed delay, and with one after the 95th percentile of the last answers. Prints a line for each way. |
 //! | `cargo run -p examples --example connect` | Connects a real TCP socket to a server that is not up yet, as `connect_retry` of "Advanced Programming in the UNIX Environment" does. Gives up at once if no socket can be made. Prints a line for each attempt that fails. |
+//! | `cargo run -p examples --example memorystore` | Creates an instance of Memorystore, polls the long-running operation until the instance is ready, and deletes the instance, while the service fails, throttles and loses replies. Prints a line for each call. |
 //! | `cargo run -p examples --example pages` | Reads a list of many pages from a service that fails now and then, in two ways: a retry that begins again with the first page, and a retry that continues with the page that failed. Prints a line for each way. |
-//! | `cargo run -p examples --features redis --example redis_failover` | Runs two real redis-servers behind one address, under load. The primary is killed, hangs, is failed over and is demoted; every command is served. Needs redis-server. Prints a table and draws the served and the failed calls. |
-//! | `cargo run -p examples --example shutdown -- --demo` | Shuts down an axum service while its handlers wait for an upstream that is down, and measures the graceful shutdown without `stop_on` and with `stop_on`. Prints a table. Without `-- --demo`, the program serves until Ctrl-C. |
-//! | `cargo run -p examples --features jobs --example jobs` | 2,000 jobs in a queue of apalis: grants of IAM, and charges by HTTP with an operation id, against a service that throttles, fails and loses replies. Four worker processes run the jobs, and one of them is killed each second. Shows the progress, prints what was done, given up and made twice, and draws it. With `-- --redis`, the queue is in a redis-server that the example starts. About twenty seconds. |
-//! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, prints the log and the page, and checks that the numbers of the page agree with each other and with the calls. Draws attempts, outcomes and the budget, as a scraper read them. With `-- --keep`, the program continues to serve the page. |
+//! | `cargo run -p examples --features jobs --example jobs` | 2,000 jobs in a queue of apalis: grants of IAM, and charges by HTTP with an operation id, against a service that throttles, fails and loses replies. Four worker processes run the jobs, and one of them is killed each second. Prints how many jobs are left, and in the end what was done, given up and made twice. About twenty seconds. |
+//! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, and prints the log and the page. With `-- --keep`, the program continues to serve the page. |
 //!
-//! The examples share these modules: [`table`], [`drawing`], [`axis`], [`panel`], [`chart`], [`stats`], [`results`] and
+//! The examples share these modules: [`table`], [`drawing`], [`axis`], [`chart`], [`stats`], [`results`] and
 //! [`terminal`].
 
 pub mod axis;
 pub mod chart;
 pub mod drawing;
-pub mod panel;
 pub mod results;
 pub mod stats;
 pub mod table;

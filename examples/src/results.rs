@@ -9,8 +9,8 @@ use crate::table::table;
 /// What was measured, cell by cell.
 pub struct Results {
     /// What tells the cells apart.
-    labels: &'static [&'static str],
-    measures: &'static [&'static str],
+    labels: [&'static str; 2],
+    measures: Vec<&'static str>,
     cells: Vec<Cell>,
 }
 
@@ -24,10 +24,13 @@ struct Cell {
 
 impl Results {
     /// Without cells. The names of the labels and of the measures are the titles of the columns.
-    pub fn new(labels: &'static [&'static str], measures: &'static [&'static str]) -> Self {
+    pub fn new(
+        labels: [&'static str; 2],
+        measures: impl IntoIterator<Item = &'static str>,
+    ) -> Self {
         Self {
             labels,
-            measures,
+            measures: measures.into_iter().collect(),
             cells: Vec::new(),
         }
     }
@@ -45,12 +48,6 @@ impl Results {
             .map(|(_, mean)| mean)
     }
 
-    /// The largest mean of a measure, and the labels of its cell.
-    pub fn largest(&self, measure: &str) -> Option<(&[String], Mean)> {
-        self.of(measure)
-            .max_by(|(_, one), (_, other)| one.mean.total_cmp(&other.mean))
-    }
-
     /// Each mean of a measure, and the labels of its cell.
     fn of(&self, measure: &str) -> impl Iterator<Item = (&[String], Mean)> {
         let column = self.measures.iter().position(|&name| name == measure);
@@ -60,18 +57,17 @@ impl Results {
     }
 
     /// A line for each of these ways: a measure over some numbers. The labels of the cells are a number and a
-    /// way; `factor` changes the unit.
+    /// way.
     pub fn lines<'a>(
         &self,
         ways: impl IntoIterator<Item = &'a str>,
         numbers: &[impl Copy + Display + Into<f64>],
         measure: &str,
-        factor: f64,
     ) -> Vec<Line> {
         let line = |(index, way)| {
             let points = numbers.iter().filter_map(|&number| {
                 let mean = self.mean(&[&number.to_string(), way], measure)?;
-                Some((number.into(), mean.times(factor)))
+                Some((number.into(), mean))
             });
             Line::measured(way, index, points.collect())
         };
@@ -97,7 +93,7 @@ impl Results {
 
     /// The table as plain text.
     pub fn table(&self) -> String {
-        let header = [self.labels, self.measures].concat();
+        let header = [&self.labels[..], &self.measures].concat();
         table(&header, self.labels.len(), &self.rows())
     }
 }
@@ -107,7 +103,7 @@ mod tests {
     use super::*;
 
     fn results() -> Results {
-        let mut results = Results::new(&["clients", "strategy"], &["calls", "gave up, %"]);
+        let mut results = Results::new(["clients", "strategy"], ["calls", "gave up, %"]);
         for (clients, mean) in [("10", 39.0), ("20", 100.25)] {
             let mean = Mean { mean, error: 0.5 };
             results.add([clients, "full"], vec![Some(mean), None]);
@@ -123,8 +119,6 @@ mod tests {
         assert_eq!(of("20", "gave up, %"), None);
         assert_eq!(of("30", "calls"), None);
         assert_eq!(of("20", "hope"), None);
-        assert_eq!(results.largest("calls").unwrap().0, ["20", "full"]);
-        assert!(results.largest("gave up, %").is_none());
     }
 
     #[test]

@@ -26,14 +26,6 @@ impl Mean {
         Some(Self { mean, error })
     }
 
-    /// In another unit.
-    pub fn times(self, factor: f64) -> Self {
-        Self {
-            mean: self.mean * factor,
-            error: self.error * factor,
-        }
-    }
-
     /// Their ratio, of different runs.
     pub fn over(self, other: Self) -> Self {
         let mean = self.mean / other.mean;
@@ -79,18 +71,6 @@ pub fn percentile(values: &[u64], share: f64) -> Option<u64> {
     values.sort_unstable();
     let rank = (values.len() as f64 * share).ceil() as usize;
     values.get(rank.saturating_sub(1)).copied()
-}
-
-/// Each number once, from the least to the greatest.
-///
-/// ```
-/// assert_eq!(examples::stats::ascending(&[50, 10, 50]), [10, 50]);
-/// ```
-pub fn ascending<N: Copy + Ord>(numbers: &[N]) -> Vec<N> {
-    let mut numbers = numbers.to_vec();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
 }
 
 #[cfg(test)]

@@ -50,15 +50,15 @@
 //! |---|---|---|---|---|
 //! | 2 % | no hedge | 1 | 398 ms | 492 ms |
 //! | 2 % | `Hedge::after(40 ms)` | 1.020 | 60 ms | 65 ms |
-//! | 2 % | `Hedge::p95()` | 1.048 | 46 ms | 186 ms |
+//! | 2 % | `Hedge::p95()` | 1.048 | 46 ms | 210 ms |
 //! | 20 % | no hedge | 1 | 493 ms | 545 ms |
 //! | 20 % | `Hedge::after(40 ms)` | 1.050 | 485 ms | 539 ms |
-//! | 20 % | `Hedge::p95()` | 1.049 | 469 ms | 518 ms |
+//! | 20 % | `Hedge::p95()` | 1.049 | 469 ms | 520 ms |
 //! | none | `Hedge::p95()` | 1.048 | 27 ms, as without | 29 ms, as without |
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- hedge
-//! cargo run -p examples --example hedge      # the same over real HTTP
+//! cargo run -p examples --example hedge      # reads over real HTTP
 //! ```
 //!
 //! - **The load is bounded.** At most one call in 20 sends a second request, and ten more after a quiet time, however slow

@@ -33,7 +33,6 @@
 //!
 //! ```sh
 //! cargo run -p examples --features jobs --example jobs
-//! cargo run -p examples --features jobs --example jobs -- --redis
 //! ```
 //!
 //! # A queue of your own

@@ -179,7 +179,7 @@
 //! assert_eq!(worker.join().unwrap().unwrap_err().reason, StopReason::Stopped);
 //! ```
 //!
-//! The order of a shutdown, as the example `shutdown` in the repository does it: stop accepting work,
+//! The order of a shutdown, as `examples/cookbook/axum.rs` in the repository does it: stop accepting work,
 //! cancel the token, wait until the running requests are answered, then flush logs and metrics. The table
 //! [how each form of a call ends](super::waits_and_limits#ending-a-call-early)
 //! says what happens to a wait, to an attempt and before the first attempt.

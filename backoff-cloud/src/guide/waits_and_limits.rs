@@ -59,8 +59,7 @@
 //! assert!(POLICY.explain().to_string().starts_with("waits 500ms, doubling up to 5s, "));
 //! ```
 //!
-//! For a preset there is a command, in the repository:
-//! `cargo run -p examples --example policy -- storage::REQUEST`.
+//! A schedule can be printed as a table: `println!("{}", storage::REQUEST.schedule())`.
 //!
 //! # Four limits
 //!

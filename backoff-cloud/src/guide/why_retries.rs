@@ -4,7 +4,7 @@
 //!
 //! Many failures are over after a moment. A connection breaks, a server restarts, a database ends one of two transactions
 //! in a deadlock. Such a failure is *transient*: the same request succeeds a little later. In a simulation, 20 % of all
-//! attempts fail by chance. Without a retry the service answers 79.93 % of the requests, with up to five attempts 99.97 %.
+//! attempts fail by chance. Without a retry the service answers 79.98 % of the requests, with up to five attempts 99.97 %.
 //!
 //! A retry does not help where the failure stays: a wrong request, a missing permission. The error says which kind it is,
 //! and the policy decides: [Errors](super::errors).

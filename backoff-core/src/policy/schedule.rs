@@ -4,7 +4,7 @@ use crate::{
     facts::fault::FaultKind,
     policy::{NEVER, Policy},
 };
-use core::time::Duration;
+use core::{fmt, time::Duration};
 
 /// One retry of a [`Schedule`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,24 @@ impl Policy {
 }
 
 /// The possible waits of a policy. Made by [`Policy::schedule`].
+///
+/// Printed, it is a table of the first twelve retries. *mean* is the wait on average, and *begins* is when the retry
+/// begins on average, if attempts take no time. With decorrelated jitter and a `max_backoff`, the means are a little
+/// too long.
+///
+/// ```
+/// use backoff_core::Policy;
+/// use std::time::Duration;
+///
+/// let policy = Policy::exponential().deadline(Duration::from_secs(5)).max_attempts(4);
+/// let table = policy.schedule().to_string();
+/// assert_eq!(table.lines().collect::<Vec<_>>(), [
+///     "retry     least      mean  greatest    begins  fits",
+///     "    1        0s   500.0ms      1.0s   500.0ms  always",
+///     "    2        0s      1.0s      2.0s      1.5s  always",
+///     "    3        0s      2.0s      4.0s      3.5s  perhaps",
+/// ]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Schedule {
     policy: Policy,
@@ -114,6 +132,54 @@ impl Iterator for Schedule {
     }
 }
 
+/// How many retries a printed schedule shows at most.
+const SHOWN: usize = 12;
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [least, mean, greatest, begins] = ["least", "mean", "greatest", "begins"];
+        write!(
+            f,
+            "retry {least:>9} {mean:>9} {greatest:>9} {begins:>9}  fits"
+        )?;
+        let (mut mean, mut begins) = (0, Duration::ZERO);
+        for planned in self.clone().take(SHOWN) {
+            mean = self.mean(planned.retry - 1, mean);
+            begins += Duration::from_nanos(mean);
+            write!(f, "\n{:>5}", planned.retry)?;
+            let mean = Duration::from_nanos(mean);
+            for time in [planned.least, mean, planned.greatest, begins] {
+                match time.is_zero() {
+                    true => write!(f, " {:>9}", "0s")?,
+                    false => write!(f, " {time:>9.1?}")?,
+                }
+            }
+            f.write_str(match planned.fits {
+                Fits::Always => "  always",
+                Fits::Perhaps => "  perhaps",
+                Fits::Never => "  never",
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Schedule {
+    /// The average of a wait, in nanoseconds, over random numbers that are equally far apart.
+    fn mean(&self, retry: u32, previous: u64) -> u64 {
+        const DRAWS: u64 = 256;
+        let apart = u64::MAX / DRAWS + 1;
+        let wait = |draw: u64| {
+            let random = draw * apart + apart / 2;
+            self.policy
+                .backoff_nanos(FaultKind::Transient, retry, || previous, || random)
+        };
+        let sum: u128 = (0..DRAWS).map(wait).map(u128::from).sum();
+        // Each wait is rounded down.
+        sum.div_ceil(DRAWS.into()) as u64
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,5 +227,30 @@ mod tests {
         // 1 + 2 always; up to 4 more, at least 2, perhaps; at least 4 more never.
         let fits = each(policy, |planned| planned.fits);
         assert_eq!(fits, [Always, Always, Perhaps, Never]);
+    }
+
+    #[test]
+    fn a_printed_schedule_is_a_table_of_twelve_retries() {
+        let constant = Policy::constant(SECOND)
+            .jitter(Jitter::None)
+            .max_attempts(99);
+        let table = std::format!("{}", constant.schedule());
+        assert_eq!(table.lines().count(), 1 + SHOWN);
+        let last = table.lines().last().unwrap();
+        assert_eq!(
+            last,
+            "   12      1.0s      1.0s      1.0s     12.0s  always"
+        );
+        // Decorrelated: the mean of 1 to 3 s, and then of 1 s to three times 2 s.
+        let grows = Policy::exponential().jitter(Jitter::Decorrelated);
+        let table = std::format!("{}", grows.schedule());
+        let means: Vec<_> = table
+            .lines()
+            .filter_map(|line| line.split_whitespace().nth(2))
+            .take(3)
+            .collect();
+        assert_eq!(means, ["mean", "2.0s", "3.5s"]);
+        let ended = Policy::exponential().max_attempts(1).schedule();
+        assert_eq!(std::format!("{ended}").lines().count(), 1);
     }
 }

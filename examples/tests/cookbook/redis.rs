@@ -1,12 +1,12 @@
 //! Two servers behind one address: the primary is demoted, and later the new primary is killed.
 
-#[path = "../../redis_failover/address.rs"]
+#[path = "../../../tests/databases/tests/redis/address.rs"]
 #[allow(dead_code, reason = "the example needs more of it")]
 mod address;
 #[allow(dead_code, reason = "the test has no use for `main`")]
 #[path = "../../cookbook/redis.rs"]
 mod program;
-#[path = "../../redis_failover/server.rs"]
+#[path = "../../../tests/databases/tests/redis/server.rs"]
 #[allow(dead_code, reason = "the example needs more of it")]
 mod server;
 

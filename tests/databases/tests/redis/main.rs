@@ -1,23 +1,15 @@
 //! Redis commands under `memorystore::DATA`, against real servers that are killed, frozen, demoted
 //! and kept busy.
 
-// What the example `redis_failover` is made of.
-#[path = "../../../../examples/redis_failover/address.rs"]
 mod address;
-#[path = "../../../../examples/redis_failover/event.rs"]
-#[allow(dead_code, reason = "the example shows more of it")]
-mod event;
-#[path = "../../../../examples/redis_failover/load.rs"]
-#[allow(dead_code, reason = "the example shows more of it")]
-mod load;
-#[path = "../../../../examples/redis_failover/server.rs"]
-mod server;
-
 mod course;
+mod event;
 mod failover;
+mod load;
 mod opening;
 mod replies;
 mod retried;
+mod server;
 mod states;
 mod transaction;
 

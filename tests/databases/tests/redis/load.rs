@@ -13,8 +13,6 @@ pub(crate) const PACE: Duration = Duration::from_millis(20);
 /// What became of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// When the caller was told, since the load began.
-    pub(crate) ended: Duration,
     pub(crate) outcome: Result<(), RedisError>,
 }
 
@@ -40,8 +38,7 @@ impl Load {
             let call = call(number);
             running.spawn(async move {
                 let outcome = call.await;
-                let ended = began.elapsed();
-                (number, Call { ended, outcome })
+                (number, Call { outcome })
             });
         }
         let mut done = running.join_all().await;
@@ -50,36 +47,10 @@ impl Load {
         Load { calls }
     }
 
-    pub(crate) fn served(&self) -> usize {
-        self.ends(true).len()
-    }
-
-    /// When callers were told that they are served, or that they are not; the earliest first.
-    pub(crate) fn ends(&self, served: bool) -> Vec<Duration> {
-        let calls = self.calls.iter();
-        let calls = calls.filter(|call| call.outcome.is_ok() == served);
-        let mut ends: Vec<_> = calls.map(|call| call.ended).collect();
-        ends.sort();
-        ends
-    }
-
-    /// When the last caller was told.
-    pub(crate) fn lasted(&self) -> Duration {
-        let ends = self.calls.iter().map(|call| call.ended);
-        ends.max().unwrap_or_default()
-    }
-
     pub(crate) fn errors(&self) -> impl Iterator<Item = &RedisError> {
         self.calls
             .iter()
             .filter_map(|call| call.outcome.as_ref().err())
-    }
-
-    /// The longest time in which nobody was served, up to the last call's end.
-    pub(crate) fn worst_gap(&self) -> Duration {
-        let ends = [vec![Duration::ZERO], self.ends(true), vec![self.lasted()]].concat();
-        let gaps = ends.windows(2).map(|pair| pair[1] - pair[0]);
-        gaps.max().unwrap_or_default()
     }
 }
 

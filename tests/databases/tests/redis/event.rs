@@ -6,7 +6,7 @@ use crate::address::Address;
 use crate::server::Server;
 
 /// From the event until the addresses lead to the new primary, where nothing else is awaited.
-pub(crate) const NOTICED_AFTER: Duration = Duration::from_millis(300);
+const NOTICED_AFTER: Duration = Duration::from_millis(300);
 
 /// Something notices the event a while after it.
 pub(crate) async fn noticed_soon() -> redis::RedisResult<()> {
@@ -29,20 +29,7 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
-    #[allow(
-        dead_code,
-        reason = "not every program that has this file goes through all"
-    )]
     pub(crate) const ALL: [Self; 4] = [Self::Killed, Self::Hung, Self::HandedOver, Self::Demoted];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Killed => "primary killed",
-            Self::Hung => "primary hangs",
-            Self::HandedOver => "FAILOVER, connections kept",
-            Self::Demoted => "primary demoted, connections kept",
-        }
-    }
 
     /// The addresses lead to the new primary as soon as `noticed` is ready.
     pub(crate) async fn befall(
