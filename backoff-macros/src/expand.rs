@@ -1,10 +1,10 @@
 //! The written code: a loop around the body, which calls the library's `step`.
 
+mod bound_names;
 mod copies;
 mod lent;
 mod library;
 mod looped;
-mod patterns_of;
 mod policy;
 mod unique;
 mod values;
@@ -41,7 +41,7 @@ pub(crate) fn function(
     mut function: Function,
     errors: Option<TokenStream>,
 ) -> TokenStream {
-    let (shape, sig) = (function.shape, function.item.sig.clone());
+    let (shape, sig) = (function.shape, &function.item.sig);
     let returns_at = match &sig.output {
         ReturnType::Default => at(sig.ident.span()),
         ReturnType::Type(_, ty) => at(ty.span()),
@@ -65,7 +65,7 @@ pub(crate) fn function(
     let copies = Copies::of(&bound, args);
     let attempt = args.attempt.as_ref();
     let hides = attempt.is_some_and(|attempt| named(&bound, &attempt.value).is_some());
-    let scope = Scope::of(&sig, lent::without_mut_of_copies(bound, args));
+    let scope = Scope::of(&function.item.sig, lent::without_mut_of_copies(bound, args));
     let is_repeated = errors.is_none();
     let is_known = !is_hole(&without_impl(returns.clone()));
     let unique = match shape {

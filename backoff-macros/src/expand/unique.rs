@@ -9,7 +9,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, FnArg, Pat, PatIdent, Stmt, Type};
 
-use super::patterns_of::bound_in;
+use super::bound_names::bound_in;
 use crate::args::split::pieces;
 use crate::bindings::{cfgs, is_small};
 use crate::groups::{inside, words};

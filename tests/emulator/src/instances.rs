@@ -161,16 +161,14 @@ impl Instances {
     fn settle(&mut self, now: Instant) {
         for operation in self.operations.values_mut().filter(|it| it.is_due(now)) {
             let target = &operation.target;
-            let mut instance = None;
-            if operation.leaves_an_instance() {
-                instance = self.instances.get_mut(target).map(|it| &mut it.fields);
-            } else {
+            if !operation.leaves_an_instance() {
                 self.instances.remove(target);
             }
-            if let Some(instance) = &mut instance {
-                instance["state"] = json!(READY);
-            }
-            operation.end(instance.as_deref());
+            let left = self.instances.get_mut(target).map(|it| {
+                it.fields["state"] = json!(READY);
+                &it.fields
+            });
+            operation.end(left);
         }
     }
 }
