@@ -107,37 +107,27 @@ pub mod gax;
 #[cfg(feature = "http")]
 pub mod http;
 
-#[doc(no_inline)]
+// Inlined, so that each name has its page in this crate's documentation.
+#[doc(inline)]
 pub use backoff_core::*;
-// By name, so that the pages of this crate list what readers look for,
-#[doc(inline)]
-pub use backoff_core::{Budget, Policy};
-// and so that rustc names the feature that is missing. It does not look through a glob.
+// By name, so that rustc names the feature that is missing. It does not look through a glob.
 #[cfg(feature = "reconnect")]
-#[doc(inline)]
 pub use backoff_core::Reconnect;
 #[cfg(feature = "tokio")]
-#[doc(inline)]
 pub use backoff_core::Tokio;
 #[cfg(feature = "combine")]
-#[doc(inline)]
 pub use backoff_core::combine;
 #[cfg(feature = "hint")]
-#[doc(inline)]
 pub use backoff_core::hint;
 #[cfg(feature = "macros")]
-#[doc(inline)]
 pub use backoff_core::retry_block;
 #[cfg(feature = "testing")]
-#[doc(inline)]
 pub use backoff_core::testing;
 #[cfg(feature = "tower")]
-#[doc(inline)]
 pub use backoff_core::tower;
 #[cfg(feature = "breaker")]
 pub use backoff_core::{Admitted, Breaker};
 #[cfg(feature = "serde")]
-#[doc(inline)]
 pub use backoff_core::{PolicySettings, PolicySettingsError};
 #[cfg(feature = "rate")]
 pub use backoff_core::{Rate, RateChange};

@@ -73,7 +73,7 @@
 //! | a function, or some of its lines | [`#[retry]`](macro@retry), [`retry_block!`] |
 //! | a closure, async or blocking | [`Policy::retry`], [`retry_blocking`](Policy::retry_blocking) |
 //! | a read-modify-write | [`Policy::update`]; in many tasks of one process, [`Policy::combine`](features#calls) |
-//! | until a value is there | [`until`](call::Retrying::until) |
+//! | until a value is there | [`until`](Retrying::until) |
 //! | a list of pages, a download, a watch | [`Policy::resuming`], which goes on where it failed |
 //! | all requests of a client | [`Policy::layer`](features#calls), a layer of tower |
 //! | with a shared connection | [`Reconnect`](features#calls), which opens it again |
@@ -134,6 +134,8 @@ extern crate self as backoff_core;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod text;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 #[cfg(feature = "std")]
 mod clients;
@@ -144,18 +146,16 @@ pub mod __private;
 #[cfg(feature = "breaker")]
 pub use breaker::{Admitted, Breaker};
 pub use budget::Budget;
-#[cfg(feature = "tower")]
-pub use call::tower;
 pub use call::{
+    entry::Blocking,
+    resume::Resuming,
+    retrying::Retrying,
     settings::{until::NotYet, values::Conflict},
     signal::Stopped,
 };
 #[cfg(feature = "std")]
 pub use clients::boxed::known_fault;
 pub use delay::jitter::Jitter;
-// The module `call` lists the types that the builders return. This page lists the names that users write.
-#[doc(hidden)]
-pub use call::{Blocking, Resuming, Retrying};
 pub use event::hook::{Event, Failure};
 #[cfg(feature = "hint")]
 pub use facts::hint;
@@ -195,7 +195,7 @@ pub use backoff_macros::Fault;
 #[doc = include_str!("retry.md")]
 pub use backoff_macros::retry;
 
-/// Retries a block that borrows and changes variables around it. The keys of [`#[retry]`](macro@retry) come
+/// Retries a block that borrows and changes variables around it. The keys of [`#[retry]`](attr.retry.html#keys) come
 /// before the block; `clone(..)` names variables, and `clone(mut v)` names a variable that the block changes.
 ///
 /// `retry_block!(.., async { .. })` is a future of the block's `Result`; `retry_block!(.., { .. })` runs at once

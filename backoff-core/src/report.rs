@@ -178,6 +178,7 @@ fn write_times(f: &mut fmt::Formatter<'_>, elapsed: Duration, slept: Duration) -
 
 /// The attempts and the time of a call: the numbers from which every report is made.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct Measures {
     pub(crate) attempts: u32,
     pub(crate) writes: u32,

@@ -3,6 +3,7 @@
 /// The part of an attempt that failed. This part decides how the failure is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(hidden)]
 pub enum Stage {
     /// The whole attempt.
     Whole,
@@ -30,6 +31,7 @@ pub enum Stage {
 
 /// Why an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub enum EndedBy {
     /// The operation returned.
     Operation,

@@ -39,6 +39,7 @@ pin_project! {
     /// What an async call stores of its attempt.
     #[project = PhaseProjection]
     #[allow(missing_docs, reason = "only the loop uses the variants")]
+    #[doc(hidden)]
     pub enum Phase<A, T, S, D> {
         Waiting { #[pin] wait: WaitState<S> },
         // The timer is a field beside the attempt. In one struct with the attempt it cost 130 instructions.

@@ -64,6 +64,7 @@ pin_project! {
     /// What an async call waits for before an attempt.
     #[project = WaitStateProjection]
     #[allow(missing_docs, reason = "only the loop uses the variants")]
+    #[doc(hidden)]
     pub enum WaitState<Z> {
         // The call has not begun.
         New,

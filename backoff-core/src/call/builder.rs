@@ -51,6 +51,7 @@ use core::{future::Future, time::Duration};
     label = "leave this setting out",
     note = "the loop of the caller sees each value and can limit each attempt itself"
 )]
+#[doc(hidden)]
 pub trait MakesAttempts {}
 
 impl<G, H> MakesAttempts for Awaited<G, H> {}
@@ -62,6 +63,7 @@ impl<N> MakesAttempts for OnThread<N> {}
     message = "`when` must come before the operation: write `POLICY.when(..).retry(..)`",
     label = "`when` is a method of the policy"
 )]
+#[doc(hidden)]
 pub trait Replaced {}
 
 /// A call whose attempts can be cut.
@@ -70,6 +72,7 @@ pub trait Replaced {}
     label = "a blocking attempt runs until it returns",
     note = "give the client of a blocking call a timeout of its own, such as `attempt.remaining()` in `blocking_with`, and the policy a `deadline`"
 )]
+#[doc(hidden)]
 pub trait CutsAttempts {}
 
 impl<G, H> CutsAttempts for Awaited<G, H> {}
@@ -80,6 +83,7 @@ impl<G, H> CutsAttempts for Awaited<G, H> {}
     label = "the attempts of this call cannot",
     note = "write `POLICY.retry(|| read()).hedge(&READS)` around an async read, which may be the read of an update"
 )]
+#[doc(hidden)]
 pub trait Hedges<'h, O, R> {
     /// The same call with this hedge.
     type Hedged: Driver<O, R>;

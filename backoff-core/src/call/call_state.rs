@@ -11,6 +11,7 @@ use core::time::Duration;
 
 /// The information that each [`Attempt`](crate::Attempt) has about its call.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct CallInfo {
     pub(crate) id: RequestId,
     pub(crate) maybe_applied: bool,

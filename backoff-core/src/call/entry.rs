@@ -33,8 +33,8 @@ pub type Blocking<P, O, J = ByCodes, R = BlockingRuntime, N = Unstopped> =
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a policy does nothing until it is given an operation"]
 pub struct Judged<'p, J> {
-    pub(super) policy: &'p Policy,
-    pub(super) judge: J,
+    pub(crate) policy: &'p Policy,
+    pub(crate) judge: J,
 }
 
 /// No signal ends the call.

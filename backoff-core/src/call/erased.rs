@@ -14,6 +14,7 @@ use core::marker::PhantomData;
 
 /// A call: its plan, its state, its settings and its runtime. The operation is not in it, so that a call is compiled once
 /// for all closures.
+#[doc(hidden)]
 pub struct Call<P: Plan, S, R> {
     pub(crate) guard: Guard<P>,
     pub(crate) settings: S,

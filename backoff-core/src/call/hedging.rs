@@ -29,6 +29,7 @@ use pin_project_lite::pin_project;
 pub(super) type RunningAttempt<O, S> = <S as Surrounds>::Wrapped<<O as Operation>::Running>;
 
 /// Whether attempts get second requests: never ([`Unhedged`]), or as a `&Hedge` says.
+#[doc(hidden)]
 pub trait Hedging {
     /// Whether an attempt may have a second request.
     const IS_ONE: bool = true;
@@ -47,6 +48,7 @@ pub(super) type Hedged<'s, A, S, T, E> = (&'s Hedge, Pin<&'s mut Second<A, S, T,
 
 /// No attempt gets a second request.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct Unhedged;
 
 impl Hedging for Unhedged {
@@ -84,6 +86,7 @@ impl Hedging for &Hedge {
 pin_project! {
     /// The second request of an attempt.
     #[derive(Debug)]
+    #[doc(hidden)]
     pub struct Second<A, S, T, E> {
         // Until the request begins.
         #[pin]

@@ -1,4 +1,4 @@
-//! The types behind the methods of [`Policy`](crate::Policy): a call ([`Retrying`]), its parts, and its
+//! The types behind the methods of [`Policy`](crate::Policy): a call ([`Retrying`](crate::Retrying)), its parts, and its
 //! operations. To retry an operation you need none of these names. They are public for programs that keep
 //! a call in a struct of their own.
 
@@ -30,26 +30,21 @@ pub(crate) mod setting;
 pub(crate) mod settings;
 pub(crate) mod signal;
 pub(crate) mod timer;
-#[cfg(feature = "tower")]
-pub mod tower;
 pub(crate) mod update;
 pub(crate) mod version;
 pub(crate) mod write_outcome;
 
-pub use entry::{Async, Blocking, Judged};
+pub use entry::{Async, Judged};
 pub use plan::With;
 pub use report::Reported;
-pub use resume::Resuming;
-pub use retrying::Retrying;
 pub use settings::judges::{ByCodes, When, WhenAny};
 pub use update::{Changed, ConditionalUpdate, Update};
 pub use version::{Version, VersionedUpdate};
 
-#[doc(no_inline)]
 pub use crate::report::Reporting;
 
-// No program names these. They are public, because the types above have them in their bounds.
-#[doc(hidden)]
+// No program names these. They are public, because the types above have them in their bounds. Each definition is
+// hidden from the pages: for another crate that shows these pages, a hidden `use` would not hide its item.
 pub use self::{
     attempt::Phase,
     before::WaitState,
@@ -80,14 +75,11 @@ pub use self::{
     version::Versioned,
     write_outcome::{Remembered, WriteOutcome},
 };
-#[doc(hidden)]
 pub use crate::{
     event::attempt_event::AttemptEvent,
-    judge::Verdict,
     report::Measures,
     stage::{EndedBy, Stage},
-    state::{Decision, Rules},
+    state::Rules,
 };
 #[cfg(feature = "tracing")]
-#[doc(hidden)]
 pub use settings::spans::Spans;

@@ -21,6 +21,7 @@ use core::{
 };
 
 /// What an attempt can ask about its call.
+#[doc(hidden)]
 pub struct Run<'r> {
     pub(crate) rules: Rules<'r>,
     pub(crate) state: &'r CallState,
@@ -29,6 +30,7 @@ pub struct Run<'r> {
 }
 
 /// A call with outcomes of these types, as its attempts see it.
+#[doc(hidden)]
 pub trait CallOf<T, E> {
     /// What the attempt can ask.
     fn run(&self) -> Run<'_>;
@@ -56,6 +58,7 @@ impl Run<'_> {
 
 /// An attempt that ended with an error, and where.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Failed<E> {
     /// The error.
     pub error: E,
@@ -85,6 +88,7 @@ impl<E> From<E> for Failed<E> {
 }
 
 /// A [`Failed`] attempt, and how it was judged.
+#[doc(hidden)]
 pub struct JudgedFailure<'a, E> {
     /// The error; `None` if a value counts as the failure.
     pub(crate) error: Option<&'a E>,
@@ -104,6 +108,7 @@ impl<E> JudgedFailure<'_, E> {
 
 /// The part of an operation that gets its failures. This trait is used as an object, so that the code after a failure
 /// is compiled once for each error type, and not for each closure.
+#[doc(hidden)]
 pub trait Memory<E> {
     /// The host that the operation calls, a field of log events.
     fn host(&self) -> Option<&str> {
@@ -135,6 +140,7 @@ pub trait Memory<E> {
 }
 
 /// An operation without its type, so that the code of a call is compiled once for all operations.
+#[doc(hidden)]
 pub struct AnyOperation<'o, E> {
     /// The name of the operation in logs and metrics, or the name of its type. It must have few values, because it
     /// is a label.
@@ -171,6 +177,7 @@ impl<E> Memory<E> for Option<CallInfo> {
 /// their blocking forms, and for the requests of a layer of tower. The operation polls its own attempts,
 /// because an update calls its closures in the middle of an attempt. A blocking attempt is ready at its
 /// first poll.
+#[doc(hidden)]
 pub trait Operation {
     /// The value of a success.
     type Value;
@@ -217,6 +224,7 @@ pub trait Operation {
 
 /// A closure of the caller with these arguments, a tuple. [`Awaits`] and [`Blocks`] make async and blocking
 /// closures the same.
+#[doc(hidden)]
 pub trait Closure<Arguments> {
     /// The value of a success.
     type Value;
@@ -233,10 +241,12 @@ pub trait Closure<Arguments> {
 
 /// A closure that returns a future.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Awaits<F>(pub(super) F);
 
 /// A closure that blocks its thread.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Blocks<F>(pub(super) F);
 
 /// The closures with each number of arguments.
@@ -280,6 +290,7 @@ closures!(argument: A);
 
 /// An operation without arguments: `|| client.get(url)`.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Plain<C>(pub(super) C);
 
 impl<C: Closure<()>> Operation for Plain<C> {
@@ -311,6 +322,7 @@ impl<C: Closure<()>> Operation for Plain<C> {
 
 /// An operation that takes the `Attempt`: `|attempt| client.get(url)`.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct WithAttempt<C> {
     closure: C,
     /// Made when the first attempt begins.
@@ -360,6 +372,7 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
 }
 
 /// An async operation whose attempt is one request: no read-modify-write.
+#[doc(hidden)]
 pub trait RunsTwice: Operation {}
 
 impl<F> RunsTwice for Plain<Awaits<F>> where Self: Operation {}

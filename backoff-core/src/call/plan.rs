@@ -109,6 +109,7 @@ impl dyn CallPlan + '_ {
 }
 
 /// The plan of a call: `&Policy`, `Policy`, or one of them [`With`] something of the call's own.
+#[doc(hidden)]
 pub trait Plan: CallPlan + Clone {
     /// The same plan with a policy of its own.
     type Owned: Plan;
@@ -149,8 +150,8 @@ impl<P: Deref<Target = Policy> + Clone> Plan for P {
 }
 
 /// A plan with a budget, a rate, a breaker, a number of tokens or a name of the call's own. Made by
-/// [`Retrying::budget`](super::Retrying::budget), [`Retrying::rate`](super::Retrying::rate), `Retrying::breaker`, `Retrying::tokens` and
-/// [`Retrying::operation`](super::Retrying::operation).
+/// [`Retrying::budget`](crate::Retrying::budget), [`Retrying::rate`](crate::Retrying::rate), `Retrying::breaker`, `Retrying::tokens` and
+/// [`Retrying::operation`](crate::Retrying::operation).
 #[derive(Clone, Copy, Debug)]
 pub struct With<'b, P> {
     pub(crate) plan: P,

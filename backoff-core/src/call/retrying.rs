@@ -22,6 +22,7 @@ use pin_project_lite::pin_project;
 
 /// The driver of a call: a future, the thread of the call, or the loop of the caller. The driver also has the signal
 /// that ends the waits.
+#[doc(hidden)]
 pub trait Driver<O, R> {
     /// What the call stores of its attempt.
     type Phase<S: Surrounds>: Default;
@@ -48,8 +49,8 @@ pin_project! {
     /// | made by | the form |
     /// |---|---|
     /// | [`retry`], [`retry_with`], [`update`] | a future of the operation's own `Result` ([`Async`](super::Async)) |
-    /// | [`blocking`], [`blocking_with`], [`blocking_update`] | a call that runs on this thread at [`call`](Self::call) ([`Blocking`](super::Blocking)) |
-    /// | [`resuming`], [`blocking_resuming`] | the waits of a loop that you write ([`Resuming`](super::Resuming)) |
+    /// | [`blocking`], [`blocking_with`], [`blocking_update`] | a call that runs on this thread at [`call`](Self::call) ([`Blocking`](crate::Blocking)) |
+    /// | [`resuming`], [`blocking_resuming`] | the waits of a loop that you write ([`Resuming`](crate::Resuming)) |
     ///
     /// The methods of the same names after [`Policy::when`](crate::Policy::when) make these forms, too.
     ///

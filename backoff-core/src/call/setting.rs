@@ -13,6 +13,7 @@ use core::{pin::Pin, time::Duration};
 
 /// What a setting puts around each attempt. This is a trait of its own, so that the type of a call does not depend on
 /// the types of its outcome.
+#[doc(hidden)]
 pub trait Surrounds {
     /// The timer that cuts an attempt; [`Infallible`](core::convert::Infallible) is none.
     type Timer<S>: Timer<S>;
@@ -38,6 +39,7 @@ pub trait Surrounds {
     message = "the settings of this call do not fit its values, `{T}`, or its errors, `{E}`",
     label = "see the error at the method that makes the setting"
 )]
+#[doc(hidden)]
 pub trait Setting<T, E>: Surrounds {
     /// Whether the setting is a hook, for which [`notify`](Self::notify) is called.
     const LISTENS: bool = false;

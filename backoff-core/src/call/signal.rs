@@ -20,6 +20,7 @@ use pin_project_lite::pin_project;
 ///
 /// Made by [`Retrying::stop_on`](crate::Retrying::stop_on) and
 /// [`Retrying::cut_on`](crate::Retrying::cut_on).
+#[doc(hidden)]
 pub trait Signal<T, E> {
     /// Whether there is a signal. For a call without a signal, nothing of this is compiled.
     const IS_ONE: bool = true;
@@ -66,6 +67,7 @@ impl<T, E> Signal<T, E> for Unstopped {
 
 pin_project! {
     /// This future ends the call when it is ready.
+    #[doc(hidden)]
     pub struct StoppedBy<F, T, E> {
         #[pin]
         signal: Once<F>,
@@ -75,7 +77,7 @@ pin_project! {
 }
 
 impl<F, T, E> StoppedBy<F, T, E> {
-    pub(super) const fn new(signal: F, cuts: Option<fn(Stopped) -> E>) -> Self {
+    pub(crate) const fn new(signal: F, cuts: Option<fn(Stopped) -> E>) -> Self {
         StoppedBy {
             signal: Once::new(signal),
             kept: None,
@@ -108,6 +110,7 @@ impl<F: Future, T, E> Signal<T, E> for StoppedBy<F, T, E> {
     label = "another thread cannot end its waits by this signal",
     note = "write `.stop_on(&stop)`, where `stop` is a `backoff_core::Stop`; a loop that awaits `failed` takes a future"
 )]
+#[doc(hidden)]
 pub trait BlockingSignal {
     /// Waits on this thread. Returns whether the signal has come.
     fn pause<R: BlockingSleep>(&self, runtime: &R, wait: Duration) -> bool;
@@ -155,6 +158,7 @@ impl<T, E> BlockingSignal for StoppedBy<&Stop, T, E> {
 pin_project! {
     /// A future whose output does not matter. It can be polled again after it was ready.
     #[derive(Debug)]
+    #[doc(hidden)]
     pub struct Once<F> {
         // Dropped when it is ready.
         #[pin]

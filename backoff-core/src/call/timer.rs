@@ -8,6 +8,7 @@ use core::{convert::Infallible, future::Future, pin::Pin, task::Context, time::D
 use pin_project_lite::pin_project;
 
 /// What can cut an attempt: nothing ([`Infallible`]), or a [`Limit`].
+#[doc(hidden)]
 pub trait Timer<S>: Sized {
     /// Whether attempts are cut.
     const CUTS: bool;
@@ -60,6 +61,7 @@ pin_project! {
     /// The timer of one attempt. The timer is made when the attempt is first pending, so that an attempt that is
     /// ready at once costs none.
     #[derive(Debug)]
+    #[doc(hidden)]
     pub struct Limit<S> {
         #[pin]
         sleep: Option<S>,

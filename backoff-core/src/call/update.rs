@@ -89,6 +89,7 @@ pub struct Update<Read, Change, Write, M = NoWriteMemory> {
 
 /// The memory of an update: at the next read it knows about a write that may have been applied. Only a
 /// change that cannot recognise its own effect uses the memory.
+#[doc(hidden)]
 pub trait WriteMemory<V, E> {
     /// Whether the memory is used.
     const KEEPS: bool = false;
@@ -118,6 +119,7 @@ pub trait WriteMemory<V, E> {
 
 /// An update that remembers no write.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct NoWriteMemory;
 
 impl<V, E> WriteMemory<V, E> for NoWriteMemory {}
@@ -125,6 +127,7 @@ impl<V, E> WriteMemory<V, E> for NoWriteMemory {}
 /// An update whose writes are conditional, and that remembers none. Made by
 /// [`Retrying::conditional`](crate::Retrying::conditional).
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct Conditional;
 
 impl<V, E> WriteMemory<V, E> for Conditional {
@@ -200,6 +203,7 @@ pin_project! {
     #[derive(Debug)]
     #[project = UpdateProjection]
     #[allow(missing_docs, reason = "only the operation below uses the variants")]
+    #[doc(hidden)]
     pub enum UpdateAttempt<Reading, Writing> {
         Reading { #[pin] read: Reading },
         // The time of an attempt that is cut was over before the write began.

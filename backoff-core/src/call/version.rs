@@ -86,6 +86,7 @@ impl<const N: usize> Version for [u8; N] {
 /// The memory of an update that compares versions: a write that may have been applied, and the pace of
 /// the writer. Made by [`Retrying::version`](crate::Retrying::version).
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Versioned<F, K, E> {
     version: F,
     /// The version that was read last.

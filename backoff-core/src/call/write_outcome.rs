@@ -4,6 +4,7 @@ use crate::{delay::Pace, judge::Verdict, report::StopReason, stage::Stage, state
 
 /// Whether a write of an update may have been applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
 pub enum WriteOutcome {
     /// No write may have been applied.
     Known,
@@ -15,6 +16,7 @@ pub enum WriteOutcome {
 
 /// What an operation remembers of its failed attempts, for the decision.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub enum Remembered<'m> {
     /// Nothing that matters for the decision.
     Nothing,

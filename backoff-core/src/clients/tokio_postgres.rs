@@ -19,7 +19,7 @@ use tokio_postgres_07::{Error, error::Severity};
 /// |---|---|---|---|
 /// | connecting failed: refused, host name not found, timed out, no server that takes writes | transient | no | yes |
 /// | a TLS handshake during which the connection broke | transient | no | yes |
-/// | closed ([`is_closed`](Error::is_closed)), I/O, a timeout | transient | perhaps | yes |
+/// | closed (`Error::is_closed`), I/O, a timeout | transient | perhaps | yes |
 /// | anything else: parameters, decoding, TLS, authentication, configuration | permanent | | |
 ///
 /// A connection that breaks before `COMMIT` gives the same error as one that breaks after it. So a

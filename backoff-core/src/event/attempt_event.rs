@@ -19,6 +19,7 @@ use core::time::Duration;
     not(feature = "tracing"),
     allow(dead_code, reason = "only the log reads some fields")
 )]
+#[doc(hidden)]
 pub struct AttemptEvent<'e> {
     /// The name of the operation, or the name of its type.
     pub(crate) name: &'static str,

@@ -64,6 +64,7 @@ impl<'s> SharedLimits<'s> {
 /// is not stored, so the future of a call does not grow by it. On the path of a success the compiler leaves out what
 /// nobody reads.
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Rules<'a> {
     pub(crate) policy: &'a Policy,
     /// Only the decision reads the rate; there is none if the attempt has no number at the rate.

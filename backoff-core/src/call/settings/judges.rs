@@ -12,6 +12,7 @@ use crate::{
 use core::time::Duration;
 
 /// Decides about errors of the type `E`.
+#[doc(hidden)]
 pub trait Judge<E> {
     /// The verdict about this error, apart from the limits.
     fn judge(&self, policy: &Policy, stage: Stage, error: &E) -> Verdict;
@@ -31,6 +32,7 @@ pub trait Judge<E> {
 
 /// The first setting of a call: its judge.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct By<J>(#[doc(hidden)] pub J);
 
 surrounds_nothing!(By<J>: J);

@@ -15,14 +15,17 @@ use core::time::Duration;
 
 /// Made by [`Retrying::attempt_timeout`](crate::Retrying::attempt_timeout).
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct AttemptTimeout(pub(crate) Duration);
 
 /// Made by [`Retrying::timeout`](crate::Retrying::timeout).
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Timeout(pub(crate) Duration);
 
 /// Made by [`Retrying::max_queue_time`](crate::Retrying::max_queue_time).
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct MaxQueueTime(pub(crate) Duration);
 
 surrounds_nothing!(AttemptTimeout, Limit<Sleep>);
@@ -59,6 +62,7 @@ limits!(MaxQueueTime, |self, rules| {
 
 /// Made by [`Retrying::delays`](crate::Retrying::delays).
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Delays<D>(pub(crate) D);
 
 impl<T, E, D: Delay> Setting<T, E> for Delays<D> {

@@ -8,6 +8,7 @@ use crate::{
 
 /// Made by [`Retrying::notify`](crate::Retrying::notify).
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Notify<F>(pub(crate) F);
 
 surrounds_nothing!(Notify<F>: F);

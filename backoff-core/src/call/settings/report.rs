@@ -16,6 +16,7 @@ use core::time::Duration;
 /// Counts the numbers of a report, and keeps the last real error. Made by
 /// [`Retrying::reported`](crate::Retrying::reported).
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Measured<E> {
     /// The time in which no attempt ran, in nanoseconds. While the call waits, the time at which the wait began is
     /// subtracted, so that one field does for both.
@@ -141,6 +142,7 @@ impl<T, E> Setting<T, E> for &mut CallInfo {
 
 /// Keeps the last failure during a wait, because the breaker may end the call after the wait. Made by `Retrying::breaker`.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Kept<E>(pub(crate) Option<Failed<E>>);
 
 surrounds_nothing!(Kept<E>: E);

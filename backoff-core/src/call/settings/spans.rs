@@ -41,6 +41,7 @@ fn record(span: &Span, event: &AttemptEvent<'_>) {
 /// The span of the running attempt. Made by
 /// [`Retrying::attempt_spans`](crate::Retrying::attempt_spans).
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Spans {
     span: Span,
 }

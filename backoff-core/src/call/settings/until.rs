@@ -14,6 +14,7 @@ use core::fmt;
 
 /// The required number of awaited values in a row, and the current number.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct ConsecutiveCount {
     wanted: u32,
     /// How many awaited values have come in a row so far.
@@ -94,6 +95,7 @@ impl<T, E> Setting<T, E> for &ConsecutiveCount {
 /// The operation is repeated until its value is the awaited one, as many times in a row as required. Made
 /// by [`Retrying::until`](crate::Retrying::until).
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct Until<F> {
     is_done: F,
     pub(crate) count: ConsecutiveCount,
@@ -141,6 +143,7 @@ impl<T, E: From<NotYet>, F: FnMut(&T) -> bool> Setting<T, E> for Until<F> {
     message = "`consecutive` counts awaited values: write `.until(..)` before it",
     label = "this call awaits no value"
 )]
+#[doc(hidden)]
 pub trait Counts {
     /// The same setting; so many awaited values in a row end the call.
     #[must_use]

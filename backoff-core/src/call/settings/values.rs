@@ -16,6 +16,7 @@ use core::fmt;
 /// The reply of a write can report a conflict. Made by
 /// [`Retrying::conflict_if`](crate::Retrying::conflict_if).
 #[derive(Clone, Copy)]
+#[doc(hidden)]
 pub struct ConflictIf<F>(pub(crate) F);
 
 surrounds_nothing!(ConflictIf<F>: F);
@@ -42,6 +43,7 @@ named_in_debug!(ConflictIf);
 
 /// Values are judged as errors are. Made by [`Retrying::responses`](crate::Retrying::responses).
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct Responses;
 
 #[diagnostic::do_not_recommend]

@@ -40,7 +40,7 @@
 //! |---|---|
 //! | the extension [`Idempotent`] of an `http::Request` | as this setting says |
 //! | [`RetryLayer::idempotent`] | as this setting says |
-//! | a policy with [`idempotent(false)`](Policy::idempotent), but not [`idempotent_by_method`](Policy::idempotent_by_method) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
+//! | a policy with [`idempotent(false)`](crate::Policy::idempotent), but not [`idempotent_by_method`](crate::Policy::idempotent_by_method) | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, which change nothing |
 //! | `GET`, `HEAD`, `OPTIONS`, `TRACE`, `QUERY`, `PUT`, `DELETE` | yes ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2), section 9.2.2) |
 //! | the header `Idempotency-Key`, if it is not empty | yes |
 //! | `If-Match` with an etag, `If-None-Match: *` | yes |
