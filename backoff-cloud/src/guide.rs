@@ -1,11 +1,14 @@
 //! The guide: how to do each thing that the library is for, one page for each.
 //!
-//! Read the pages in this order, or open the one that you need. The search box above finds pages by their subject: try
-//! `429`, `idempotency key` or `shutdown`.
+//! | you want to | page |
+//! |---|---|
+//! | retry one request, or a function | [The first retry](first_retry) |
+//! | find the part of the library for your task | [Which of these do I need](which) |
+//! | copy a whole program | [The cookbook](cookbook) |
+//! | use the policy of a provider | [all presets](crate::presets) |
 //!
-//! `cargo test --workspace` compiles the Rust code of these pages, except that for smol (`-p runtimes --features smol`), for
-//! tokio-postgres (`-p databases --features servers`), and for axum, apalis, Redis, sqlx and ureq (`-p examples --features
-//! cookbook --test cookbook`). The code runs where that is possible without a network.
+//! Each page ends with a link to the next one. The search box above finds pages by their subject: try `429`,
+//! `idempotency key` or `shutdown`.
 //!
 //! **Begin here**
 //!
@@ -33,22 +36,27 @@
 //!     it stops its calls.
 //! 16. [Testing](testing): test code that retries without waiting.
 //! 17. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 18. [The cookbook](cookbook): twelve programs to copy.
 //!
 //! **By subject**
 //!
-//! 18. [Databases](databases): whole transactions, and connections that are replaced.
-//! 19. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 19. [Databases](databases): whole transactions, and connections that are replaced.
+//! 20. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 20. [tower](mod@tower): a policy as a layer around a client.
-//! 21. [Blocking programs](blocking): programs without async, with a progress line.
-//! 22. [Executors](executors): run without tokio, on smol, in a browser, on a board.
-//! 23. [Beyond retries](beyond): what other tools do better.
+//! 21. [tower](mod@tower): a policy as a layer around a client.
+//! 22. [Blocking programs](blocking): programs without async, with a progress line.
+//! 23. [Executors](executors): run without tokio, on smol, in a browser, on a board.
+//! 24. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 24. [Coming from another crate](coming_from): how to say the same with this library.
-//! 25. [Ported programs](ported): real code before and after.
-//! 26. [Comparison](comparison): what other libraries do, with the sources.
+//! 25. [Coming from another crate](coming_from): how to say the same with this library.
+//! 26. [Ported programs](ported): real code before and after.
+//! 27. [Comparison](comparison): what other libraries do, with the sources.
+//! 28. [Measurements](measurements): the figures of these pages, and the commands that measure them.
+//!
+//! The tests compile the Rust code of these pages, and run the code that needs no network. `CONTRIBUTING.md` in the
+//! repository names the commands.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -89,6 +97,7 @@ pub mod errors;
 
 #[doc(alias("Retry-After", "jitter", "timeout", "deadline", "max_attempts"))]
 #[doc(alias("max_delay", "cancel", "linear", "fibonacci"))]
+#[doc(alias("retry forever", "unlimited", "infinite", "Lambda"))]
 pub mod waits_and_limits;
 
 #[doc(alias("idempotency key", "Idempotency-Key", "POST", "duplicate"))]
@@ -104,11 +113,12 @@ pub mod read_modify_write;
 pub mod many_writers;
 
 #[doc(alias("config", "TOML", "serde", "environment variable", "settings"))]
-#[doc(alias = "dotenv")]
+#[doc(alias("dotenv", "reload", "hot reload"))]
 pub mod configuration;
 
 #[doc(alias("circuit breaker", "retry budget", "token bucket", "outage"))]
 #[doc(alias("overload", "load shedding", "fail fast"))]
+#[doc(alias("per host", "per tenant", "for each host"))]
 pub mod budgets_and_outages;
 
 #[doc(alias("rate limit", "429", "Too Many Requests", "throttle"))]
@@ -130,6 +140,7 @@ pub mod right_and_wrong;
 
 #[doc(alias("prometheus", "OpenTelemetry", "logging", "metrics", "tracing"))]
 #[doc(alias("shutdown", "CancellationToken", "ctrl-c", "observability"))]
+#[doc(alias("dashboard", "Grafana", "alert"))]
 pub mod telemetry_and_shutdown;
 
 #[doc(alias("mock", "virtual time", "start_paused", "unit test"))]
@@ -140,15 +151,18 @@ pub mod testing;
 #[doc(alias("Step Functions", "durable", "background job"))]
 pub mod jobs;
 
+#[doc(alias("examples", "programs", "recipes"))]
+pub mod cookbook;
+
 #[doc(alias("sqlx", "PostgreSQL", "MySQL", "SQLite", "Redis", "deadlock"))]
 #[doc(alias("serialization failure", "transaction", "40001", "failover"))]
 pub mod databases;
 
 #[doc(alias("polling", "long-running operation", "pagination", "page token"))]
-#[doc(alias("stream", "watch", "server-sent events", "resumable download"))]
+#[doc(alias("stream", "watch", "server-sent events", "SSE", "resumable download"))]
 pub mod polling_pages_streams;
 
-#[doc(alias("layer", "middleware", "hyper", "tonic", "gRPC", "client"))]
+#[doc(alias("layer", "middleware", "hyper", "tonic", "client"))]
 pub mod tower;
 
 #[doc(alias("sync", "ureq", "thread", "command line", "CLI", "progress bar"))]
@@ -175,3 +189,6 @@ pub mod ported;
 #[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
 #[doc(alias("seatbelt", "reqwest-retry"))]
 pub mod comparison;
+
+#[doc(alias("benchmark", "figures", "simulation"))]
+pub mod measurements;

@@ -20,6 +20,8 @@ pub struct Chart {
     pub title: String,
     /// Under which circumstances. What is longer than a line is wrapped.
     pub subtitle: String,
+    /// In pixels: [`PAGE`], or [`PHONE`].
+    pub width: i32,
     /// One beneath the other, all with the same x axis.
     pub panels: Vec<Panel>,
 }
@@ -94,12 +96,12 @@ impl Line {
     }
 }
 
-const WIDTH: i32 = PAGE;
+/// As wide as a picture may be that is read on a phone.
+pub const PHONE: i32 = 480;
 const LEFT: i32 = 70;
-const RIGHT: i32 = WIDTH - 240;
-/// A line of the title and of the subtitle: its height, and how many letters it has at most.
-const TITLE: (i32, usize) = (28, 92);
-const SUBTITLE: (i32, usize) = (21, 116);
+/// A line of the title and of the subtitle: its height, and how wide a letter is at most.
+const TITLE: (i32, i32) = (28, 9);
+const SUBTITLE: (i32, i32) = (21, 7);
 /// Above a panel's axes: its title, if it has one, and the name of its y axis.
 const PANEL_TITLE: i32 = 30;
 const AXIS_NAME: i32 = 34;
@@ -112,26 +114,28 @@ const MARKS: usize = 12;
 const NEAR: i32 = 60;
 /// Names of lines are at least so far apart.
 const NAME_ROOM: i32 = 20;
-/// Beside its name a line is shown from here to here.
-const SAMPLE: (i32, i32) = (RIGHT + 26, RIGHT + 50);
+/// Beside its name a line is shown so far from the axes.
+const SAMPLE: (i32, i32) = (26, 50);
 
 /// Gives the text of the SVG.
 ///
 /// # Errors
 /// When the picture cannot be written.
 pub fn draw(chart: &Chart) -> Picture {
-    let titles = wrapped(&chart.title, TITLE.1);
-    let subtitles = wrapped(&chart.subtitle, SUBTITLE.1);
+    let letters = |width| ((chart.width - 20) / width) as usize;
+    let titles = wrapped(&chart.title, letters(TITLE.1));
+    let subtitles = wrapped(&chart.subtitle, letters(SUBTITLE.1));
     let under_title = 2 + TITLE.0 * titles.len() as i32;
     let head = under_title + 34 + SUBTITLE.0 * subtitles.len() as i32;
     // One panel may be high; many are not to fill a wall.
     let panel = match chart.panels.len() {
+        _ if chart.width == PHONE => 260,
         1 => 540,
         2 | 3 => 390,
         _ => 300,
     };
     let height = head + panel * chart.panels.len() as i32;
-    page((WIDTH, height), |page| {
+    page((chart.width, height), |page| {
         for (row, title) in titles.iter().enumerate() {
             let y = 30 + TITLE.0 * row as i32;
             text(page, title, (20, y), 21, INK, HPos::Left)?;
@@ -145,8 +149,8 @@ pub fn draw(chart: &Chart) -> Picture {
         let across: Vec<_> = points.map(|point| point.0).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
             let top = head + panel * index as i32;
-            let area = page.clone().shrink((0, top), (WIDTH as u32, panel as u32));
-            Frame::new(area, shown, &across, panel).draw()?;
+            let area = page.clone().shrink((0, top), (chart.width as u32, panel as u32));
+            Frame::new(area, shown, &across, (chart.width, panel)).draw()?;
         }
         Ok(())
     })
@@ -166,22 +170,25 @@ struct Frame<'a, 'svg> {
     panel: &'a Panel,
     x: Range,
     y: Range,
-    /// Where the axes begin and end.
+    /// Where the axes end.
+    right: i32,
     top: i32,
     bottom: i32,
 }
 
 impl<'a, 'svg> Frame<'a, 'svg> {
     /// `across` are the values along the x axis in all panels, which have that axis in common.
-    fn new(area: Area<'svg>, panel: &'a Panel, across: &[f64], height: i32) -> Self {
+    fn new(area: Area<'svg>, panel: &'a Panel, across: &[f64], (width, height): (i32, i32)) -> Self {
         let titled = !panel.title.is_empty();
         let top = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
         let bottom = height - AXIS;
+        // The names of the lines are beside the axes.
+        let right = width - if width == PHONE { 130 } else { 240 };
         let points = panel.lines.iter().flat_map(|line| &line.points);
         let x = Range::new(
             panel.x.1,
             across.iter().copied(),
-            (LEFT + INSET, RIGHT - INSET),
+            (LEFT + INSET, right - INSET),
         );
         let y = Range::new(
             panel.y.1,
@@ -193,6 +200,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
             panel,
             x,
             y,
+            right,
             top,
             bottom,
         }
@@ -238,13 +246,13 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         }
         for (tick, label) in self.y.ticks(26) {
             let y = self.y.at(tick);
-            line(&self.area, (LEFT - 5, y), (RIGHT, y), GRID, 1)?;
+            line(&self.area, (LEFT - 5, y), (self.right, y), GRID, 1)?;
             let beside = (LEFT - 10, y);
             text(&self.area, &label, beside, SMALL, FAINT, HPos::Right)?;
         }
-        line(&self.area, (LEFT, bottom), (RIGHT, bottom), FAINT, 1)?;
+        line(&self.area, (LEFT, bottom), (self.right, bottom), FAINT, 1)?;
         let (across, up) = (label(self.panel.x), label(self.panel.y));
-        let under = ((LEFT + RIGHT) / 2, bottom + 39);
+        let under = ((LEFT + self.right) / 2, bottom + 39);
         text(&self.area, &across, under, SMALL, INK, HPos::Center)?;
         text(&self.area, &up, (20, top - 16), SMALL, INK, HPos::Left)
     }
@@ -303,7 +311,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
                 Some((line, (self.x.at(x), self.y.at(y.mean))))
             })
             .collect();
-        let are_led = ends.iter().all(|(_, (x, _))| *x >= RIGHT - NEAR);
+        let are_led = ends.iter().all(|(_, (x, _))| *x >= self.right - NEAR);
         let wanted: Vec<_> = if are_led {
             ends.sort_by_key(|(_, (_, y))| *y);
             ends.iter().map(|(_, (_, y))| *y).collect()
@@ -313,7 +321,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         let within = (self.top + INSET, self.bottom - INSET);
         for ((ended, end), y) in ends.into_iter().zip(apart(&wanted, within, NAME_ROOM)) {
             if are_led {
-                let to = (SAMPLE.0 - 4, y);
+                let to = (self.right + SAMPLE.0 - 4, y);
                 line(&self.area, (end.0 + 8, end.1), to, LEADER, 1)?;
             }
             self.name(ended, y)?;
@@ -324,7 +332,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
     /// A name beside a piece of its line.
     fn name(&self, named: &Line, y: i32) -> Drawn {
         let colour = named.colour();
-        let (from, to) = SAMPLE;
+        let (from, to) = (self.right + SAMPLE.0, self.right + SAMPLE.1);
         match named.number {
             Some(number) => {
                 line(&self.area, (from, y), (to, y), colour, 2)?;
@@ -353,6 +361,7 @@ mod tests {
         Chart {
             title: "The finding".to_owned(),
             subtitle: "One line\nand another".to_owned(),
+            width: PAGE,
             panels: vec![Panel {
                 title: "A panel".to_owned(),
                 band: Some((10.0, 20.0, "down")),

@@ -7,8 +7,9 @@ pub(crate) mod quotas;
 pub(crate) mod rate;
 
 use crate::axis::Scale::{Linear, Logarithmic};
-use crate::chart::{Axis, Chart, Line, Panel};
+use crate::chart::{Axis, Chart, Line, PHONE, Panel};
 use crate::clock::SECOND;
+use crate::drawing::PAGE;
 use crate::load::{Load, Process, Row, Strategy, Work};
 use crate::measures::*;
 use crate::quota::{Hint, Quota};
@@ -39,6 +40,7 @@ fn chart(findings: &Findings, title: &str, what: &str, panels: Vec<Panel>) -> Ch
     Chart {
         title: title.to_owned(),
         subtitle,
+        width: PAGE,
         panels,
     }
 }

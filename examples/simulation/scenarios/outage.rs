@@ -38,7 +38,6 @@ fn under(policy: Policy, breaker: Breaker) -> Process {
 const BREAKER: Strategy = client("breaker", |p| under(p, Breaker::new()));
 const SLOWER: Strategy = client("breaker, 15 of 24", |p| under(p, slower()));
 
-/// The first seven are drawn: the other breakers' lines would lie on that of the first one.
 const CLIENTS: [Strategy; 10] = [
     Strategy::new("no budget", REQUEST, Work::Request),
     client("20 % of successes", |p| with(p, Budget::ratio(0.2, 100))),
@@ -91,27 +90,26 @@ pub(crate) fn outage() -> Scenario {
 }
 
 fn drawn(findings: &Findings) -> Chart {
-    let panel = |y, scale, part: Range<usize>| {
-        let line = |(number, client): (usize, &Strategy)| {
-            let points = findings.points(["down", client.name], part.clone(), 2.0);
-            Line::measured(client.name, number, points)
+    let panel = |y, part: Range<usize>| {
+        let line = |(client, name)| {
+            let points = findings.points(["down", CLIENTS[client].name], part.clone(), 2.0);
+            Line::measured(name, client, points)
         };
-        let lines = CLIENTS[..7].iter().enumerate().map(line).collect();
-        let mut panel = Panel::new(("time, s", Linear), (y, scale), lines);
+        let lines = [(0, "no budget"), (3, "budget")].map(line).into();
+        let mut panel = Panel::new(("time, s", Linear), (y, Linear), lines);
         panel.band = Some((10.0, 40.0, "down"));
         panel
     };
-    let mut attempts = panel("attempts a second", Logarithmic, 0..50);
+    let mut attempts = panel("attempts a second", 0..50);
     let capacity = [(1.0, 1_000.0), (99.0, 1_000.0)];
-    let capacity = Line::bound("the service's capacity", capacity);
-    attempts.lines.push(capacity);
-    let answered = panel("requests that are answered, %", Linear, 50..100);
-    chart(
-        findings,
-        "Without a budget the retries keep the service down after it is up again",
-        "For 30 s a service of 1000/s does not answer; 20 processes call it 700 times a second, with up to five attempts.",
-        vec![attempts, answered],
-    )
+    attempts.lines.push(Line::bound("capacity", capacity));
+    let answered = panel("requests that are answered, %", 50..100);
+    let title = "A service hangs for 30 s. Without a budget, retries keep it down";
+    let what = "It answers 1,000 calls a second. 20 processes make 700, each with up to five attempts. Budget: Budget::aws().";
+    Chart {
+        width: PHONE,
+        ..chart(findings, title, what, vec![attempts, answered])
+    }
 }
 
 /// Whether a breaker spares a service that is down, closes soon after that, and lets most calls through if a part of them

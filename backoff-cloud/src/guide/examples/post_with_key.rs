@@ -1,0 +1,1 @@
+../../../../examples/cookbook/post_with_key.rs

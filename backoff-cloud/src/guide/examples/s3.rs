@@ -1,0 +1,1 @@
+../../../../examples/cookbook/s3.rs

@@ -1,0 +1,1 @@
+../../../../examples/cookbook/tests_without_waiting.rs
