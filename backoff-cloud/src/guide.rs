@@ -49,6 +49,7 @@
 //! 24. [Coming from another crate](coming_from): how to say the same with this library.
 //! 25. [Ported programs](ported): real code before and after.
 //! 26. [Comparison](comparison): what other libraries do, with the sources.
+//! 27. [Measurements](measurements): how the figures of these pages were found.
 
 // The examples need these features. `cargo test --workspace` has them.
 #![cfg(any(
@@ -136,6 +137,9 @@ pub mod telemetry_and_shutdown;
 #[doc(alias("fault injection", "chaos", "wiremock", "test without waiting"))]
 pub mod testing;
 
+#[doc(hidden)]
+pub mod cookbook {}
+
 #[doc(alias("apalis", "queue", "cron", "Celery", "Temporal"))]
 #[doc(alias("Step Functions", "durable", "background job"))]
 pub mod jobs;
@@ -175,3 +179,6 @@ pub mod ported;
 #[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
 #[doc(alias("seatbelt", "reqwest-retry"))]
 pub mod comparison;
+
+#[doc(alias("benchmark", "simulation", "figures"))]
+pub mod measurements;
