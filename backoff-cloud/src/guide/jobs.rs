@@ -2,8 +2,8 @@
 //!
 //! # The problem
 //!
-//! A wait lives in a future. If the process ends during the wait, because it crashes or a new version is deployed, the
-//! call is lost. A wait of an hour also holds a task and its caller for an hour.
+//! A wait lives in a future. If the process ends during the wait, the call is lost. A wait of an hour also holds a task and its
+//! caller for an hour.
 //!
 //! | what you repeat | use |
 //! |---|---|
@@ -25,15 +25,8 @@
 //! ```
 //!
 //! The interval is how late a job may run after its wait, and how often each worker asks the database. When the signal
-//! comes, `run_until` finishes the jobs that run. The error of `work` is a type of its own, such as `http::ApiError`; a
-//! `BoxDynError` does not compile. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
-//!
-//! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost, and
-//! nothing is made twice:
-//!
-//! ```sh
-//! cargo run -p examples --features jobs --example jobs
-//! ```
+//! comes, `run_until` finishes the jobs that run. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash. In
+//! [a measurement](super::measurements#other-figures) no job is lost where workers are killed.
 //!
 //! # A queue of your own
 //!
@@ -76,8 +69,6 @@
 //! - A run whose worker is killed reports no failure, so mark a job as running before the run. For a job that is marked
 //!   when the worker starts, call `failed` with a [`TimedOut`](crate::TimedOut): the request may have been made. Otherwise a
 //!   job that kills its worker runs for ever.
-//! - If the queue knows whole seconds, round the time up. Otherwise a job runs before its time.
-//! - The time is the clock of the machine. If that clock goes back, the deadline comes later, and no wait is shorter.
 //!
 //! # Queues that repeat by themselves
 //!
@@ -90,16 +81,18 @@
 //! | `max_backoff` | `maxBackoff` | `retry_backoff_max`, whole seconds | `maximum_interval` | `MaxDelaySeconds` |
 //! | `factor` | 2, for `maxDoublings` retries; then the wait grows evenly | 2 | `backoff_coefficient` | `BackoffRate` |
 //! | `jitter` | none | `retry_jitter`, which is full jitter | none | `JitterStrategy`: `FULL` or `NONE` |
-//! | `on` | every status except 2xx is repeated; return 2xx to end the job | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
-//! | `Retry-After` | considered, when your handler returns it with 429 or 503 | the task calls `self.retry(countdown=…)` | the next retry delay of an application failure | no |
+//! | `on` | every status except 2xx | exceptions in `autoretry_for` | types not in `non_retryable_error_types` | names in `ErrorEquals` |
+//! | `Retry-After` | with 429 or 503 | `self.retry(countdown=…)` | the next retry delay of an application failure | no |
 //! | `max_attempts` | `maxAttempts`, with the first attempt | `max_retries`, without it; `None` means no limit | `maximum_attempts`, with it; 0 means no limit | `MaxAttempts`, without it; 3 by default |
-//! | `deadline` | `maxRetryDuration`, instead of `maxAttempts`: a task with both ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine; that of a state limits one attempt |
-//! | `idempotent` | no: a task may run twice | no: with `acks_late` a task may run twice | no: an activity may run twice | no |
+//! | `deadline` | `maxRetryDuration`: a task with `maxAttempts` too ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine |
 //!
 //! [Cloud Tasks]: https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig
 //! [Celery]: https://docs.celeryq.dev/en/stable/userguide/tasks.html#retrying
 //! [Temporal]: https://docs.temporal.io/encyclopedia/retry-policies
 //! [Step Functions]: https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 //!
-//! If such a queue repeats the job, the code of the job should not retry for long: retries inside retries multiply, as
-//! [Right and wrong](super::right_and_wrong#retries-inside-retries) shows. One or two short retries inside the job are enough.
+//! A task, an activity or a job of such a queue may run twice. If the queue repeats the job, the code of the job should not
+//! retry for long: one or two short retries are enough, because
+//! [retries inside retries](super::right_and_wrong#retries-inside-retries) multiply.
+//!
+//! Previous: [Testing](super::testing) · next: [The cookbook](super::cookbook)
