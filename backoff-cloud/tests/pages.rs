@@ -74,7 +74,10 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
         let example = page.iter().skip_while(|line| **line != "# Example");
         let fences = example.filter(|line| **line == "```").count();
         assert!(fences >= 2, "the page of `{name}` has no example that runs");
-        for link in ["(crate::presets)", &format!("(crate::presets::sources#{name})")] {
+        for link in [
+            "(crate::presets)",
+            &format!("(crate::presets::sources#{name})"),
+        ] {
             let has_link = page.iter().any(|line| line.contains(link));
             assert!(has_link, "the page of `{name}` has no link {link}");
         }

@@ -50,27 +50,8 @@
 //!
 //! # A bulkhead
 //!
-//! A semaphore bounds how many attempts run at the same time. The permit lives in the attempt, so a call that
-//! waits gives its place to another one:
-//!
-//! ```
-//! use backoff_cloud::{Policy, TimedOut};
-//! use tokio::sync::Semaphore;
-//!
-//! const POLICY: Policy = Policy::exponential();
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), TimedOut> {
-//! let send = async || Ok::<_, TimedOut>("sent"); // your request
-//! let places = Semaphore::new(20);
-//! let call = POLICY.retry(async || {
-//!     let _place = places.acquire().await.expect("nobody closes it");
-//!     send().await
-//! });
-//! assert_eq!(call.await?, "sent");
-//! # assert_eq!(places.available_permits(), 20);
-//! # Ok(()) }
-//! ```
+//! A semaphore bounds how many attempts run at the same time. Acquire its permit inside of the attempt, as `until_ready` above:
+//! then a call that waits gives its place to another one.
 //!
 //! # A circuit breaker
 //!
@@ -104,7 +85,6 @@
 //!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
 //! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
 //!   [`resuming()`](crate::Policy::resuming).
-//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner. Bound the call by
-//!   what is left of the lease, and let the server check a fencing token.
+//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner: bound the call by what is left.
 //!
 //! Previous: [Executors](super::executors) · next: [Coming from another crate](super::coming_from)

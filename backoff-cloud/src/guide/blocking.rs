@@ -28,7 +28,6 @@
 //! | a request of `reqwest::blocking` | `.timeout(limit)` on the request |
 //! | a `TcpStream` | `connect_timeout`, `set_read_timeout`, `set_write_timeout` |
 //! | a statement in a database | the database's limit, such as `statement_timeout` of PostgreSQL |
-//! | a child process | poll `try_wait`, and `kill` the child after the limit |
 //! | a call without any limit | use an async client and an [async call](super::waits_and_limits) |
 //!
 //! An error that shows the end of the limit is judged like other failures: ureq's `Timeout` is retried, and

@@ -3,8 +3,8 @@
 //!
 //! # How retries prolong an outage
 //!
-//! `max_attempts` limits one call. It does not limit all calls together. When a service is down, five attempts for each request
-//! are five times the load, at the worst moment. A service that comes back meets this load and goes down again.
+//! `max_attempts` limits one call. It does not limit all calls together: when a service is down, five attempts for each request
+//! are five times the load. A service that comes back meets this load and goes down again.
 //!
 //! In the simulation a service that answers 1,000 requests a second gets 700, and then hangs for 30 s:
 //!
@@ -31,7 +31,6 @@
 //! | budget | a retry takes | a success gives | good for |
 //! |---|---|---|---|
 //! | `Budget::aws()` | 14 of 500 tokens, 5 after throttling | what its last retry took, or 1 without a retry | most programs: chance failures are cured, outages are not fed |
-//! | `Budget::costs(capacity, transient, throttled)` | as you say | the same | the same with other numbers |
 //! | `Budget::ratio(0.2, 100)` | 1 of 100 tokens | 0.2 | a bound that is easy to state: one retry for five successes |
 //! | `Budget::grpc(10, 0.1)` | 1 of 10 for each failure; retries only above half | 0.1 | clients that shall behave as gRPC's do |
 //!
@@ -181,35 +180,16 @@
 //!
 //! # After throttling
 //!
-//! A 429 means that you send too much, and a quick retry makes it worse. `throttled_base` is a longer first wait for that case:
-//!
-//! ```
-//! use backoff_cloud::Policy;
-//! use std::time::Duration;
-//!
-//! const POLICY: Policy = Policy::exponential()
-//!     .base(Duration::from_millis(50))
-//!     .throttled_base(Duration::from_secs(1));
-//! # let explained = POLICY.explain().to_string();
-//! # assert!(explained.contains("50ms") && explained.contains("1s"), "{explained}");
-//! ```
-//!
-//! If the server sends the same `Retry-After` to everybody, everybody comes back at the same moment. Then
-//! add [`spread_retry_after(true)`](crate::Policy::spread_retry_after).
+//! A 429 means that you send too much, and a quick retry makes it worse.
+//! [`throttled_base`](crate::Policy::throttled_base) is a longer first wait for that case. If the server sends the same
+//! `Retry-After` to everybody, add [`spread_retry_after(true)`](crate::Policy::spread_retry_after).
 //!
 //! # What operators see
 //!
-//! Give the budget a name, and turn on the features `tracing` and `metrics`.
-//!
-//! | sign | meaning |
-//! |---|---|
-//! | gauge `retry.budget.level` falls | many calls of the service fail |
-//! | histogram `retry.call.duration` with `retry.stop_reason="budget"` | calls end because the budget is empty: a good alert |
-//! | log event with `reason="budget"` | the same, at `WARN`, also after the first attempt |
-//! | `WARN` "the breaker opens", `INFO` "the breaker closes" | from then on, until then, calls end with `retry.stop_reason="breaker"` |
-//!
-//! [Telemetry](super::telemetry_and_shutdown) explains all metrics. The example shows an outage as Prometheus and the log see
-//! it: `cargo run -p examples --features metrics --example outage`.
+//! Give the budget a name, and turn on the features `tracing` and `metrics`. The gauge `retry.budget.level` falls while many
+//! calls fail. The histogram `retry.call.duration` with `retry.stop_reason="budget"` is a good alert. The log says at `WARN` that
+//! the breaker opens. The example shows an outage as Prometheus and the log see it:
+//! `cargo run -p examples --features metrics --example outage`. [Telemetry](super::telemetry_and_shutdown) has more.
 //!
 //! # Beside a budget
 //!

@@ -39,30 +39,6 @@
 //! | `.context(c)`, `RetryableWithContext` | `retry_block!`, `#[retry]` with `&mut` arguments |
 //! | `#[backon(backoff = .., when = ..)]` | `#[retry(policy = .., when = ..)]` |
 //!
-//! ```
-//! use backoff_cloud::{Jitter, Policy};
-//! use std::{io, time::Duration};
-//!
-//! const POLICY: Policy = Policy::exponential()
-//!     .base(Duration::from_millis(200)) // equal jitter draws from the upper half: 100 to 200 ms
-//!     .max_backoff(Duration::from_secs(120))
-//!     .jitter(Jitter::Equal)
-//!     .max_attempts(4);
-//!
-//! async fn fetch() -> io::Result<&'static str> { Ok("a page") } // your request
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> io::Result<()> {
-//! let page = POLICY.when(|e: &io::Error| e.kind() == io::ErrorKind::TimedOut).retry(fetch).await?;
-//! # assert_eq!(page, "a page");
-//!
-//! let waits: Vec<_> = POLICY.schedule().map(|wait| (wait.least, wait.greatest)).collect();
-//! assert_eq!(waits, [(100, 200), (200, 400), (400, 800)].map(|(a, b)| {
-//!     (Duration::from_millis(a), Duration::from_millis(b))
-//! }));
-//! # Ok(()) }
-//! ```
-//!
 //! # backoff
 //!
 //! | backoff | here |
@@ -114,7 +90,6 @@
 //! | `.map(jitter)` of tokio-retry: from zero to the wait | `.jitter(Jitter::Full)`, the default |
 //! | `.map(jitter)` of tokio-retry2: ± 50 % | `.jitter(Jitter::Proportional(0.5))` |
 //! | `.take(3)` | `.max_attempts(4)` |
-//! | tokio-retry2: `.max_duration(d)`, which counts from where the strategy is made, and begins waits that end later | `.deadline(d)`, which counts from the call |
 //! | an iterator of your own | `.delays(..)`: a list, a closure, or a [`Delay`](crate::delay::Delay) |
 //! | `Retry::spawn(strategy, f)` (which spawns nothing) | `POLICY.retry(f)` |
 //! | `RetryIf::spawn(strategy, f, condition)` | `POLICY.when(condition).retry(f)` |

@@ -33,9 +33,7 @@
 //!
 //! # Before you choose
 //!
-//! `backoff-cloud` and `backoff-core` are young, and are not published yet. Async functions run on tokio, with a feature on
-//! smol and in a browser, elsewhere with [a runtime of your own](super::executors). A rate limit that you know beforehand is
-//! [another crate's job](super::beyond).
+//! `backoff-cloud` and `backoff-core` are young, and are not published yet.
 //!
 //! Read in November 2026. "Docs" is the documentation of the named version on docs.rs; "source" is the file in the
 //! published crate.
@@ -46,7 +44,6 @@
 //! |---|---|---|
 //! | backon | only the waits count against the total time | `ExponentialBuilder::with_total_delay`, docs |
 //! | | a wait from `Retry-After`; which errors are retried (without a function, all) | `Retry::adjust`, `Retry::when`, docs |
-//! | | WebAssembly | the feature `gloo-timers-sleep`, `Cargo.toml` |
 //! | tower | what is retried, and after which wait | your `Policy`, `tower::retry`, docs |
 //! | | limit, budget, hedging | `tower::timeout`, `tower::retry::budget::TpsBudget`, `tower::hedge`, docs |
 //! | tower-resilience | a wait depends on the number of the attempt alone | `IntervalFunction::next_interval`, `tower-resilience-retry/src/backoff.rs` |
@@ -56,7 +53,6 @@
 //! | | limit, breaker, hedging; no budget | its layers and features, docs; its module `retry`, source |
 //! | reqwest-retry | no retry is begun after a total time; a wait may end after it | `ExponentialBackoffTimed::should_retry`, retry-policies 0.5, source |
 //! | | `Retry-After` is not read; any method is repeated | `middleware.rs`, `retryable_strategy.rs`, source |
-//! | | WebAssembly | the crate `wasmtimer`, `Cargo.toml` |
 //! | reqwest | retries without a wait, by default what was not processed; a budget of 20 % | `reqwest::retry`, docs |
 //! | | `timeout` of a request covers its retries | `async_impl/client.rs`, source |
 //!

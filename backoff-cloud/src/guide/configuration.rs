@@ -166,23 +166,8 @@
 //!
 //! # A policy without a preset
 //!
-//! A field of type `Policy` is read directly. A rule that is not named is as in
-//! [`Policy::exponential`](crate::Policy::exponential):
-//!
-//! ```
-//! use backoff_cloud::{Jitter, Policy};
-//!
-//! #[derive(serde::Deserialize)]
-//! struct Config {
-//!     #[serde(default)]
-//!     retry: Policy,
-//! }
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let config: Config = toml::from_str(r#"retry = { max_attempts = 3, jitter = "equal" }"#)?;
-//! assert_eq!(config.retry, Policy::exponential().max_attempts(3).jitter(Jitter::Equal));
-//! # Ok(()) }
-//! ```
+//! A field of type [`Policy`](crate::Policy) is read directly. A rule that is not named is as in
+//! [`Policy::exponential`](crate::Policy::exponential).
 //!
 //! # What stays in the code
 //!

@@ -15,11 +15,10 @@
 //! After a serialization failure (`40001`) or a deadlock (`40P01`) the server has rolled back. So the function under the policy
 //! begins the transaction, reads, decides, writes and commits.
 //!
-//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level
-//! `READ COMMITTED` that read a balance and write it back overwrite one another, and no error says so. Use
-//! `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
+//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level `READ COMMITTED` can overwrite
+//! one another, and no error says so. Use `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
 //!
-//! With sqlx, for SQLite, where you can try the program without a server; its comments say what to write for PostgreSQL:
+//! With sqlx, for SQLite; the comments say what to write for PostgreSQL:
 //!
 //! ```ignore
 #![doc = include_str!("examples/sqlx.rs")]
@@ -27,12 +26,10 @@
 //!
 //! The deadline of the policy does not cut a statement that hangs. The `timeout` cuts it.
 //!
-//! - A function may return `sqlx::Error` itself. Then a connection that is lost during a statement ends the call.
 //! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. Then a lock that
 //!   is never freed ends the call as `database is locked`, not as a cut attempt that may have been applied.
 //!
-//! What the function does outside of the transaction is not rolled back: send the mail, publish the message
-//! and change the cache after the function has returned.
+//! What the function does outside of the transaction is not rolled back: send the mail after the function has returned.
 //!
 //! # Around `COMMIT`
 //!
@@ -48,12 +45,10 @@
 //!
 //! The last two lines leave three ways:
 //!
-//! 1. Report the doubt. The caller looks whether the work was done: [`reported`](crate::Retrying::reported)
-//!    gives the reason.
-//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts
-//!    an id of the call, which is made *outside* of the repeated function. If the id exists, the work is done.
-//! 3. Write so that a second time changes nothing (`SET colour = 'blue'`, an upsert of the whole row), and say
-//!    `idempotent = true`.
+//! 1. Report the doubt: [`reported`](crate::Retrying::reported) gives the reason, and the caller looks.
+//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts an id of the call,
+//!    which is made *outside* of the repeated function. If the id exists, the work is done.
+//! 3. Write so that a second time changes nothing (an upsert of the whole row), and say `idempotent = true`.
 //!
 //! The second way, with tokio-postgres:
 //!
@@ -67,10 +62,9 @@
 //!   a second or two, and leave the rest to the policy.
 //! - **A pool keeps a connection whose server has become a replica.** Each write on it fails with `25006`.
 //!   `PgPoolOptions::before_acquire` can refuse such a connection.
-//! - **deadpool and bb8 wrap the client's error.** Put theirs into an error of your own, which hands the inner
-//!   one on by `#[fault(forward)]`, and says `#[fault(throttled)]` where the pool had no connection in time.
+//! - **deadpool and bb8 wrap the client's error.** Put theirs into an error of your own, with `#[fault(forward)]`, or
+//!   `#[fault(throttled)]` where the pool had no connection in time.
 //! - **Keep the attempts short.** A `statement_timeout` in the database bounds a statement; its error (`57014`) is not repeated.
-//! - **Lock in one order.** Transactions that lock rows in the order of their keys have no deadlocks.
 //!
 //! The SQLSTATEs are in the table of each client's error, among the
 //! [implementations of `Fault`](trait@crate::Fault#foreign-impls).

@@ -115,53 +115,9 @@
 //!
 //! # Without the standard library
 //!
-//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing. The board's timer is the runtime, and the
-//! random numbers may be those of any generator, but two boards must not draw the same ones:
-//!
-//! ```
-//! use backoff_cloud::{BlockingSleep, Clock, Fault, FaultKind, Policy, Random};
-//! use core::{cell::Cell, time::Duration};
-//!
-//! struct Board {
-//!     ticks: Cell<u64>,  // milliseconds; in a program, a register
-//!     seed: Cell<u64>,   // from the serial number
-//! }
-//!
-//! impl Clock for Board {
-//!     fn now(&self) -> Duration { Duration::from_millis(self.ticks.get()) }
-//! }
-//! impl BlockingSleep for Board {
-//!     fn sleep_blocking(&self, wait: Duration) {
-//!         self.ticks.set(self.ticks.get() + wait.as_millis() as u64);
-//!     }
-//! }
-//! impl Random for Board {
-//!     /// SplitMix64: a few instructions, and good enough to spread waits.
-//!     fn random(&self) -> u64 {
-//!         self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
-//!         let z = self.seed.get();
-//!         let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-//!         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-//!         z ^ (z >> 31)
-//!     }
-//! }
-//!
-//! #[derive(Debug)]
-//! struct Silent;
-//! impl Fault for Silent {
-//!     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Transient) }
-//! }
-//!
-//! const RADIO: Policy = Policy::exponential().base(Duration::from_millis(50)).max_attempts(4);
-//!
-//! let board = Board { ticks: Cell::new(0), seed: Cell::new(7) };
-//! let mut calls = 0;
-//! let heard = RADIO
-//!     .blocking(|| { calls += 1; if calls < 3 { Err(Silent) } else { Ok(42) } })
-//!     .runtime(&board)
-//!     .call();
-//! assert_eq!(heard.unwrap(), 42);
-//! assert!(board.now() <= Duration::from_millis(50 + 100));
-//! ```
+//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing. The board's timer is the runtime: a type
+//! with [`Clock`](crate::Clock), [`BlockingSleep`](crate::BlockingSleep) or [`Sleep`](crate::Sleep), and
+//! [`Random`](crate::Random), by `.runtime(&board)`. Any generator of random numbers will do, but two boards must not draw the
+//! same ones.
 //!
 //! Previous: [Blocking programs](super::blocking) · next: [Beyond retries](super::beyond)

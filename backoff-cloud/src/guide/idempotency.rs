@@ -98,29 +98,18 @@
 //! If the service still makes the order, it answers the second attempt with 409, and the call goes on:
 //! [the rules](crate::http::Sending#the-reply-to-a-repeated-request).
 //!
-//! For any other place, ask for the attempt: `attempt = n` in the attribute, or
-//! [`retry_with`](crate::Policy::retry_with). Here the first reply is lost, the second attempt bears the
-//! same `requestId`, and one instance is created:
+//! For any other place, ask for the attempt, by `attempt = n` in the attribute or by
+//! [`retry_with`](crate::Policy::retry_with):
 //!
-//! ```rust,ignore
+//! ```no_run
 //! use backoff_cloud::{http::{self, ApiError}, memorystore, retry};
-//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::Value;
 //!
-//! // `scaled` makes the waits shorter, for this demonstration only.
-//! #[retry(policy = memorystore::REQUEST.scaled(0.01), attempt = n)]
+//! #[retry(policy = memorystore::REQUEST, attempt = n)]
 //! async fn create(client: &reqwest::Client, instances: &str) -> Result<Value, ApiError> {
 //!     let url = format!("{instances}?instanceId=cache&requestId={}", n.id());
 //!     http::json(client.post(url).body("{}").send().await?).await
 //! }
-//!
-//! let emulator = Emulator::start()?;
-//! emulator.script(Call::CreateInstance, [Reply::reset().applied()]);
-//! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
-//!
-//! let operation = create(&reqwest::Client::new(), &instances).await?;
-//! assert!(operation["name"].as_str().unwrap().contains("/operations/"));
-//! assert_eq!((emulator.stats().faults, emulator.stats().calls), (1, 2));
 //! ```
 //!
 //! # The id of a call ends with the call

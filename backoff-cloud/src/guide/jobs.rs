@@ -8,7 +8,6 @@
 //! | what you repeat | use |
 //! |---|---|
 //! | a call whose caller waits for the result | a future: `#[retry]` or [`Policy::retry`](crate::Policy::retry) |
-//! | a list or a stream that goes on where it failed, in one process | [`Policy::resuming`](crate::Policy::resuming) |
 //! | a call that must be made even if this process ends, or that may wait for longer than a minute or two | a job in a queue |
 //!
 //! A job can run twice: its worker may be killed after the call and before the queue hears of its end. So give each job
@@ -18,14 +17,10 @@
 //!
 //! apalis keeps jobs in SQLite, PostgreSQL or Redis. With the feature `apalis-1`, a handler calls
 //! [`reschedule`](crate::apalis::RescheduleExt::reschedule): a job whose failure the policy repeats goes back into the
-//! storage, to run after the wait, and its worker is free. This is a whole program:
+//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has the handler, and says
+//! what holds after a crash; the [cookbook](super::cookbook) has a whole program.
 //!
-//! ```ignore
-#![doc = include_str!("examples/jobs.rs")]
-//! ```
-//!
-//! The interval is how late a job may run after its wait, and how often each worker asks the database. When the signal
-//! comes, `run_until` finishes the jobs that run. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash. In
+//! When the signal to end comes, `run_until` finishes the jobs that run. In
 //! [a measurement](super::measurements#other-figures) no job is lost where workers are killed.
 //!
 //! # A queue of your own
@@ -60,9 +55,8 @@
 //! assert!(matches!(next, Next::RunAt(_, SavedRetry { failures: 1, .. })));
 //! ```
 //!
-//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first: in the other
-//!   order, a crash between the two loses the job. Give the next run a unique key, such as the id of the job with its
-//!   `failures`, so that a crash does not add a second copy of the job.
+//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first. Give the next run a
+//!   unique key, such as the id of the job with its `failures`.
 //! - Call `begins` before the first run, not when the job is queued: the deadline counts from there. The run that begins is
 //!   attempt `failures + 1`. `SavedRetry` writes no log: log its decision.
 //! - Before each run, ask [`is_too_late`](crate::SavedRetry::is_too_late): a queue can be late.

@@ -54,8 +54,8 @@
 //! made from [`NotYet`](crate::NotYet), of the kind [`Pending`](crate::FaultKind::Pending). `until` after `retry` needs
 //! `From<NotYet>` for your own error. The operation goes on without its caller.
 //!
-//! The request that *begins* the operation is a call of its own. A begin that is repeated may begin two
-//! operations: use `.idempotent(false)` there, or send a request id ([`Attempt::id`](crate::Attempt::id)).
+//! The request that *begins* the operation is a call of its own: use `.idempotent(false)` there, or send a request id
+//! ([`Attempt::id`](crate::Attempt::id)).
 //!
 //! # A system that shows writes late
 //!
@@ -222,14 +222,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked.
-//!   [`events()`](crate::http::OpenReply::events) reads its server-sent events, and
-//!   [`chunk()`](crate::http::OpenReply::chunk) gives its bytes as they come. A pause of more than 30 s is an error
-//!   ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this time), and so is a body that ended
-//!   early.
-//! - After its status 200 a service reports a failure as an event.
-//!   [`event_kind`](crate::openai::event_kind) knows these events of OpenAI, Anthropic and gateways, and
-//!   [`ends_stream`](crate::openai::ends_stream) the last event of a stream that is complete.
+//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked,
+//!   [`events()`](crate::http::OpenReply::events) its server-sent events, and [`chunk()`](crate::http::OpenReply::chunk) its
+//!   bytes. A pause of more than 30 s is an error ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this
+//!   time), and so is a body that ended early.
+//! - After its status 200 a service reports a failure as an event. [`event_kind`](crate::openai::event_kind) knows these events
+//!   of OpenAI, Anthropic and gateways, and [`ends_stream`](crate::openai::ends_stream) the last event of a complete stream.
 //! - A stream that cannot be continued, such as a message of Anthropic, is begun anew, if that is worth its price: in a function
 //!   with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
 //! - A stream of your own client has the same loop. Let its error be a [`Fault`](crate::Fault), with a variant

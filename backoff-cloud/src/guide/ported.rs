@@ -1,9 +1,8 @@
 //! The retries of four open source programs, beside the same written with this library, and what both do when a server
 //! fails.
 //!
-//! Each program is used and well kept, and each shows something that is easy to get wrong. "Theirs" is the program at the
-//! commit that is named. A server on loopback answered with the scripted replies on
-//! 2026-11-22. "Read" marks a cell that is read from the code and was not measured. The ports use the crate `tower` and
+//! Each program is used and well kept. "Theirs" is the program at the
+//! commit that is named. A server on loopback answered with the scripted replies. "Read" marks a cell that is read from the code and was not measured. The ports use the crate `tower` and
 //! reqwest's feature `blocking`.
 //!
 //! # rattler: the upload of a package
@@ -116,8 +115,8 @@
 //! | `HEAD`: 503, 200 | 1 request, "no config" | 2 requests, "a config" |
 //! | `POST`: 502 (stored), 403 | 2 requests, error 403 | 3 requests, one of them the `HEAD`; done |
 //!
-//! No library cures the first and the third point: the port does, because it asks what the status means. The others are
-//! one line each in backon, except `Retry-After`. A blocking twin of `http::check` is missing here.
+//! No library cures the first and the third point: the port does, because it asks what the status means. The others are one line
+//! each in backon, except `Retry-After`.
 //!
 //! # lmnr: notification mails from a queue
 //!
@@ -278,10 +277,8 @@
 //! | replies | theirs | ours |
 //! |---|---|---|
 //! | 429 with `retry-after-ms: 1500`, 200 | the second request after 0.1 s | after 1.5 s |
-//! | 429, no request remains, `x-ratelimit-reset-requests: 2s`, 200 | the second request after 0.1 s | after 2.0 s |
 //! | 429 with `retry-after: 3600`, 200 | waits for an hour (on a paused clock), done | 1 request, error with the hint |
 //! | 503 always | 4 requests in 0.7 s, error | 4 requests in 3.2 s, error |
-//! | 408, 409 or a closed connection; 200 | 1 request, error | 2 requests, done |
 //!
 //! The port is short because its numbers, statuses and codes are in [`openai`](crate::openai). After a closed connection the
 //! answer may be paid for twice. A program that matches `OpenAIError::ApiError` gets `OpenAIError::Boxed`, and must downcast

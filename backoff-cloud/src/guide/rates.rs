@@ -43,17 +43,14 @@
 //!   [`StopReason::Rate`](crate::StopReason::Rate). A call whose deadline comes in the queue ends with an error made from
 //!   [`TimedOut`](crate::TimedOut). Derive [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write
 //!   [`Fault::late`](crate::Fault::late). A call whose error cannot be made begins its attempt then, and the log warns.
-//! - A call that is dropped leaves the queue. A call that is not polled, as in `buffered` or `select!`, holds up nobody: after
-//!   20 ms its turn goes to the next call that asks.
+//! - A call that is dropped leaves the queue. A call that is not polled holds up nobody: after 20 ms its turn goes on.
 //!
 //! # Services that state their quotas
 //!
 //! OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. A `Rate` hears that, so
 //! its calls keep the quota before the first 429: [how](crate::Rate#quotas). `send`, the functions of [`http`](crate::http) and
 //! the layer of tower hear the replies by themselves. Of a reply that another client reads, give the headers to
-//! [`observe`](crate::Rate::observe). For a quota of tokens, say with [`.tokens(n)`](crate::Retrying::tokens) or with the key
-//! `tokens` how many tokens a call uses at most: [Calls to an LLM](super::quotas) has whole programs. With such headers four
-//! processes of 100 workers make 1.04 calls for each job, without them 1.21, and with full jitter alone 2.77.
+//! [`observe`](crate::Rate::observe). [Calls to an LLM](super::quotas) has the program, and says how to name tokens.
 //!
 //! # Every process of the quota needs it
 //!
@@ -98,7 +95,7 @@
 //! Full jitter alone is better in these cases:
 //!
 //! - The hints of the service are always far too long: a refused call obeys them, and stops the others for up to 64 s at a time.
-//! - One or two callers have a quota of a few calls a minute, or the service counts in fixed windows.
+//! - One or two callers have a quota of a few calls a minute, or the service counts in fixed windows and names their end.
 //! - The calls have few attempts (`max_attempts(8)`), and the service refuses every call for a minute without a hint.
 //!
 //! And some limits need something else:
@@ -119,7 +116,6 @@
 //! | sign | meaning |
 //! |---|---|
 //! | gauge `retry.rate.limit` is finite | calls wait for their turn; the number is the calls a second |
-//! | gauge `retry.rate.waiting` grows | more work comes than the service allows |
 //! | histogram `retry.rate.delay` | how long calls wait in the queue |
 //! | counter `retry.rate.refused` | the 429s |
 //!

@@ -131,23 +131,10 @@
 //!
 //! # Members of a role
 //!
-//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written
-//! already: the etag, the conditions, the spelling of members and a minute for each attempt are taken care
-//! of. The client is one of Google's own, plain REST, or a [store](crate::iam::PolicyStore) of yours:
-//!
-//! ```rust,ignore
-//! use backoff_cloud::iam;
-//! use emulator::Emulator;
-//!
-//! let emulator = Emulator::start()?;
-//! let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
-//!
-//! let added = iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
-//! assert!(added.is_written());
-//! // Ann is a viewer already, so nothing is written.
-//! let again = iam::add(&client, "projects/p", "roles/viewer", "user:Ann@example.com").await?;
-//! assert!(!again.is_written());
-//! ```
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written already: the etag, the
+//! conditions, the spelling of members and a minute for each attempt are taken care of. The client is one of Google's own, plain
+//! REST, or a [store](crate::iam::PolicyStore) of yours:
+//! `iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?`.
 //!
 //! The first request that needs a new role has [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).
 //!

@@ -13,7 +13,7 @@
 //!     http::success(order.send().await?).await.map(drop)
 //! }
 //!
-//! // ✗ Two orders.
+//! // ✗ Two orders, also with `on = [429, 503]`.
 //! #[retry]
 //! async fn bare(client: &Client, shop: &str) -> Result<(), ApiError> {
 //!     sent(client.post(shop).body("7")).await
@@ -261,30 +261,6 @@
 //! # assert!(on_the_runtime().await.is_err() && !other.is_finished());
 //! # assert!(beside_it().await.is_err() && other.is_finished());
 //! # }
-//! ```
-//!
-//! # A success that is not yet the answer
-//!
-//! A retry repeats failures, and `Ok(None)` is none. [`until`](crate::Retrying::until) names the awaited value.
-//!
-//! ```
-//! use backoff_cloud::{NotYet, Policy};
-//! use std::cell::Cell;
-//!
-//! async fn ask(asked: &Cell<u32>) -> Result<Option<&'static str>, NotYet> {
-//!     asked.set(asked.get() + 1);
-//!     Ok((asked.get() > 3).then_some("done"))
-//! }
-//!
-//! const POLICY: Policy = Policy::exponential();
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), NotYet> {
-//! let asked = Cell::new(0);
-//! // ✗
-//! assert_eq!(POLICY.retry(|| ask(&asked)).await?, None);
-//! // ✓
-//! assert_eq!(POLICY.retry(|| ask(&asked)).until(Option::is_some).await?, Some("done"));
-//! # Ok(()) }
 //! ```
 //!
 //! # A call made anew in each turn of `select!`

@@ -33,9 +33,6 @@
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
 //!
-//! The spans of attempts lie inside the span in which the call was made. So an `#[instrument]` above
-//! `#[retry]` gives one span for the call, with one span for each attempt in it.
-//!
 //! # A program that uses the crate `log`
 //!
 //! Turn the feature `log` of `tracing` on in the program. Where the program has no subscriber of `tracing`, `env_logger` and its

@@ -18,7 +18,7 @@
 //! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline |
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
 //! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |
-//! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call |
+//! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call: [Errors](super::errors#facts-and-rules) |
 //! | whether a lost reply, a delay or a hang does harm | [`testing::faults`](#a-service-that-fails-by-chance): faults by a seed |
 //! | a read-modify-write against a service | [the emulator](#a-service-that-fails-on-command) |
 //!
@@ -100,28 +100,9 @@
 //!
 //! # Waits that do not last, and no retries
 //!
-//! ```
-//! use backoff_cloud::{StopReason, TimedOut, retry, storage, testing};
-//!
-//! #[retry(policy = storage::REQUEST, max_attempts = 8)]
-//! fn fetch(calls: &mut u32) -> Result<(), TimedOut> {
-//!     *calls += 1;
-//!     if *calls < 4 { Err(TimedOut::new(Default::default())) } else { Ok(()) }
-//! }
-//!
-//! let mut calls = 0;
-//! {
-//!     let _instant = testing::instant();
-//!     assert!(fetch(&mut calls).is_ok()); // 3 waits of a second and more, in no time
-//!     assert_eq!(calls, 4);
-//! }
-//!
-//! let _off = testing::off();
-//! assert!(fetch(&mut 0).is_err()); // the first error, as if there were no policy
-//! ```
-//!
-//! Both hold for the thread that made the guard, until the guard is dropped: test with a runtime of one thread, as
-//! `#[tokio::test]` makes it.
+//! While the guard of `let _instant = testing::instant();` lives, no wait lasts. While that of `testing::off()` lives, a call
+//! makes one attempt, as if there were no policy. Both hold for the thread that made the guard: test with a runtime of one
+//! thread, as `#[tokio::test]` makes it.
 //!
 //! # Each wait exactly
 //!
@@ -139,33 +120,6 @@
 //! // The formula of IAM's documentation: 2ⁿ s and up to one second more, at most 64 s.
 //! assert_eq!(time.waits()[..3], [2, 3, 5].map(Duration::from_secs));
 //! assert!(time.elapsed() <= Duration::from_secs(300));
-//! ```
-//!
-//! # A policy and an error of your own
-//!
-//! A test of a policy is a table of errors and verdicts, and needs neither a call nor a clock:
-//!
-//! ```
-//! use backoff_cloud::{Delivery, Fault, Policy, Verdict, codes};
-//!
-//! const ORDERS: Policy = Policy::exponential().on(codes![429, 503]).idempotent(false);
-//!
-//! enum OrderError { Status(u16), Lost }
-//!
-//! impl Fault for OrderError {
-//!     fn status(&self) -> Option<u16> {
-//!         match self { OrderError::Status(status) => Some(*status), OrderError::Lost => None }
-//!     }
-//!     fn delivery(&self) -> Option<Delivery> {
-//!         match self { OrderError::Lost => Some(Delivery::MaybeSent), OrderError::Status(_) => None }
-//!     }
-//! }
-//!
-//! assert!(matches!(ORDERS.judge(&OrderError::Status(429)), Verdict::Retry { .. }));
-//! assert_eq!(ORDERS.judge(&OrderError::Status(404)), Verdict::from(false));
-//! // The order may have been made: it is not sent again.
-//! assert_eq!(ORDERS.judge(&OrderError::Status(503)), Verdict::MaybeApplied);
-//! assert_eq!(ORDERS.judge(&OrderError::Lost), Verdict::MaybeApplied);
 //! ```
 //!
 //! # A service that fails by chance
