@@ -1,5 +1,4 @@
-//! You will be able to tell which problems a retry does not solve, which tools do, and in which order you
-//! put them around a retry.
+//! Problems that a retry does not solve, the tools that do, and their order around a retry.
 //!
 //! | the problem | the tool | its place |
 //! |---|---|---|

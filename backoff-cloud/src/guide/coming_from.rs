@@ -1,5 +1,4 @@
-//! You will be able to move a program from another retry library to this one, name by name, and to know what
-//! it then does otherwise.
+//! How to say with this library what you said with another one, and what it then does otherwise.
 //!
 //! Versions read: `backoff` 0.4.0, `backon` 1.6.0, `tokio-retry` 0.3.2, `tokio-retry2` 0.9.1, `tower` 0.5.3,
 //! `reqwest-retry` 0.9.1 with `retry-policies` 0.5.2, `google-cloud-gax` 1.15.0. `d` is a `Duration`, `f` a function or a

@@ -1,5 +1,4 @@
-//! You will be able to retry without tokio: on another executor, on a plain thread, in a browser, and without
-//! the standard library.
+//! Retries without tokio: on another executor, on a plain thread, in a browser, and without the standard library.
 //!
 //! A call needs three things from outside: a [`Clock`](crate::Clock), a timer ([`Sleep`](crate::Sleep) for
 //! async functions, [`BlockingSleep`](crate::BlockingSleep) for others), and [`Random`](crate::Random)
@@ -106,8 +105,8 @@
 //!
 //! # embassy
 //!
-//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or the
-//! generator of the next section.
+//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or those of any
+//! generator that is seeded with something of the board.
 //!
 //! ```ignore
 #![doc = include_str!("examples/embassy.rs")]

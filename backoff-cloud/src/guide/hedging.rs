@@ -32,7 +32,7 @@
 //! | | requests for a read | 99 % ended in | 99.9 % ended in |
 //! |---|---|---|---|
 //! | no hedge | 1 | 398 ms | 492 ms |
-//! | `Hedge::after(40 ms)` | 1.020 | 60 ms | 65 ms |
+//! | `Hedge::after` 40 ms | 1.020 | 60 ms | 65 ms |
 //! | `Hedge::p95()` | 1.048 | 46 ms | 210 ms |
 //!
 //! [Measurements](super::measurements#hedges) has the commands, and other shares of slow reads.

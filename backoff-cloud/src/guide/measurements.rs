@@ -7,8 +7,8 @@
 //! cargo run --release -p examples --example simulation -- NAME
 //! ```
 //!
-//! NAME is `contention`, `iam`, `outage`, `rate`, `quota`, `hedge` or `batch`. With `--check` the command compares its
-//! result with the claims of the guide.
+//! NAME is `contention`, `iam`, `outage`, `rate`, `quota`, `hedge` or `batch`. With `--check`, `contention`, `outage`, `rate`
+//! and `quota` hold the results against limits.
 //!
 //! # Many writers
 //!
@@ -82,7 +82,7 @@
 //! | `Budget::aws()` | 1.03 | 1.04 s | at once | 20,649 ± 42 | 99.95 ± 0.01 % |
 //! | `Breaker::new()` | 0.076 | 0.08 s | 1 s | 21,290 ± 29 | 96.4 ± 0.2 % |
 //! | `Breaker::new().opens_at(15, 24)`, with `Budget::aws()` or without | 0.086 | 0.09 s | 1 s | 21,113 ± 26 | 99.96 ± 0.01 % |
-//! | the same, with `probe_every(5 s)` | 0.064 | 0.06 s | 2 s; up to 5 s if the outage ends just after a probe | 22,058 ± 28 | 99.95 ± 0.02 % |
+//! | the same, with a probe every 5 s | 0.064 | 0.06 s | 2 s; up to 5 s if the outage ends just after a probe | 22,058 ± 28 | 99.95 ± 0.02 % |
 //! | no retry at all | 1 | | at once | 20,985 | 79.98 % |
 //!
 //! # Rates
@@ -122,7 +122,7 @@
 //! | slow replies | | requests for a read | 99 % ended in | 99.9 % ended in |
 //! |---|---|---|---|---|
 //! | 2 % | no hedge | 1 | 398 ms | 492 ms |
-//! | 2 % | `Hedge::after(40 ms)` | 1.020 | 60 ms | 65 ms |
+//! | 2 % | `Hedge::after` 40 ms | 1.020 | 60 ms | 65 ms |
 //! | 2 % | `Hedge::p95()` | 1.048 | 46 ms | 210 ms |
 //! | 20 % | `Hedge::p95()` | 1.049 | 469 ms (without: 493 ms) | 520 ms (545 ms) |
 //! | none | `Hedge::p95()` | 1.048 | 27 ms, as without | 29 ms, as without |

@@ -1,8 +1,5 @@
-//! You will be able to see in logs, traces and metrics what retries do in a running program, and to end
-//! their waits when the program shuts down.
-//!
-//! The names, levels, fields and labels are in the tables of [`telemetry`](crate::telemetry). This page
-//! says what to turn on, and where to write it.
+//! What retries do in a running program, as logs, traces and metrics show it, and how a program ends their waits when it shuts
+//! down. [`telemetry`](crate::telemetry) has the names, levels, fields and labels.
 //!
 //! # What to turn on
 //!

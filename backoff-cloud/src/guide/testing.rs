@@ -1,5 +1,4 @@
-//! You will be able to test a program that retries without waiting, to check each wait of a policy, and to
-//! let your program meet a service that fails on command or by chance.
+//! Tests of a program that retries, without waiting, and against a service that fails on command or by chance.
 //!
 //! ```toml
 //! [dev-dependencies]

@@ -1,5 +1,4 @@
-//! You will be able to put a policy as a layer around an HTTP or gRPC client that is a `Service` of tower, to
-//! choose the layer's place among others, and to say which requests and bodies may be sent again.
+//! A policy as a layer around an HTTP or gRPC client that is a `Service` of tower.
 //!
 //! Turn the feature `tower` on, and the feature of your client, whose errors the policy then understands.
 //! The snippets need these crates:
@@ -184,7 +183,7 @@
 //! # }
 //! ```
 //!
-//! Without it the layer makes no service, and rustc says only that the trait bounds of `Retry<..>` were not satisfied. With
+//! Without `From<TimedOut>` the layer makes no service, and rustc says only that the trait bounds of `Retry<..>` were not satisfied. With
 //! [`cut_on`](crate::tower::RetryLayer::cut_on) `From<Stopped>` is needed, too.
 //!
 //! # Instead of `tower::retry`

@@ -25,7 +25,7 @@
 //! | `Full`, the default | 0 to 8 s | where many clients share a service |
 //! | `Equal` | 4 to 8 s | where a retry must not come at once |
 //! | `Decorrelated` | between `base` and three times the wait before | where a quick end matters more than few calls |
-//! | `Additive(1 s)` | 8 to 9 s | where a service documents this formula, as Google's do |
+//! | `Additive(Duration::from_secs(1))` | 8 to 9 s | where a service documents this formula, as Google's do |
 //! | `Proportional(0.2)` | 6.4 to 9.6 s | where waits should stay near the planned time, as gRPC does it |
 //! | `None` | 8 s | in tests, and for a client that is alone |
 //!
