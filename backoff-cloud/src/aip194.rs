@@ -11,19 +11,7 @@
 //! Neither is for a request inside a transaction, nor for a stream. [`presets`](crate::presets) has the
 //! numbers.
 //!
-//! # Where the numbers come from
-//!
-//! The retried code is the AIP's. The AIP names no waits and no end. The waits and the end are those of
-//! Google's own Rust client, google-cloud-gax, whose strict policy is named after the AIP
-//! (<https://docs.rs/google-cloud-gax>).
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - The policies wait as long as `Retry-After` and `google.rpc.RetryInfo` ask. google-cloud-gax does not.
-//! - The AIP never retries a request that must not be made twice. [`NOT_IDEMPOTENT`] retries such a
-//!   request where it was not sent, because a request that was not sent changes nothing.
+//! [Sources and choices](crate::presets::sources#aip194) says where they come from.
 //!
 //! # What is retried
 //!

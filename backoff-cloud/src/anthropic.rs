@@ -7,25 +7,8 @@
 //! | any request: a message, a count of tokens, a file | [`REQUEST`] |
 //! | polling a batch of messages until it has ended | [`BATCH`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - Statuses, waits and attempts: Anthropic's client for Python, version 2.12
-//!   (<https://github.com/anthropics/anthropic-sdk-python/blob/main/src/anthropic/_base_client.py>). Before retry `n`
-//!   the client waits `min(2ⁿ · 0.5 s, 8 s)`, up to a quarter shorter.
-//! - 529 and the other errors: "Errors" (<https://platform.claude.com/docs/en/api/errors>). The reset headers: "Rate
-//!   limits" (<https://platform.claude.com/docs/en/api/rate-limits>).
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - A hint of more than five minutes ends the call, as with every policy of this library. Anthropic's client obeys
-//!   hints of any length. The hint is in [`last_retry_after`](crate::RetryError::last_retry_after).
-//! - A hint is the least wait: where the policy's own wait is longer, the call waits longer.
-//!
-//! - The interval of [`BATCH`] is that of [`openai::BATCH`]. The example of Anthropic's page asks once a minute.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#anthropic) says where they
+//! come from.
 //!
 //! # What is retried
 //!

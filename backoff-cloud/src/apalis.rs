@@ -43,7 +43,7 @@
 //!
 //! - **A wait ends at a whole second**, because a storage knows seconds: the time is rounded up. A storage looks for jobs
 //!   whose time has come only at its heartbeat (30 s), unless something wakes it earlier. `poll_with_interval` of
-//!   apalis-core 1.0.0 can lose its timer: [the guide](crate::guide::jobs#apalis) has a stream that does not.
+//!   apalis-core 1.0.0 can lose its timer: [the cookbook](crate::guide::cookbook) has a stream that does not.
 //! - **The failures and the time of the first run are in the job's metadata**, under the names `backoff.*`.
 //! - **Put back first, then acknowledged**: no job is lost. The job that is put back has an idempotency key: the id of the
 //!   first job, and the number of failures. If the same job is put back twice, the storage keeps only the first one.

@@ -9,39 +9,8 @@
 //! | a request to S3 | [`s3::REQUEST`](crate::s3::REQUEST) |
 //! | a long poll (SQS, Step Functions, SWF) | [`long_poll`] with [`STANDARD`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - The page "Retry behavior" of the SDKs' reference guide
-//!   (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): the attempts, the waits,
-//!   full jitter, and a quota of 500 tokens, of which a retry takes 14, or 5 after throttling.
-//! - The announcement of 2026
-//!   (<https://aws.amazon.com/blogs/developer/announcing-updated-retry-behavior-for-aws-sdks-and-tools/>) says
-//!   what is new in this revision. It is the default since 10 November 2026 in the SDKs for Python (botocore 1.44),
-//!   JavaScript (3.1166), Go (1.48), C++ (1.11.926), and in the CLI (2.40). The SDK for Rust (aws-config 1.13.0, with
-//!   `BehaviorVersion::v2026_01_12()` as its newest) has it with the environment variable `AWS_NEW_RETRIES_2026=true`.
-//!   The SDKs for Java and Kotlin do not have it yet.
-//! - The codes: see [`kind`].
-//!
-//! | | revision 2.1, [`STANDARD`] | before |
-//! |---|---|---|
-//! | base of the waits | 50 ms, after throttling 1 s | 1 s (JavaScript 100 ms; Java 100 and 500 ms) |
-//! | a wait | between zero and min(base · 2ⁿ, 20 s) | the same |
-//! | attempts | 3 | 3 (Java 4, C++ 11) |
-//! | a retry takes, of 500 tokens | 14, after throttling 5 | 5, after a timeout 10 |
-//! | a success gives back | the tokens of the last retry, or 1 | the same |
-//! | `x-amz-retry-after` | obeyed, at most 5 s longer than the own wait | not read |
-//! | DynamoDB | base 25 ms, 4 attempts | the same as others (.NET 10 attempts) |
-//! | a long poll, and no tokens are left | waits, and then returns the error: [`long_poll`] | returns the error at once |
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - 429 is retried, as throttling. Most SDKs do not have this status in their lists, because they always know the code
-//!   of the error; botocore repeats a 429 without a known code. An error of yours may know only the status.
-//! - There is no adaptive mode, which slows down the first attempts too. The page does not recommend it.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#aws) says where they
+//! come from.
 //!
 //! # What is retried
 //!

@@ -11,37 +11,8 @@
 //! With the feature `http`, `azure::send(request)` also knows which requests must not be made twice:
 //! `azure::is_idempotent` has the table.
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! The general guidance ("Transient fault handling",
-//! <https://learn.microsoft.com/azure/architecture/best-practices/transient-faults>) asks for exponential
-//! backoff with some randomness, for a limit, and for respect for `Retry-After`. It leaves the numbers to the
-//! SDKs, which differ by language. We took two of them:
-//!
-//! - [`REQUEST`]: `Azure.Core` for .NET, which the clients of all services share. Its page
-//!   (<https://learn.microsoft.com/dotnet/api/azure.core.retryoptions>) has no numbers, so they are from its
-//!   sources (<https://github.com/Azure/azure-sdk-for-net/tree/main/sdk/core/Azure.Core/src>): the times and
-//!   the retries from `RetryOptions.cs`, the jitter of 20 % from `DelayStrategy.cs`, the statuses from
-//!   `ResponseClassifier.cs`.
-//! - [`STORAGE`]: the storage clients for JavaScript
-//!   (<https://learn.microsoft.com/javascript/api/@azure/storage-blob/storageretryoptions>: `retryDelayInMs`,
-//!   `maxRetryDelayInMs`, `maxTries`).
-//! - [`READ_MODIFY_WRITE`]: 412 and `If-Match` are in
-//!   <https://learn.microsoft.com/azure/storage/blobs/concurrency-manage>.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - [`STORAGE`] has the statuses of [`REQUEST`], as the client for .NET has, and full jitter, because a
-//!   storage account throttles all its clients at once. The page names neither.
-//! - [`READ_MODIFY_WRITE`] has full jitter, because such retries compete with each other, and 10 attempts.
-//!   The documentation names neither.
-//! - The policies wait for the longer one of the server's hint and the backoff. Azure's own clients wait
-//!   for the hint alone. If the hint is longer, [`READ_MODIFY_WRITE`] adds the backoff to it, so that writers
-//!   who are told the same time do not come back together.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#azure) says where they
+//! come from.
 //!
 //! # What is retried
 //!

@@ -7,25 +7,8 @@
 //! | one request | [`REQUEST`] |
 //! | get an item, change it, put it back on the condition that its version is still the same | [`READ_MODIFY_WRITE`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - [`REQUEST`] is [`aws::STANDARD`] with the numbers that the SDKs have for DynamoDB
-//!   (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html>): a base of 25 ms, because
-//!   DynamoDB answers fast, and 4 attempts, so that the last wait is about as long as for other services.
-//! - [`READ_MODIFY_WRITE`]: a conditional write whose condition does not hold is a conflict
-//!   (<https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/BestPractices_OptimisticLocking.html>).
-//!   The SDKs do not retry it.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! [`READ_MODIFY_WRITE`] has 10 attempts, because 4 are few when many writers change one item. The waits of
-//! 9 conflicts take up to 12.8 s together. The documentation names no number. Conflicts take no tokens
-//! from the budget. A hint and the backoff are added, so that writers who are told the same time do not come
-//! back together; the SDKs wait for the longer one of both.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#dynamodb) says where they
+//! come from.
 //!
 //! # What is retried
 //!

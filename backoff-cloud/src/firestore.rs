@@ -7,29 +7,8 @@
 //! | a whole transaction | [`TRANSACTION`] |
 //! | a read outside of a transaction | [`aip194::REQUEST`](crate::aip194::REQUEST) |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - A transaction fails with `ABORTED` when another client has changed what it read, or when it waited
-//!   too long for a lock. The client then repeats the whole transaction, with its reads: "Transaction
-//!   failure" on <https://cloud.google.com/firestore/docs/manage-data/transactions>.
-//! - The documentation names no waits. It says that the client libraries try "a finite number of times".
-//!   The waits and the five attempts are those of the client for Python
-//!   (<https://github.com/googleapis/python-firestore/blob/main/google/cloud/firestore_v1/base_transaction.py>).
-//!   The other clients document five attempts as well
-//!   (<https://firebase.google.com/docs/reference/js/firestore_.transactionoptions>).
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! We do not follow the client for Node.js. It does not wait after `ABORTED`, so transactions that
-//! collided collide again. It also repeats a transaction after nearly every other failure, even after a
-//! failed commit, which may have been applied (<https://github.com/googleapis/nodejs-firestore/pull/953>).
-//!
-//! Where many clients change the same documents, five attempts are few. Write
-//! `firestore::TRANSACTION.max_attempts(20)`.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#firestore) says where they
+//! come from.
 //!
 //! # What is retried
 //!

@@ -6,24 +6,8 @@
 //! |---|---|
 //! | any request | [`REQUEST`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - The limits: "Rate limits for the REST API"
-//!   (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>) and "Troubleshooting the REST
-//!   API" (<https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api>). After a secondary limit
-//!   without a header: at least a minute, growing, and a finite number of attempts.
-//! - Three retries: Octokit's plugin (<https://github.com/octokit/plugin-retry.js>).
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - After throttling the policy waits as long as the reply asks, as Octokit does
-//!   (<https://github.com/octokit/plugin-throttling.js>), and at least 1 s and up to 1 s more: a time that is over
-//!   already means no retry at once. If the reply names no time, it waits a minute, then two, then four.
-//! - After another failure the policy waits 1 s, 2 s and 4 s, and up to 1 s more.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#github) says where they
+//! come from.
 //!
 //! # What is retried
 //!

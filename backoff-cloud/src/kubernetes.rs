@@ -8,26 +8,8 @@
 //! | read an object, change it, write it with its `resourceVersion`; a few writers | [`UPDATE`] |
 //! | the same, of an object that a controller writes all the time | [`UPDATE_MANAGED`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - [`UPDATE`] and [`UPDATE_MANAGED`]: `DefaultRetry` and `DefaultBackoff` of client-go
-//!   (<https://github.com/kubernetes/client-go/blob/master/util/retry/util.go>): 5 attempts 10 ms apart, and 4 attempts
-//!   after 10, 50 and 250 ms; each wait up to 10 % longer.
-//! - [`REQUEST`]: the ten retries of client-go's REST client
-//!   (<https://github.com/kubernetes/client-go/blob/master/rest/with_retry.go>). The API server asks for 1 to 32 s in the
-//!   `Retry-After` of a 429.
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - client-go repeats a 429 or a 5xx only if the reply has `Retry-After`. [`REQUEST`] also repeats 500, 502, 503 and
-//!   504 without it, with waits of its own: from 1 s to 32 s with full jitter.
-//! - client-go repeats a conflict in one place and a 429 or a 5xx in another. [`UPDATE`] repeats all of them, and the
-//!   failures of the connection: the `resourceVersion` protects the second write. A hint and the backoff are added, so
-//!   that writers who are told the same time do not come back together.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#kubernetes) says where they
+//! come from.
 //!
 //! # What is retried
 //!

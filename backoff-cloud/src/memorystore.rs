@@ -9,40 +9,8 @@
 //! | polling an operation of the API until it is done | [`OPERATION`] |
 //! | a command to the Redis of an instance | [`DATA`], with a `Reconnect` (feature `reconnect`) |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - For [`REQUEST`]: <https://cloud.google.com/memorystore/docs/redis/exponential-backoff>. The wait before
-//!   retry *n*, counted from 0, is `min(2ⁿ s + up to 1000 ms, maximum backoff)`; 429 and every 5xx are
-//!   retried. The document names 32 s and 64 s as usual maximums.
-//! - For [`OPERATION`]: [AIP-151](https://google.aip.dev/151) describes operations and leaves the pauses to the
-//!   client. Google's client libraries wait
-//!   [5 s before the second poll, 1.5 times as long before each further one, and at most 45 s](https://github.com/googleapis/googleapis/blob/master/google/api/client.proto)
-//!   unless the service configures something else. Google's configuration for Memorystore for Redis has a
-//!   deadline of
-//!   [7,200 s for a creation or a change](https://github.com/googleapis/googleapis/blob/master/google/cloud/redis/v1/redis_v1.yaml).
-//! - For [`DATA`]: <https://cloud.google.com/memorystore/docs/redis/high-availability-for-memorystore-for-redis>
-//!   and <https://cloud.google.com/memorystore/docs/redis/general-best-practices>. A failover closes the
-//!   connections to the primary, the instance is unavailable for a few seconds, and then the same address
-//!   leads to the new primary. Scaling, upgrades and maintenance do the same. The documents ask for "retry
-//!   logic with exponential backoff" and name no numbers for commands.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - [`REQUEST`] has a maximum of 64 s and 10 attempts, because the document names no number of retries.
-//!   The waits of 9 retries take 255 to 262 s together. For the other maximum write
-//!   `memorystore::REQUEST.max_backoff(Duration::from_secs(32))`. For a phone, which may need more retries and
-//!   longer waits, write `memorystore::REQUEST.scaled(2.0).max_attempts(12)`.
-//! - [`OPERATION`] does not use the pauses of the service's configuration, which begins with 60 s and goes
-//!   up to 360 s. With at most 45 s the caller notices the end sooner, at the price of about 160 polls in
-//!   two hours. As in [`REQUEST`], up to 1000 ms is added to each wait.
-//! - All numbers of [`DATA`] are ours. The first wait is up to 20 ms, because a command takes about a
-//!   millisecond and many failures are as short. The jitter is full, because a failover breaks the
-//!   connections of all clients in the same moment. No wait is longer than 1 s, so a client notices the end
-//!   of a failover soon. The deadline of 60 s is much longer than the few seconds of a failover.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#memorystore) says where they
+//! come from.
 //!
 //! # What is retried
 //!

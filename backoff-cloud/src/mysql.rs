@@ -6,22 +6,8 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! MySQL's manual says what is retried: "InnoDB Error Handling"
-//! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-error-handling.html>) and "Deadlocks in InnoDB"
-//! (<https://dev.mysql.com/doc/refman/8.4/en/innodb-deadlocks.html>): after a deadlock the transaction is rolled back,
-//! and the program repeats it. The manual names no waits and no end. The numbers are in the lists of MySQL
-//! (<https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>) and of MariaDB
-//! (<https://mariadb.com/docs/server/reference/error-codes>).
-//!
-//! Sources read on 2026-11-26.
-//!
-//! # Our choices
-//!
-//! All numbers are those of [`postgres::TRANSACTION`], whose page has the measurement.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#mysql) says where they
+//! come from.
 //!
 //! # What is retried
 //!

@@ -7,30 +7,8 @@
 //! | any request: a completion, an embedding, a file | [`REQUEST`] |
 //! | polling a batch until it has ended | [`BATCH`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - Statuses, waits and attempts: OpenAI's client for Python, version 3.54
-//!   (<https://github.com/openai/openai-python/blob/main/src/openai/_base_client.py>). Before retry `n` the client
-//!   waits `min(2ⁿ · 0.5 s, 8 s)`, up to a quarter shorter.
-//! - The header `x-should-retry` and the hints: the same file. The reset headers: "Rate limits"
-//!   (<https://platform.openai.com/docs/guides/rate-limits>).
-//! - The codes of [`kind`]: "Error codes" (<https://platform.openai.com/docs/guides/error-codes>), and a copy of
-//!   that list in <https://learn.microsoft.com/microsoft-cloud/dev/dev-proxy/>.
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - A hint of more than five minutes ends the call, as with every policy of this library. OpenAI's client obeys
-//!   hints of up to 120 s and gives up after a longer one. Write `.max_retry_after(Duration::from_secs(120))` for
-//!   the same.
-//! - A hint is the least wait: where the policy's own wait is longer, the call waits longer.
-//! - A quota that is used up is final. OpenAI's client repeats such a request, unless the server says
-//!   `x-should-retry: false`.
-//!
-//! - The interval of [`BATCH`]: a batch takes up to 24 hours, and nobody documents how often to ask.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#openai) says where they
+//! come from.
 //!
 //! # What is retried
 //!

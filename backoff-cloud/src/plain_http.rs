@@ -13,19 +13,7 @@
 //! [`NOT_IDEMPOTENT`], and [`IDEMPOTENT`] repeats whatever is inside, also a `POST`. [`for_method`] chooses
 //! by a method's name. [`presets`](crate::presets) has the numbers.
 //!
-//! # Where the numbers come from
-//!
-//! - The methods: "Idempotent Methods", RFC 9110, section 9.2.2
-//!   (<https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2>). A request with such a method has the same
-//!   effect whether it is made once or twice. `QUERY` only reads
-//!   (<https://datatracker.ietf.org/doc/draft-ietf-httpbis-safe-method-w-body/>).
-//! - The statuses: see the table below.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! No RFC names waits or an end. We take the defaults of [`Policy::exponential`].
+//! [Sources and choices](crate::presets::sources#plain_http) says where they come from.
 //!
 //! # What is retried
 //!

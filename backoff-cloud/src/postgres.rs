@@ -6,41 +6,8 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! PostgreSQL's manual says what is retried
-//! (<https://www.postgresql.org/docs/current/mvcc-serialization-failure-handling.html>): after a serialization
-//! failure or a deadlock the client repeats the whole transaction, with the logic that decides what to
-//! write. Under much contention this may take many attempts. The manual names no waits and no end.
-//!
-//! Sources read on 2026-11-22.
-//!
-//! # Our choices
-//!
-//! All numbers are ours.
-//!
-//! We chose the base by a measurement: sixteen writers made 20 serializable transactions each on four rows
-//! (mean of four runs; PostgreSQL 15 and the writers shared two cores).
-//!
-//! | base | conflicts | time |
-//! |---|---|---|
-//! | 1 ms | 342 | 2.6 s |
-//! | 5 ms | 235 | 1.9 s |
-//! | 10 ms | 158 | 1.4 s |
-//! | 20 ms | 126 | 1.8 s |
-//! | 50 ms | 95 | 1.7 s |
-//! | 100 ms | 70 | 1.5 s |
-//!
-//! A base of 10 ms causes half the conflicts of 1 ms. With a longer base the writers are not done sooner,
-//! and a single conflict waits longer. These transactions took some milliseconds each. If yours take longer,
-//! use their duration as the base.
-//!
-//! - Full jitter separates the transactions that collided.
-//! - No wait is longer than 1 s, so a client notices the end of a failover soon.
-//! - If the server has no free connection, the first wait is up to 100 ms.
-//! - The deadline of 30 s is longer than a restart of the server.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#postgres) says where they
+//! come from.
 //!
 //! # What is retried
 //!

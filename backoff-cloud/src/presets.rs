@@ -1,7 +1,7 @@
 //! All policies of this crate: how long each one waits and when it ends, and which failures it retries.
 //!
-//! A test compares every cell of both tables with the constants. The page of a module, such as [`iam`](crate::iam),
-//! names the sources of its numbers and the day on which they were read. [`ALL`] is the list for programs.
+//! A test compares every cell of both tables with the constants. [Sources](sources) says where the numbers of each module come
+//! from, and when that was read. [`ALL`] is the list for programs.
 //!
 //! # Waits and ends
 //!
@@ -70,6 +70,8 @@ macro_rules! constants {
 }
 
 presets!(constants);
+
+pub mod sources;
 
 #[cfg(test)]
 mod rules;

@@ -13,35 +13,8 @@
 //! | the subscriber's other calls: `Acknowledge`, `ModifyAckDeadline`, `ModifyPushConfig`, update and delete subscriptions, create, update and delete snapshots; the calls for schemas | [`SUBSCRIPTION_WRITE`] |
 //! | the calls for IAM | those of [`iam`](crate::iam), because Google's clients for Pub/Sub do not retry these calls |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! The codes, the waits and the deadlines are those of the newest client that Google generates, the one
-//! for Python (`google-cloud-pubsub` 2.44.0): `transports/base.py` of the
-//! [publisher](https://github.com/googleapis/google-cloud-python/blob/main/packages/google-cloud-pubsub/google/pubsub_v1/services/publisher/transports/base.py)
-//! and of the
-//! [subscriber](https://github.com/googleapis/google-cloud-python/blob/main/packages/google-cloud-pubsub/google/pubsub_v1/services/subscriber/transports/base.py).
-//! Google's clients draw each wait from zero up to the backoff, and so do these policies.
-//!
-//! Two other sources differ:
-//!
-//! - The service configuration that is published with the API
-//!   (<https://github.com/googleapis/googleapis/blob/master/google/pubsub/v1/pubsub_grpc_service_config.json>)
-//!   has the same codes, but for `INTERNAL` of a pull. It has a factor of 1.3 for all calls, and five
-//!   attempts instead of a deadline.
-//! - The page "Publish with retry settings"
-//!   (<https://cloud.google.com/pubsub/docs/samples/pubsub-publisher-retry-settings>) has a factor of 4 for
-//!   Node.js too. Its example in C++ gives up after 60 s; for that write
-//!   `pubsub::PUBLISH.deadline(Duration::from_secs(60))`.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! The sources name gRPC codes only. The policies also know the HTTP statuses that stand for these codes
-//! in the JSON API. A status without a gRPC code, as a proxy sends it, is retried if all codes that it
-//! can stand for are retried.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#pubsub) says where they
+//! come from.
 //!
 //! # What is retried
 //!

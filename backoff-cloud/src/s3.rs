@@ -7,26 +7,8 @@
 //! | one request | [`REQUEST`] |
 //! | read an object, change it, write it with `If-Match` | [`READ_MODIFY_WRITE`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - The waits, the attempts and the quota: as in [`aws`].
-//! - Conditional writes: "Add preconditions to S3 operations"
-//!   (<https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-requests.html>).
-//! - `SlowDown`, and the error inside a 200: "Error responses"
-//!   (<https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html>), `CopyObject`, `CompleteMultipartUpload`;
-//!   and botocore's handlers (<https://github.com/boto/botocore/blob/develop/botocore/handlers.py>), which make such an
-//!   error a 500.
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! - 409 `ConditionalRequestConflict` and `OperationAborted` are retried, as S3's page says. The lists of AWS' SDKs do
-//!   not have these codes.
-//! - The ten attempts of [`READ_MODIFY_WRITE`], and the sum of a hint and the backoff, so that writers who are
-//!   told the same time do not come back together.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#s3) says where they
+//! come from.
 //!
 //! # What is retried
 //!

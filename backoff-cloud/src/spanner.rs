@@ -7,26 +7,8 @@
 //! | a whole read-write transaction | [`TRANSACTION`] |
 //! | a read outside of a transaction | [`aip194::REQUEST`](crate::aip194::REQUEST) |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - Spanner may abort any read-write transaction, because of a lock or for internal reasons. The client
-//!   then repeats the whole transaction: <https://cloud.google.com/spanner/docs/transactions>.
-//! - The reply usually says in `google.rpc.RetryInfo` how long to wait. If it does not, Google's clients wait
-//!   as after a failed call: 250 ms, factor 1.3, at most 32 s
-//!   (<https://github.com/googleapis/googleapis/blob/master/google/spanner/v1/spanner_grpc_service_config.json>).
-//! - The reference advises to limit the time and not the attempts, because one transaction can be aborted
-//!   many times within a short while ("Retrying Aborted Transactions",
-//!   <https://cloud.google.com/java/docs/reference/google-cloud-spanner/latest/com.google.cloud.spanner.TransactionContext>).
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - Full jitter. The source names none, but transactions that were aborted together would meet again.
-//! - A deadline of 300 s. The reference names no time. Users found the Java client's 30 s too short
-//!   (<https://github.com/googleapis/java-spanner/issues/1008>).
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#spanner) says where they
+//! come from.
 //!
 //! # What is retried
 //!

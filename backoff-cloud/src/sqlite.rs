@@ -6,18 +6,8 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! SQLite's pages say what is retried: "Result and Error Codes" (<https://www.sqlite.org/rescode.html>), of `SQLITE_BUSY`,
-//! `SQLITE_BUSY_SNAPSHOT` and `SQLITE_LOCKED`. The pages name no waits and no end.
-//!
-//! Sources read on 2026-11-23.
-//!
-//! # Our choices
-//!
-//! All numbers are those of [`postgres::TRANSACTION`], whose page has the measurement.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#sqlite) says where they
+//! come from.
 //!
 //! # What is retried
 //!

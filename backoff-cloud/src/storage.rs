@@ -12,26 +12,8 @@
 //! `storage::is_idempotent`. `REQUEST.send(request)` does not use this table: it follows the general rule for
 //! HTTP and repeats every `PUT` and every `DELETE`, also without a precondition.
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - What is retried: "Retry strategy" (<https://cloud.google.com/storage/docs/retry-strategy>).
-//! - The waits: "Truncated exponential backoff" (<https://cloud.google.com/storage/docs/exponential-backoff>),
-//!   `min(2ⁿ s + up to 1000 ms, maximum backoff)`, with a maximum of 32 or 64 s.
-//! - The read-modify-write: "Request preconditions"
-//!   (<https://cloud.google.com/storage/docs/request-preconditions>).
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - The deadline of 300 s. The page asks for an end of the retries and names none; 300 s is the example
-//!   in IAM's documentation.
-//! - The full jitter of [`READ_MODIFY_WRITE`], and the sum of a hint and the backoff, because such retries
-//!   compete with each other: [`iam`](crate::iam#our-choices) has the figures.
-//! - [`NOT_IDEMPOTENT`] retries a request that the service did not apply. Google's own clients never retry
-//!   such a request unless the caller asks for it.
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#storage) says where they
+//! come from.
 //!
 //! # What is retried
 //!

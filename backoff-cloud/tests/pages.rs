@@ -1,16 +1,10 @@
-//! The pages of the presets have one shape, and say when their sources were read: documentation changes,
-//! and a reader must see how old the numbers can be.
+//! The pages of the presets have one shape, and `presets::sources` says when their sources were read: documentation
+//! changes, and a reader must see how old the numbers can be.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The headings of each page, in this order.
-const SHAPE: [&str; 5] = [
-    "# Presets",
-    "# Where the numbers come from",
-    "# Our choices",
-    "# What is retried",
-    "# Example",
-];
+const SHAPE: [&str; 3] = ["# Presets", "# What is retried", "# Example"];
 
 /// The public modules that need no feature.
 fn modules(root: &str) -> Vec<&str> {
@@ -37,10 +31,13 @@ fn page(source: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The days on which the sources of this page were read.
-fn days(source: &str) -> Vec<&str> {
-    let page = source.lines().filter_map(|line| line.strip_prefix("//! "));
-    page.filter_map(|line| line.strip_prefix("Sources read on ")?.strip_suffix('.'))
+/// The days on which the sources of this module were read: the lines below its heading on the page of the sources.
+fn days<'p>(sources: &[&'p str], module: &str) -> Vec<&'p str> {
+    let heading = format!("# {module}");
+    let below = sources.iter().skip_while(|line| **line != heading).skip(1);
+    below
+        .take_while(|line| !line.starts_with("# "))
+        .filter_map(|line| line.strip_prefix("Sources read on ")?.strip_suffix('.'))
         .collect()
 }
 
@@ -56,6 +53,8 @@ fn read(name: &str) -> Option<String> {
 #[test]
 fn each_page_has_the_shape_and_the_day_of_its_sources() {
     let root = read("src/lib.rs").expect("the root of the crate");
+    let sources = read("src/presets/sources.rs").expect("the page of the sources");
+    let sources = page(&sources);
     let mut pages = BTreeSet::new();
     for name in modules(&root) {
         let file = read(&format!("src/{name}.rs")).or_else(|| read(&format!("src/{name}/mod.rs")));
@@ -64,10 +63,10 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
             continue;
         }
         pages.insert(name);
-        let days = days(&source);
+        let days = days(&sources, name);
         assert!(
             matches!(days[..], [day] if is_day(day)),
-            "the page of `{name}` needs one line `//! Sources read on YYYY-MM-DD.`, has {days:?}"
+            "`presets::sources` needs one line `//! Sources read on YYYY-MM-DD.` below `# {name}`, has {days:?}"
         );
         let page = page(&source);
         let known: Vec<_> = page.iter().filter(|line| SHAPE.contains(line)).collect();
@@ -75,8 +74,13 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
         let example = page.iter().skip_while(|line| **line != "# Example");
         let fences = example.filter(|line| **line == "```").count();
         assert!(fences >= 2, "the page of `{name}` has no example that runs");
-        let has_link = page.iter().any(|line| line.contains("(crate::presets)"));
-        assert!(has_link, "the page of `{name}` has no link to the presets");
+        for link in [
+            "(crate::presets)",
+            &format!("(crate::presets::sources#{name})"),
+        ] {
+            let has_link = page.iter().any(|line| line.contains(link));
+            assert!(has_link, "the page of `{name}` has no link {link}");
+        }
     }
     assert!(pages.contains("iam") && pages.contains("storage"));
 }

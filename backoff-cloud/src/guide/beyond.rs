@@ -1,26 +1,21 @@
-//! You will be able to tell which problems a retry does not solve, which tools do, and in which order you
-//! put them around a retry.
+//! Problems that a retry does not solve, the tools that do, and their order around a retry.
 //!
 //! | the problem | the tool | its place |
 //! |---|---|---|
-//! | a call fails now and then | a retry | |
-//! | many retries keep a service down | a [`Budget`](crate::Budget), a part of the policy | in the retry |
-//! | a service is down for minutes, and each call costs a timeout | a [`Breaker`](crate::Breaker), a part of the policy | in the retry |
+//! | a call fails now and then, a service is down, its limit is not known, a read is slow | a retry with a [`Budget`](crate::Budget), a [`Breaker`](crate::Breaker), a [`Rate`](super::rates), a [`Hedge`](super::hedging) | |
 //! | one slow service takes all threads, connections or memory | a bulkhead: a semaphore, a limit of concurrency | inside, so that a call that waits holds no place |
-//! | the server allows a number of requests a second that you do not know | a [`Rate`](super::rates), a part of the policy | in the retry |
 //! | the server allows a number of requests a second that you know | a rate limit, such as the crate `governor` | inside: each attempt is a request |
 //! | the same value is asked for again and again | a cache, such as the crate `moka` | outside: a hit needs no attempt |
 //! | an old value is better than none | a fallback | outside: after the retry has given up |
 //! | the work must be done although the process ends | a queue, or an engine for durable jobs | outside: the worker retries briefly, the queue for long |
-//! | a read is slow now and then | a second request: a [`Hedge`](super::hedging) | in the retry, around each attempt |
 //!
 //! So, from the outside in: **cache or queue, fallback, retry with its budget, its rate and its breaker, rate
 //! limit, bulkhead, time limit of the attempt, request.**
 //!
 //! # A rate limit
 //!
-//! The crate `governor` (`cargo add governor`) counts requests, and its `until_ready` waits for the next place.
-//! Inside of the attempt it counts retries too, as the server does:
+//! The crate `governor` counts requests, and its `until_ready` waits for the next place. Inside of the attempt it counts
+//! retries too, as the server does:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut};
@@ -50,113 +45,45 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Such a limit counts the requests of one process. Where several share a quota, or nobody knows the quota, a
-//! [`Rate`](super::rates) finds the rate from the 429s.
+//! Where several processes share a quota, or nobody knows the quota, a [`Rate`](super::rates) finds the rate.
 //!
 //! # A bulkhead
 //!
-//! A semaphore bounds how many attempts run at the same time. The permit lives in the attempt, so a call that
-//! waits gives its place to another one:
-//!
-//! ```
-//! use backoff_cloud::{Policy, TimedOut};
-//! use tokio::sync::Semaphore;
-//!
-//! const POLICY: Policy = Policy::exponential();
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), TimedOut> {
-//! let send = async || Ok::<_, TimedOut>("sent"); // your request
-//! let places = Semaphore::new(20);
-//! let call = POLICY.retry(async || {
-//!     let _place = places.acquire().await.expect("nobody closes it");
-//!     send().await
-//! });
-//! assert_eq!(call.await?, "sent");
-//! # assert_eq!(places.available_permits(), 20);
-//! # Ok(()) }
-//! ```
+//! A semaphore bounds how many attempts run at the same time. Acquire its permit inside of the attempt, as `until_ready` above:
+//! then a call that waits gives its place to another one.
 //!
 //! # A circuit breaker
 //!
 //! The library has one: a [`Breaker`](crate::Breaker) in the policy, [beside the budget](super::budgets_and_outages#a-breaker).
-//! A breaker of another crate belongs inside, so that it sees each attempt; and its refusal ends the retry, because the next
-//! attempts would be refused too: give the variant of its error `#[fault(permanent)]`.
-//!
-//! Ask first whether a budget is enough: it stops retries while most calls fail, and lets every first attempt through, so
-//! nothing has to probe whether the service is back.
+//! A breaker of another crate belongs inside, so that it sees each attempt. Give the variant of its error
+//! `#[fault(permanent)]`: its refusal ends the retry.
 //!
 //! # A fallback
 //!
-//! A retry hands back a plain `Result`, so a fallback is what you do with any error:
-//! `call.await.unwrap_or_else(|_| last_known())`. Give such a call a short deadline: a fallback after five
-//! minutes helps nobody.
+//! A retry hands back a plain `Result`: `call.await.unwrap_or_else(|_| last_known())`. Give such a call a short deadline: a
+//! fallback after five minutes helps nobody.
 //!
 //! # A queue, or an engine for durable jobs
 //!
-//! A queue that delivers a message again is a retry already: with its own waits, its own count of attempts, and a
-//! memory that outlives the process. A worker that retries for an hour inside of it multiplies the two, and
-//! the queue takes the worker for dead meanwhile and gives the message to another one. So:
+//! A queue that delivers a message again is a retry already, with a memory that outlives the process. So:
 //!
-//! - retry in the worker only what passes within seconds, with a deadline well below the queue's
-//!   visibility timeout or acknowledgement deadline;
+//! - retry in the worker only what passes within seconds, with a deadline well below the queue's visibility timeout;
 //! - hand the rest back to the queue, which waits longer;
-//! - send what no repetition cures to the dead letters at once;
+//! - send what no repetition cures to the dead letters at once: [`StopReason::is_final`](crate::StopReason::is_final) says so;
 //! - use the message's id as the idempotency key, because every queue delivers twice now and then.
 //!
-//! ```
-//! use backoff_cloud::{Fault, Policy, StopReason, codes};
-//! use std::time::Duration;
-//!
-//! /// The queue gives a worker 30 s.
-//! const WORKER: Policy = Policy::exponential()
-//!     .base(Duration::from_millis(200))
-//!     .deadline(Duration::from_secs(10))
-//!     .on(codes![429, 503]);
-//!
-//! #[derive(Debug, PartialEq)]
-//! enum Fate { Acknowledge, Later, DeadLetter }
-//!
-//! struct Status(u16);
-//! impl Fault for Status { fn status(&self) -> Option<u16> { Some(self.0) } }
-//!
-//! /// Your work; here the message says what the server answers.
-//! async fn deliver(message: u16) -> Result<(), Status> {
-//!     if message == 200 { Ok(()) } else { Err(Status(message)) }
-//! }
-//!
-//! async fn work(message: u16) -> Fate {
-//!     match WORKER.retry(|| deliver(message)).reported().await {
-//!         Ok(_) => Fate::Acknowledge,
-//!         Err(error) => match error.reason {
-//!             StopReason::Permanent | StopReason::NothingKnown => Fate::DeadLetter,
-//!             _ => Fate::Later,
-//!         },
-//!     }
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! assert_eq!(work(200).await, Fate::Acknowledge);
-//! assert_eq!(work(503).await, Fate::Later);
-//! assert_eq!(work(400).await, Fate::DeadLetter);
-//! # }
-//! ```
+//! [Beyond one process](super::jobs) has the programs.
 //!
 //! # When a retry is the wrong tool
 //!
 //! - **The request is wrong.** 400, 401, 403 and 404 come back as often as you ask. (A role that was granted a
 //!   moment ago is the exception: [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).)
-//! - **The quota is a day's.** Waiting a minute changes nothing: stop, and alert.
 //! - **Somebody waits for the answer.** After a second or two a clear error is better than a success that
 //!   comes too late. Bound the whole call by `timeout`.
 //! - **The write must not be made twice, and has no key.** Then only what surely was not applied is
 //!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
-//! - **The conflict is in the value.** The same write conflicts for ever: read again, and decide again
-//!   ([`Policy::update`](crate::Policy::update)).
-//! - **A level below retries already.** [Retry at one level](super::right_and_wrong#retries-inside-retries).
 //! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
 //!   [`resuming()`](crate::Policy::resuming).
-//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner. Bound the call by
-//!   what is left of the lease, and let the server check a fencing token.
-//! - **The failure is in your own program.** A panic, a full disk and a missing file want a fix, not a wait.
+//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner: bound the call by what is left.
+//!
+//! Previous: [Executors](super::executors) · next: [Coming from another crate](super::coming_from)

@@ -4,19 +4,11 @@
 //! # A program with a progress line
 //!
 //! The attribute works on functions without `async`. A wait sleeps on the thread. The hook
-//! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. The body is read
-//! within the attempt, so a body that is cut in the middle is read again. The features bring no tokio; `ureq-3` tells
-//! the policy what ureq's errors mean:
+//! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. `ureq-3` tells the policy what
+//! ureq's errors mean:
 //!
 //! ```ignore
 #![doc = include_str!("examples/progress.rs")]
-//! ```
-//!
-//! Where nobody listens, the line shows this in turn:
-//!
-//! ```text
-//! attempt 1 failed, next in 712.4ms: io: Connection refused (os error 111)
-//! attempt 2 failed, next in 1.9s: io: Connection refused (os error 111)
 //! ```
 //!
 //! The trait [`Fault`](trait@crate::Fault) gives a response the method `retry_after`, which reads the headers by
@@ -36,7 +28,6 @@
 //! | a request of `reqwest::blocking` | `.timeout(limit)` on the request |
 //! | a `TcpStream` | `connect_timeout`, `set_read_timeout`, `set_write_timeout` |
 //! | a statement in a database | the database's limit, such as `statement_timeout` of PostgreSQL |
-//! | a child process | poll `try_wait`, and `kill` the child after the limit |
 //! | a call without any limit | use an async client and an [async call](super::waits_and_limits) |
 //!
 //! An error that shows the end of the limit is judged like other failures: ureq's `Timeout` is retried, and
@@ -53,3 +44,5 @@
 //!
 //! [`VirtualTime`](crate::testing::VirtualTime) is the clock of a test, and no wait lasts:
 //! [Testing](super::testing#each-wait-exactly).
+//!
+//! Previous: [tower](mod@super::tower) · next: [Executors](super::executors)

@@ -1,21 +1,20 @@
-//! You will be able to move a program from another retry library to this one, name by name, and to know what
-//! it then does otherwise.
+//! How to say with this library what you said with another one, and what it then does otherwise.
 //!
 //! Versions read: `backoff` 0.4.0, `backon` 1.6.0, `tokio-retry` 0.3.2, `tokio-retry2` 0.9.1, `tower` 0.5.3,
-//! `reqwest-retry` 0.9.1 with `retry-policies` 0.5.2, `google-cloud-gax` 1.15.0.
+//! `reqwest-retry` 0.9.1 with `retry-policies` 0.5.2, `google-cloud-gax` 1.15.0. `d` is a `Duration`, `f` a function or a
+//! number.
 //!
 //! # What is different from all of them
 //!
 //! | | elsewhere | here |
 //! |---|---|---|
 //! | the count | retries: `max_times(3)`, `take(3)` and `max_retries(3)` call four times (gax counts attempts) | attempts: [`max_attempts(4)`](crate::Policy::max_attempts) calls four times |
-//! | the longest wait | backon, backoff and tokio-retry2 add the jitter after the cap, so a wait can be longer than the maximum | [`max_backoff`](crate::Policy::max_backoff) holds with jitter; only a server's hint is longer |
+//! | the longest wait | backon, backoff and tokio-retry2 add the jitter after the cap | [`max_backoff`](crate::Policy::max_backoff) holds with jitter; only a server's hint is longer |
 //! | the default jitter | none (backon, tokio-retry), ± 50 % (backoff), full (gax, reqwest-retry) | [full](crate::Jitter::Full): from zero to the wait |
-//! | the total time | no limit (tokio-retry); the sum of the waits alone (backon); the time of the last failure, without the wait after it (tokio-retry2) | [`deadline`](crate::Policy::deadline): attempts and waits together, and no wait begins that would end later |
+//! | the total time | no limit (tokio-retry); the sum of the waits alone (backon) | [`deadline`](crate::Policy::deadline): attempts and waits together, and no wait begins that would end later |
 //! | an error that nobody judged | is retried (backon, tokio-retry, and backoff by `?`) | a policy retries what its codes name; a bare `#[retry]` retries an error about which nothing is known |
 //! | `Retry-After` | is not read; in backoff, backon and tokio-retry2 you can hand it over by hand | is obeyed, up to `max_retry_after` or the deadline |
 //! | a `POST` | is repeated as a `GET` is (but gax asks whether it is idempotent) | the same, unless you say [`idempotent(false)`](crate::Policy::idempotent); `.send(..)` and the layer of tower look at the method |
-//! | the policy | is built at run time, and often is an iterator that is used up | a constant that every call borrows |
 //!
 //! The attribute knows the other libraries' names: `#[retry(max_delay = "1s")]` does not compile, and the
 //! message says to write `max_backoff`.
@@ -39,37 +38,6 @@
 //! | `.context(c)`, `RetryableWithContext` | `retry_block!`, `#[retry]` with `&mut` arguments |
 //! | `#[backon(backoff = .., when = ..)]` | `#[retry(policy = .., when = ..)]` |
 //!
-//! ```ignore
-//! // before
-//! let builder = ExponentialBuilder::default().with_min_delay(Duration::from_millis(100)).with_max_times(3);
-//! let page = (|| fetch(&client)).retry(builder.with_jitter()).when(|e: &io::Error| e.kind() == TimedOut).await?;
-//! ```
-//!
-//! ```
-//! // after
-//! use backoff_cloud::{Jitter, Policy};
-//! use std::{io, time::Duration};
-//!
-//! const POLICY: Policy = Policy::exponential()
-//!     .base(Duration::from_millis(200)) // equal jitter draws from the upper half: 100 to 200 ms
-//!     .max_backoff(Duration::from_secs(120))
-//!     .jitter(Jitter::Equal)
-//!     .max_attempts(4);
-//!
-//! async fn fetch() -> io::Result<&'static str> { Ok("a page") } // your request
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> io::Result<()> {
-//! let page = POLICY.when(|e: &io::Error| e.kind() == io::ErrorKind::TimedOut).retry(fetch).await?;
-//! # assert_eq!(page, "a page");
-//!
-//! let waits: Vec<_> = POLICY.schedule().map(|wait| (wait.least, wait.greatest)).collect();
-//! assert_eq!(waits, [(100, 200), (200, 400), (400, 800)].map(|(a, b)| {
-//!     (Duration::from_millis(a), Duration::from_millis(b))
-//! }));
-//! # Ok(()) }
-//! ```
-//!
 //! # backoff
 //!
 //! | backoff | here |
@@ -85,17 +53,7 @@
 //! | `retry_notify(b, f, n)` | `POLICY.retry(f).notify(n)` |
 //! | the trait `Backoff` | [`Delay`](crate::delay::Delay), by `.delays(..)` |
 //!
-//! ```ignore
-//! // before
-//! let reply = backoff::future::retry(ExponentialBackoff::default(), || async {
-//!     let reply = fetch().await?;                                       // any error: transient
-//!     if reply.code == 404 { return Err(backoff::Error::permanent(Error::Code(404))) }
-//!     Ok(reply)
-//! });
 //! ```
-//!
-//! ```
-//! // after
 //! use backoff_cloud::{Fault, Jitter, Policy};
 //! use std::time::Duration;
 //!
@@ -124,22 +82,19 @@
 //!
 //! | tokio-retry | here |
 //! |---|---|
-//! | `ExponentialBackoff::from_millis(2).factor(500)`: 2ⁿ · 500 ms | `.base(1 s)`, `.factor(2.0)` |
-//! | tokio-retry2: `ExponentialFactorBackoff::from_millis(500, 2.0)` | `.base(500 ms)`, `.factor(2.0)` |
+//! | `ExponentialBackoff::from_millis(2).factor(500)`: 2ⁿ · 500 ms | `.base(Duration::from_secs(1)).factor(2.0)` |
+//! | tokio-retry2: `ExponentialFactorBackoff::from_millis(500, 2.0)` | `.base(Duration::from_millis(500)).factor(2.0)` |
 //! | `FixedInterval`, `FibonacciBackoff`; tokio-retry2: `LinearBackoff` | [`Policy::constant`](crate::Policy::constant), [`fibonacci`](crate::Policy::fibonacci), [`linear`](crate::Policy::linear) |
 //! | `.max_delay(d)` | `.max_backoff(d)` |
 //! | `.map(jitter)` of tokio-retry: from zero to the wait | `.jitter(Jitter::Full)`, the default |
 //! | `.map(jitter)` of tokio-retry2: ± 50 % | `.jitter(Jitter::Proportional(0.5))` |
 //! | `.take(3)` | `.max_attempts(4)` |
-//! | tokio-retry2: `.max_duration(d)`, which counts from where the strategy is made, and begins waits that end later | `.deadline(d)`, which counts from the call |
 //! | an iterator of your own | `.delays(..)`: a list, a closure, or a [`Delay`](crate::delay::Delay) |
 //! | `Retry::spawn(strategy, f)` (which spawns nothing) | `POLICY.retry(f)` |
 //! | `RetryIf::spawn(strategy, f, condition)` | `POLICY.when(condition).retry(f)` |
 //! | tokio-retry2: `RetryError::{Transient, Permanent}` | [`Fault`](trait@crate::Fault) of the error |
-//! | tokio-retry2: `spawn_notify` | `.notify(..)` |
 //!
-//! `from_millis(10)` of both does not begin with 10 ms and double: it waits 10, 100, 1,000 ms. Whoever meant
-//! doubling gets it by moving.
+//! `from_millis(10)` of both does not double: it waits 10, 100, 1,000 ms.
 //!
 //! # tower's retry
 //!
@@ -167,9 +122,8 @@
 //! | a `RetryableStrategy` of your own | `POLICY.send(request).when(..)`: its errors keep status, headers and body |
 //! | an error for a body that is a stream | the request is sent once, and the reason says so |
 //!
-//! The middleware ends with the head of the response. `.send(..).json()` reads the body within the attempt, and a
-//! connection that breaks meanwhile is a failure of the attempt. A `POST` is repeated only where that does no
-//! harm: write `.idempotency_key()`, or choose the policy.
+//! `.send(..).json()` reads the body within the attempt. A `POST` is repeated only where that does no harm: write
+//! `.idempotency_key()`, or choose the policy.
 //!
 //! ```no_run
 //! // before: client.get(url).send().await?.error_for_status()?.json().await?
@@ -180,6 +134,42 @@
 //! }
 //! ```
 //!
+//! # reqwest-middleware
+//!
+//! Two ways lead from `ClientWithMiddleware` to this library:
+//!
+//! - If the retry is the only middleware, use the plain `reqwest::Client` and `POLICY.send(request)`, as above.
+//! - If other middleware stays, take only the retry middleware out. `ClientWithMiddleware` sends no `RequestBuilder` of reqwest,
+//!   so put `#[retry]` on the function that sends. Turn the error into one of yours: `reqwest_middleware::Error::Reqwest` holds
+//!   a `reqwest::Error`, which is a [`Fault`](trait@crate::Fault):
+//!
+//! ```
+//! # mod reqwest_middleware {
+//! #     #[derive(Debug)] pub enum Error { Middleware(String), Reqwest(reqwest::Error) }
+//! # }
+//! use backoff_cloud::Fault;
+//! use reqwest_middleware::Error as Sent;
+//!
+//! #[derive(Debug, Fault)]
+//! enum Error {
+//!     #[fault(forward)]
+//!     Reqwest(reqwest::Error),
+//!     #[fault(permanent)]
+//!     Middleware(String),
+//! }
+//!
+//! impl From<Sent> for Error {
+//!     fn from(error: Sent) -> Self {
+//!         match error {
+//!             Sent::Reqwest(error) => Error::Reqwest(error),
+//!             Sent::Middleware(error) => Error::Middleware(error.to_string()),
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! A middleware that you wrote becomes a layer of [tower](super::tower#the-order-of-layers), inside or outside of the retry.
+//!
 //! # google-cloud-gax
 //!
 //! | gax | here |
@@ -189,7 +179,7 @@
 //! | `NeverRetry` | `.try_once()` on the client or the request |
 //! | `.with_attempt_limit(4)` | `.max_attempts(4)`: both count attempts |
 //! | `.with_time_limit(d)`, which also bounds each attempt | `.deadline(d)`, which does the same inside a client; around a client, `.timeout(d)` |
-//! | `.continue_on_too_many_requests()` | `.also_on(codes![429, RESOURCE_EXHAUSTED])` |
+//! | `.continue_on_too_many_requests()` | `.also_on(codes![429, Codes::RESOURCE_EXHAUSTED])` |
 //! | `ExponentialBackoffBuilder`: initial and maximum delay, scaling | `.base(..)`, `.max_backoff(..)`, `.factor(..)`; full jitter in both |
 //! | `AdaptiveThrottler`, `CircuitBreaker` | [`Budget::ratio`](crate::Budget::ratio), [`Budget::grpc`](crate::Budget::grpc) |
 //! | `.with_attempt_timeout(d)` | stays: it is the client's |
@@ -201,3 +191,5 @@
 //! that is idempotent, as all are unless they say otherwise, outranks what the client knows of a request: put
 //! `.idempotent(false)` on the policy of a client that creates things. A read-modify-write is repeated
 //! *around* the client, and there the client tries once.
+//!
+//! Previous: [Beyond retries](super::beyond) · next: [Ported programs](super::ported)

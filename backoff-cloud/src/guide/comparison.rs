@@ -18,8 +18,7 @@
 //! | published | **no** | yes | yes | yes | yes | yes | yes |
 //!
 //! A dash means that the documentation says nothing about the subject. *Your function* means that you write the code, *your
-//! timeout* `tokio::time::timeout` around the call. Here, hints need an error that keeps its headers, and a function that
-//! must not run twice needs `idempotent = false`.
+//! timeout* `tokio::time::timeout` around the call.
 //!
 //! # The costs of a call
 //!
@@ -34,78 +33,28 @@
 //!
 //! # Before you choose
 //!
-//! `backoff-cloud` and `backoff-core` are young, and are not published yet. Async functions run on tokio, with a feature on
-//! smol and in a browser, elsewhere with [a runtime of your own](super::executors). A rate limit that you know beforehand is
-//! [another crate's job](super::beyond).
-//!
-//! The sections below have the source of each cell.
+//! `backoff-cloud` and `backoff-core` are young, and are not published yet.
 //!
 //! Read in November 2026. "Docs" is the documentation of the named version on docs.rs; "source" is the file in the
 //! published crate.
 //!
-//! # backon 1.6
+//! # The sources
 //!
-//! | what | where |
-//! |---|---|
-//! | only the waits count against the total time | `ExponentialBuilder::with_total_delay`, docs |
-//! | a limit for the whole call | none of its own: `tokio::time::timeout(limit, call)`, one line |
-//! | a wait from `Retry-After` | `Retry::adjust` with a function of yours, docs |
-//! | which errors are retried | `Retry::when`, docs; without it, all of them |
-//! | no budget, no shared rate, no read-modify-write | its list of items, docs |
-//! | WebAssembly | the feature `gloo-timers-sleep`, which is a default feature, `Cargo.toml` |
-//!
-//! Its jitter adds up to the whole wait, so a wait can be twice the maximum. Sixteen writers of one IAM policy need about
-//! as many calls with backon and a condition as with [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE): jitter
-//! decides, not the library. `cargo run -p examples --example iam` prints both.
-//!
-//! # tower 0.5
-//!
-//! | what | where |
-//! |---|---|
-//! | what is retried, and after which wait | your `Policy`, `tower::retry`, docs |
-//! | a limit for the whole call | `tower::timeout` outside of the retry, docs |
-//! | budget | `tower::retry::budget::TpsBudget`, docs |
-//! | hedging | `tower::hedge`, docs |
-//!
-//! # tower-resilience 0.13
-//!
-//! The newest version of `tower-resilience` is 0.13. It takes the versions 0.13 of `tower-resilience-retry`,
-//! `tower-resilience-adaptive` and the other crates, of which some have a version 0.14 too.
-//!
-//! | what | where |
-//! |---|---|
-//! | a wait depends on the number of the attempt alone, so not on `Retry-After` | `IntervalFunction::next_interval`, `tower-resilience-retry/src/backoff.rs` |
-//! | which errors are retried | `retry_on`, a function of yours, docs; without it, all of them, `tower-resilience-retry/src/policy.rs` |
-//! | budget | `tower-resilience-retry/src/budget.rs` |
-//! | calls share a limit of concurrent calls, which each `Err` halves, whatever its reason; a reply with 429 in an `Ok` counts as a success | its feature `adaptive`, `tower-resilience-adaptive/src/service.rs` and `algorithm.rs` |
-//! | circuit breaker, hedging, a limit of time, a limit of the rate that you know | its features `circuitbreaker`, `hedge`, `timelimiter`, `ratelimiter`, docs |
-//!
-//! # seatbelt 0.11
-//!
-//! | what | where |
-//! |---|---|
-//! | what is retried, and a wait that the server asked for | `recovery_with`, a function of yours that returns `RecoveryInfo`, docs |
-//! | a limit for the whole call | its `Timeout` layer outside of the retry, docs |
-//! | circuit breaker, hedging, fallback, faults for tests | its features `breaker`, `hedging`, `fallback`, docs |
-//! | no budget | its module `retry`, source |
-//! | the clock is given by the program | the crate `tick`, docs |
-//!
-//! # reqwest-retry 0.9
-//!
-//! | what | where |
-//! |---|---|
-//! | no retry is begun after a total time; a wait may end after it | `ExponentialBackoffTimed::should_retry`, retry-policies 0.5, source |
-//! | `Retry-After` is not read | `middleware.rs`, `retryable_strategy.rs`, source |
-//! | a request of any method is repeated | `DefaultRetryableStrategy`, source |
-//! | WebAssembly | the crate `wasmtimer`, `Cargo.toml` |
-//!
-//! # reqwest 0.13 itself
-//!
-//! | what | where |
-//! |---|---|
-//! | retries without a wait, by a classifier of yours; by default only what the protocol says was not processed | `reqwest::retry`, docs |
-//! | a budget of 20 % more requests by default | `reqwest::retry`, docs |
-//! | `timeout` of a request covers its retries | `async_impl/client.rs`, source: the timer is around the service that retries |
+//! | crate | what | where |
+//! |---|---|---|
+//! | backon | only the waits count against the total time | `ExponentialBuilder::with_total_delay`, docs |
+//! | | a wait from `Retry-After`; which errors are retried (without a function, all) | `Retry::adjust`, `Retry::when`, docs |
+//! | tower | what is retried, and after which wait | your `Policy`, `tower::retry`, docs |
+//! | | limit, budget, hedging | `tower::timeout`, `tower::retry::budget::TpsBudget`, `tower::hedge`, docs |
+//! | tower-resilience | a wait depends on the number of the attempt alone | `IntervalFunction::next_interval`, `tower-resilience-retry/src/backoff.rs` |
+//! | | which errors are retried; budget | `retry_on`, docs; `tower-resilience-retry/src/budget.rs` |
+//! | | calls share a limit of concurrent calls, which each `Err` halves; a 429 in an `Ok` counts as a success | `tower-resilience-adaptive/src/service.rs`, `algorithm.rs` |
+//! | seatbelt | what is retried, and a wait that the server asked for | `recovery_with`, docs |
+//! | | limit, breaker, hedging; no budget | its layers and features, docs; its module `retry`, source |
+//! | reqwest-retry | no retry is begun after a total time; a wait may end after it | `ExponentialBackoffTimed::should_retry`, retry-policies 0.5, source |
+//! | | `Retry-After` is not read; any method is repeated | `middleware.rs`, `retryable_strategy.rs`, source |
+//! | reqwest | retries without a wait, by default what was not processed; a budget of 20 % | `reqwest::retry`, docs |
+//! | | `timeout` of a request covers its retries | `async_impl/client.rs`, source |
 //!
 //! # The figures
 //!
@@ -113,3 +62,5 @@
 //!   that one dependency and its default features, where the table names no other. (`tail` leaves out the package itself.)
 //! - Rust: `rust-version` in the manifest.
 //! - Instructions, bytes and builds: `benches/README.md` in the repository.
+//!
+//! Previous: [Ported programs](super::ported) · next: [Measurements](super::measurements)

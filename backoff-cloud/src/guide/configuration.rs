@@ -98,9 +98,8 @@
 //!
 //! # A wrong value
 //!
-//! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to
-//! write, and the format adds the line. An error of `over`, where two rules contradict each other, has no line: add the name
-//! of the file. The messages of the format:
+//! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to write, and the format
+//! adds the line. An error of `over` has no line: add the name of the file.
 //!
 //! ```
 //! use backoff_cloud::PolicySettings;
@@ -108,12 +107,9 @@
 //! for (wrong, message) in [
 //!     ("deadline = 90", r#"write text with the unit, as "64s", "250ms" or "1m 30s""#),
 //!     ("max_attempts = 0", "counts the first call too: write 1 to never retry"),
-//!     ("deadline = \"0s\"", "a deadline of zero retries nothing"),
 //!     ("factor = 0.5", "write 2.0 to double each wait, 1.0 to keep it"),
 //!     (r#"on = "5xx""#, r#"write a status as 429, a range as "500..=504""#),
 //!     ("retries = 3", "is not a rule of a policy: write `max_attempts` as 4"),
-//!     ("initialBackoff = \"1s\"", "is not a rule of a policy: write `base`"),
-//!     ("hope = 3", "is not a rule of a policy: write one of `base`"),
 //! ] {
 //!     let error = toml::from_str::<PolicySettings>(wrong).unwrap_err();
 //!     assert!(error.to_string().contains(message), "{error}");
@@ -123,32 +119,55 @@
 //! The names of gRPC's service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform,
 //! object_store and many libraries are known: the message says which rule they mean here.
 //!
-//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place: without
-//! `max_attempts`, as many attempts are made as fit. A preset with a number of attempts of its own, such as
-//! `openai::REQUEST`, keeps that number; write a large `max_attempts` too, such as 1000000.
+//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place. A preset with a
+//! number of attempts of its own, such as `openai::REQUEST`, keeps that number; write a large `max_attempts` too, such as
+//! 1000000. See [Retry for ever](super::waits_and_limits#retry-for-ever).
 //!
-//! Rules can also contradict the preset. Then `over` returns the error: for example, a `factor` where the
-//! waits do not grow by a factor, or a `base` that is longer than the preset's `max_backoff`. So read the configuration when the program starts, and not in the first call.
+//! Rules can also contradict the preset, such as a `base` that is longer than the preset's `max_backoff`. Then `over` returns
+//! the error. So read the configuration when the program starts.
+//!
+//! # Reload
+//!
+//! A call takes a copy of its policy when the call begins. So replace the policy in one place, and the next call has the new
+//! rules; calls that run keep theirs:
+//!
+//! ```
+//! use backoff_cloud::{Policy, PolicySettings, retry, storage, TimedOut};
+//! use std::sync::RwLock;
+//!
+//! static POLICY: RwLock<Policy> = RwLock::new(storage::REQUEST);
+//!
+//! fn policy() -> Policy { *POLICY.read().unwrap() }
+//!
+//! /// When the file has changed. A wrong file changes nothing.
+//! fn reload(text: &str) -> Result<(), Box<dyn std::error::Error>> {
+//!     let settings: PolicySettings = toml::from_str(text)?;
+//!     *POLICY.write().unwrap() = settings.over(storage::REQUEST)?;
+//!     Ok(())
+//! }
+//!
+//! #[retry(policy = policy())]
+//! async fn load(calls: &mut u32) -> Result<(), TimedOut> {
+//!     *calls += 1;
+//!     Err(TimedOut::new(Default::default()))
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! reload("max_attempts = 3").unwrap();
+//! assert!(reload("max_attempts = 0").is_err());
+//! let mut calls = 0;
+//! load(&mut calls).await.unwrap_err();
+//! assert_eq!(calls, 3);
+//! # }
+//! ```
+//!
+//! A `watch` channel of tokio does the same: `*receiver.borrow()` is the policy.
 //!
 //! # A policy without a preset
 //!
-//! A field of type `Policy` is read directly. A rule that is not named is as in
-//! [`Policy::exponential`](crate::Policy::exponential):
-//!
-//! ```
-//! use backoff_cloud::{Jitter, Policy};
-//!
-//! #[derive(serde::Deserialize)]
-//! struct Config {
-//!     #[serde(default)]
-//!     retry: Policy,
-//! }
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let config: Config = toml::from_str(r#"retry = { max_attempts = 3, jitter = "equal" }"#)?;
-//! assert_eq!(config.retry, Policy::exponential().max_attempts(3).jitter(Jitter::Equal));
-//! # Ok(()) }
-//! ```
+//! A field of type [`Policy`](crate::Policy) is read directly. A rule that is not named is as in
+//! [`Policy::exponential`](crate::Policy::exponential).
 //!
 //! # What stays in the code
 //!
@@ -157,3 +176,5 @@
 //! | functions (`when`, `Policy::custom`), budgets, rates, the policy's name | they are no text; those of the preset hold |
 //! | `timeout`, `attempt_timeout` | they belong to a call: keep a number of seconds in your configuration, and give it to the call |
 //! | `idempotent` | it is a rule and can be read, but only the code knows whether a request may be made twice |
+//!
+//! Previous: [Many writers](super::many_writers) · next: [Budgets and outages](super::budgets_and_outages)

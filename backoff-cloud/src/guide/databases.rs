@@ -8,19 +8,17 @@
 //! | SQLite by sqlx | [`sqlite::TRANSACTION`](crate::sqlite::TRANSACTION) | feature `sqlx-08` or `sqlx-09` |
 //! | Redis, Valkey, Memorystore | [`memorystore::DATA`](crate::memorystore::DATA), with [`Reconnect`](crate::Reconnect) | features `redis-1` and `reconnect` |
 //! | Spanner, Firestore, DynamoDB | [`spanner`](crate::spanner), [`firestore`](crate::firestore), [`dynamodb`](crate::dynamodb) | the features of their clients |
-//! | another one | a policy of your own | [`Fault`](trait@crate::Fault) for your error |
+//! | sea-orm, diesel | those above | [an error of your own](#sea-orm-and-diesel) |
 //!
 //! # A transaction is repeated as a whole
 //!
-//! After a serialization failure (`40001`) or a deadlock (`40P01`) the server has rolled back. What was read
-//! is old: a write that is sent alone would write what follows from old values. So the function under the
-//! policy begins the transaction, reads, decides, writes and commits.
+//! After a serialization failure (`40001`) or a deadlock (`40P01`) the server has rolled back. So the function under the policy
+//! begins the transaction, reads, decides, writes and commits.
 //!
-//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level
-//! `READ COMMITTED` that read a balance and write it back overwrite one another, and no error says so. Use
-//! `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
+//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level `READ COMMITTED` can overwrite
+//! one another, and no error says so. Use `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
 //!
-//! With sqlx, for SQLite, where you can try the program without a server; its comments say what to write for PostgreSQL:
+//! With sqlx, for SQLite; the comments say what to write for PostgreSQL:
 //!
 //! ```ignore
 #![doc = include_str!("examples/sqlx.rs")]
@@ -28,15 +26,10 @@
 //!
 //! The deadline of the policy does not cut a statement that hangs. The `timeout` cuts it.
 //!
-//! - If each `?` stands before `COMMIT`, an `impl From<sqlx::Error>` that makes `Before(NotApplied(..))` saves the
-//!   `map_err(before)`; `COMMIT` keeps its `map_err`. A function may also return `sqlx::Error` itself. Then a connection
-//!   that is lost during a statement ends the call.
-//! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. In one
-//!   measurement 16 writers of one row took 0.2 s, and 0.8 s with sqlx's 5 s. And a lock that is never freed ends the call
-//!   as `database is locked`, not as a cut attempt that may have been applied.
+//! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. Then a lock that
+//!   is never freed ends the call as `database is locked`, not as a cut attempt that may have been applied.
 //!
-//! What the function does outside of the transaction is not rolled back: send the mail, publish the message
-//! and change the cache after the function has returned.
+//! What the function does outside of the transaction is not rolled back: send the mail after the function has returned.
 //!
 //! # Around `COMMIT`
 //!
@@ -52,12 +45,10 @@
 //!
 //! The last two lines leave three ways:
 //!
-//! 1. Report the doubt. The caller looks whether the work was done: [`reported`](crate::Retrying::reported)
-//!    gives the reason.
-//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts
-//!    an id of the call, which is made *outside* of the repeated function. If the id exists, the work is done.
-//! 3. Write so that a second time changes nothing (`SET colour = 'blue'`, an upsert of the whole row), and say
-//!    `idempotent = true`.
+//! 1. Report the doubt: [`reported`](crate::Retrying::reported) gives the reason, and the caller looks.
+//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts an id of the call,
+//!    which is made *outside* of the repeated function. If the id exists, the work is done.
+//! 3. Write so that a second time changes nothing (an upsert of the whole row), and say `idempotent = true`.
 //!
 //! The second way, with tokio-postgres:
 //!
@@ -67,27 +58,81 @@
 //!
 //! # Connections and pools
 //!
-//! - **sqlx's pool waits by itself**: for 30 s (`acquire_timeout`) it asks a server that refuses connections
-//!   again and again. Set `acquire_timeout` to a second or two, and leave the rest to the policy.
+//! - **sqlx's pool waits by itself**: for 30 s (`acquire_timeout`) it asks a server that refuses connections again and again. Set
+//!   a second or two, and leave the rest to the policy.
 //! - **A pool keeps a connection whose server has become a replica.** Each write on it fails with `25006`.
 //!   `PgPoolOptions::before_acquire` can refuse such a connection.
-//! - **deadpool and bb8 wrap the client's error.** Put theirs into an error of your own, which hands the inner
-//!   one on by `#[fault(forward)]`, and says `#[fault(throttled)]` where the pool had no connection in time.
-//! - **Keep the attempts short.** A `statement_timeout` in the database bounds a statement, and its error
-//!   (`57014`) is not repeated, because the same statement takes as long again.
-//! - **Lock in one order.** Transactions that lock rows in the order of their keys have no deadlocks. The
-//!   retry cures a deadlock, and the order avoids it.
+//! - **deadpool and bb8 wrap the client's error.** Put theirs into an error of your own, with `#[fault(forward)]`, or
+//!   `#[fault(throttled)]` where the pool had no connection in time.
+//! - **Keep the attempts short.** A `statement_timeout` in the database bounds a statement; its error (`57014`) is not repeated.
 //!
-//! The names of the attributes that a derived `Fault` takes are on the page of `derive(Fault)`; the SQLSTATEs
-//! are in the table of each
-//! client's error, among the [implementations of `Fault`](trait@crate::Fault#foreign-impls).
+//! The SQLSTATEs are in the table of each client's error, among the
+//! [implementations of `Fault`](trait@crate::Fault#foreign-impls).
 //!
-//! # Many writers of one row
+//! # sea-orm and diesel
 //!
-//! A row that everybody changes makes everybody wait, and no policy changes that. Add by one statement
-//! (`SET n = n + 1`), which locks the row and has no conflict; combine the changes of a process; or give each
-//! writer a row of its own, and sum up when reading. [Many writers](super::many_writers) has
-//! figures.
+//! An error of sea-orm 1.1 has the error of sqlx 0.8 among its sources, where the feature `sqlx-08` finds it.
+//! (`DbErr::sql_err` names only violations of constraints; the SQLSTATE is `code()` of the `sqlx::Error::Database` inside of
+//! `DbErr::Exec` and `DbErr::Query`.) An error of diesel 2.2 has no SQLSTATE, but a kind: `SerializationFailure` is `40001`, and
+//! with MySQL a deadlock. A deadlock of PostgreSQL has no kind of its own; its message is the server's.
+//!
+//! ```
+//! # mod sea_orm {
+//! #     #[derive(Debug)] pub struct DbErr(pub std::io::Error);
+//! #     impl std::fmt::Display for DbErr { fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, "{self:?}") } }
+//! #     impl std::error::Error for DbErr { fn source(&self) -> Option<&(dyn std::error::Error + 'static)> { Some(&self.0) } }
+//! # }
+//! # mod diesel { pub mod result {
+//! #     #[derive(Debug)] pub enum DatabaseErrorKind { SerializationFailure, ClosedConnection, Unknown }
+//! #     pub trait DatabaseErrorInformation { fn message(&self) -> &str; }
+//! #     impl DatabaseErrorInformation for String { fn message(&self) -> &str { self } }
+//! #     pub enum Error { DatabaseError(DatabaseErrorKind, Box<dyn DatabaseErrorInformation + Send + Sync>), BrokenTransactionManager, NotFound }
+//! # }}
+//! use backoff_cloud::{Delivery, Fault, FaultKind, known_fault};
+//! use diesel::result::{DatabaseErrorKind, Error};
+//!
+//! struct SeaOrm(sea_orm::DbErr);
+//!
+//! impl Fault for SeaOrm {
+//!     fn inner(&self) -> Option<&dyn Fault> { known_fault(&self.0) }
+//! }
+//!
+//! struct Diesel(Error);
+//!
+//! /// For `connection.transaction(..)`.
+//! impl From<Error> for Diesel {
+//!     fn from(error: Error) -> Self { Diesel(error) }
+//! }
+//!
+//! impl Fault for Diesel {
+//!     fn kind(&self) -> Option<FaultKind> {
+//!         match &self.0 {
+//!             Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _) => Some(FaultKind::Conflict),
+//!             Error::DatabaseError(_, said) if said.message() == "deadlock detected" => Some(FaultKind::Conflict),
+//!             _ => None,
+//!         }
+//!     }
+//!     fn delivery(&self) -> Option<Delivery> {
+//!         match &self.0 {
+//!             Error::DatabaseError(DatabaseErrorKind::ClosedConnection, _) => Some(Delivery::MaybeSent),
+//!             Error::BrokenTransactionManager => Some(Delivery::MaybeSent),
+//!             _ => None,
+//!         }
+//!     }
+//! }
+//! # use backoff_cloud::{Verdict, postgres::TRANSACTION};
+//! # let is_retried = |error: Error| matches!(TRANSACTION.judge(&Diesel::from(error)), Verdict::Retry { .. });
+//! # let of_database = |kind, said: &str| Error::DatabaseError(kind, Box::new(said.to_owned()));
+//! # assert!(is_retried(of_database(DatabaseErrorKind::SerializationFailure, "")));
+//! # assert!(is_retried(of_database(DatabaseErrorKind::Unknown, "deadlock detected")));
+//! # assert!(!is_retried(of_database(DatabaseErrorKind::ClosedConnection, "")));
+//! # assert!(!is_retried(Error::BrokenTransactionManager) && !is_retried(Error::NotFound));
+//! # let refused = SeaOrm(sea_orm::DbErr(std::io::ErrorKind::ConnectionRefused.into()));
+//! # assert!(matches!(TRANSACTION.judge(&refused), Verdict::Retry { .. }));
+//! ```
+//!
+//! sea-orm's pool that had no connection in time (`DbErr::ConnectionAcquire`) has no source: say `#[fault(throttled)]`, or
+//! `Delivery::NotSent`, in an enum of your own. diesel blocks its thread, so annotate a function that is not async.
 //!
 //! # Redis
 //!
@@ -100,12 +145,13 @@
 //! ```
 //!
 //! - With an error of your own, let `with` return a `RedisResult`, and write `?` after it.
-//! - Eight tasks log about a hundred lines in an outage of three seconds:
-//!   [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) makes them fewer.
-//! - Take a `MultiplexedConnection`, as above. The client's `ConnectionManager` reconnects and retries by
-//!   itself, which is a second loop, and it keeps a connection that answers `READONLY`.
+//! - Take a `MultiplexedConnection`, as above. The client's `ConnectionManager` retries by itself, which is a second loop, and
+//!   it keeps a connection that answers `READONLY`.
+//!
 //! - Which commands may be made twice: `GET`, `SET`, `DEL`, `HSET`, `SADD`, `EXPIRE`. Which may not: `INCR`,
 //!   `APPEND`, `LPUSH`, `SPOP`. For these, either accept `MaybeApplied`, or send a script that remembers the
 //!   id of the call beside the change.
 //! - Under `WATCH`, an `EXEC` that gives nothing is a conflict: a read-modify-write by
 //!   [`Policy::update`](crate::Policy::update), with `.conflict_if(|reply| reply.is_none())`.
+//!
+//! Previous: [The cookbook](super::cookbook) · next: [Polling, pages and streams](super::polling_pages_streams)

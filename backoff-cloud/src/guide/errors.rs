@@ -17,10 +17,9 @@
 //! | the [delivery](crate::Delivery), where the transport failed | the connection was refused, or broke | yes |
 //! | nothing | `Err("oh no")` | no; see [below](#an-error-that-says-nothing) |
 //!
-//! Many services say more than a status, and the errors of clients and of `http` (feature `http`) know it. A 400 of AWS
-//! with the code `ThrottlingException` is throttled. A 403 of Google with the reason `rateLimitExceeded` counts as
-//! `RESOURCE_EXHAUSTED`, and a quota for a day is permanent, also with a 429. The modules of the services have the
-//! tables: [`aws::kind`](crate::aws::kind), [`azure::kind`](crate::azure::kind), [`openai::kind`](crate::openai::kind),
+//! Many services say more than a status. A 400 of AWS with the code `ThrottlingException` is throttled, and a quota for a day
+//! is permanent, also with a 429. The errors of clients and of the feature `http` know this. The tables are
+//! [`aws::kind`](crate::aws::kind), [`azure::kind`](crate::azure::kind), [`openai::kind`](crate::openai::kind),
 //! [`github::kind`](crate::github::kind), [`mysql`](crate::mysql#what-is-retried).
 //!
 //! [`Policy::judge`](crate::Policy::judge) applies this table, and you can ask it in a test:
@@ -42,7 +41,7 @@
 //!
 //! - `on = [429, 500..=504]`, or [`.on(codes![..])`](crate::Policy::on), replaces the codes of the policy.
 //! - `also_on = [404]`, or [`.also_on(codes![..])`](crate::Policy::also_on), adds codes to them.
-//! - A gRPC code is written as a constant: `also_on = [ABORTED]`, `codes![Codes::ABORTED]`.
+//! - A gRPC code is a constant: `also_on = [Codes::ABORTED]`, with `use backoff_cloud::Codes`.
 //!
 //! A status brings the gRPC codes along that stand for it: 503 brings `UNAVAILABLE`. A 409 does not bring
 //! `ALREADY_EXISTS`, because no repetition helps against that one.
@@ -70,32 +69,24 @@
 //!
 //! # Decide by a function
 //!
-//! [`when`](crate::Policy::when) replaces the codes by a function of the error. Hints such as
-//! `Retry-After`, and all limits, still hold. The function answers with a `bool`, or with a
-//! [`Verdict`](crate::Verdict). An error that is no `Fault` goes to
-//! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both. A
-//! [request](crate::http::Sending::when), a [change of a role](crate::iam::Change::when) and
-//! [`iam::Members`](crate::iam::MembersSettings::when) have a `when` of their own.
+//! [`when`](crate::Policy::when) replaces the codes by a function of the error, which answers with a `bool` or with a
+//! [`Verdict`](crate::Verdict). Hints such as `Retry-After`, and all limits, still hold. An error that is no `Fault` goes to
+//! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both.
 //!
 //! ```
 //! use backoff_cloud::retry;
 //! use std::io;
 //!
-//! #[retry(base = "1ms", when = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock)]
-//! fn read(calls: &mut u32) -> io::Result<u32> {
-//!     *calls += 1;
-//!     if *calls < 3 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(*calls) }
-//! }
-//! assert_eq!(read(&mut 0).unwrap(), 3);
+//! #[retry(when = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock)]
+//! fn read() -> io::Result<u32> { Ok(3) }
+//! # assert_eq!(read().unwrap(), 3);
 //! ```
 //!
 //! # Errors of other crates
 //!
-//! The library knows the errors of many clients. Each has a feature that is named after the crate and
-//! its version: `reqwest-013`, `tonic-014`, `redis-1`, `sqlx-09`, `aws-smithy-1`, `gax-1`,
-//! `azure-core-1`, `kube-5` and more; the [list of features](crate::features) has all. `std::io::Error` is
-//! always known. With the feature on, the client's error is a `Fault`, and `policy.retry(..)` takes an
-//! operation that returns it.
+//! The library knows the errors of many clients. Each has a feature that is named after the crate and its version:
+//! `reqwest-013`, `tonic-014`, `redis-1`, `sqlx-09`; the [list of features](crate::features) has all. `std::io::Error` is
+//! always known. With the feature on, the client's error is a `Fault`.
 //!
 //! For `anyhow::Error` (feature `anyhow-1`) and `Box<dyn Error>`, the library looks along the chain of
 //! sources for an error that it knows. Name your own types in `faults(..)`, so that they are found too:
@@ -128,10 +119,9 @@
 //! # }
 //! ```
 //!
-//! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a
-//! function that returns a box: the box shows the sources of the error, but not the error itself, because anyhow
-//! hides it in a private type. Return `anyhow::Error`, add a `.context(..)`, which makes the error a source, or
-//! write `.map_err(anyhow::Error::reallocate_into_boxed_dyn_error_without_backtrace)?`.
+//! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a function that
+//! returns a box: anyhow hides the error in a private type. Return `anyhow::Error`, or add a `.context(..)`, which makes the
+//! error a source.
 //!
 //! # Your own error
 //!
@@ -174,16 +164,13 @@
 //! | with a policy or codes | not retried: [`StopReason::NothingKnown`](crate::StopReason::NothingKnown), and with the feature `tracing` a warning that names the type |
 //! | `when`, `when_any` | the function decides |
 //!
-//! So a bare `#[retry]` repeats a function with `Result<T, String>` after every error. `policy.retry(..)` does not
-//! compile there, because `String` is no `Fault`, and the compiler's message lists what you can write.
+//! So a bare `#[retry]` repeats a function with `Result<T, String>` after every error, and `policy.retry(..)` does not compile
+//! there.
 //!
 //! # Responses that are values
 //!
-//! reqwest returns a 503 as an `Ok`. In the attribute such a value is judged like an error, where codes or
-//! a policy are named. In the function form, `POLICY.retry(call).responses()` asks for that
-//! ([example](crate::Retrying::responses)). When the call is given up, the last response is returned as it
-//! came, still as an `Ok`: look at its status.
+//! reqwest returns a 503 as an `Ok`. In the attribute such a value is judged like an error, where codes or a policy are named.
+//! In the function form, `POLICY.retry(call).responses()` asks for that ([example](crate::Retrying::responses)). When the call is
+//! given up, the last response is returned as it came: look at its status.
 //!
-//! # Next
-//!
-//! [Waits and limits](super::waits_and_limits) says how long a call waits before it tries again.
+//! Previous: [Which of these do I need](super::which) · next: [Waits and limits](super::waits_and_limits)

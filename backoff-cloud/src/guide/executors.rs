@@ -1,5 +1,4 @@
-//! You will be able to retry without tokio: on another executor, on a plain thread, in a browser, and without
-//! the standard library.
+//! Retries without tokio: on another executor, on a plain thread, in a browser, and without the standard library.
 //!
 //! A call needs three things from outside: a [`Clock`](crate::Clock), a timer ([`Sleep`](crate::Sleep) for
 //! async functions, [`BlockingSleep`](crate::BlockingSleep) for others), and [`Random`](crate::Random)
@@ -10,10 +9,8 @@
 //! | tokio | the defaults | nothing; a debug build panics in each call outside a runtime, a release build at its first wait |
 //! | smol, async-std, pollster, Bevy, an executor of your own | `default-features = false`, `smol`, `macros` | nothing |
 //! | a browser, Node, Deno, a worker: `wasm32-unknown-unknown` | `wasm`, beside the defaults or beside `macros` | nothing |
-//! | threads, no async | `default-features = false`, `std`, `macros` | nothing |
 //! | an executor with a timer that you prefer: monoio, glommio, compio, … | `default-features = false`, `std`, `macros` | `.runtime(..)`, or `runtime = ..` in the attribute |
 //! | embassy | `backoff-core` with `default-features = false`, `macros` | `runtime = ..` with embassy's timer |
-//! | no standard library | `backoff-core` without features | `.runtime(..)` with the board's timer |
 //!
 //! Features add up: another crate of the program may turn on one that you did not choose. A call that names no runtime
 //! then waits by
@@ -21,9 +18,6 @@
 //! 1. the browser's timer, on `wasm32-unknown-unknown` with `wasm`, which does nothing on other machines;
 //! 2. tokio's timer, with `tokio`; where `smol` is on too, only inside a tokio runtime;
 //! 3. the timer of `smol` otherwise.
-//!
-//! So a crate for the server and the browser turns on `tokio` and `wasm`. `runtime = Std` takes the timer of `smol`, or
-//! the browser's, even where `tokio` is on.
 //!
 //! A client may need tokio whatever the retry uses: reqwest and tonic do.
 //!
@@ -35,9 +29,6 @@
 //! ```ignore
 #![doc = include_str!("examples/smol.rs")]
 //! ```
-//!
-//! With this feature, `combine` runs the task of each busy resource on a thread of its own. With
-//! [`Combining::on`](crate::combine::Combining::on) it runs where you say: `|task| smol::spawn(task).detach()`.
 //!
 //! # A timer of your own
 //!
@@ -67,14 +58,9 @@
 //! const POLICY: Policy = Policy::exponential().base(Duration::from_millis(2)).max_attempts(3);
 //!
 //! #[retry(policy = POLICY, runtime = AnyExecutor)]
-//! async fn by_attribute(calls: &mut u32) -> Result<u32, TimedOut> {
+//! async fn read(calls: &mut u32) -> Result<u32, TimedOut> {
 //!     *calls += 1;
 //!     if *calls < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(*calls) }
-//! }
-//!
-//! async fn by_call() -> Result<(), TimedOut> {
-//!     let call = || std::future::ready(Err(TimedOut::new(Duration::ZERO)));
-//!     POLICY.retry(call).runtime(AnyExecutor).await
 //! }
 //!
 //! # use std::{future::Future, pin::pin, sync::Arc, task::{Context, Poll, Wake}, thread::{self, Thread}};
@@ -92,35 +78,17 @@
 //! #     }
 //! # }
 //! // `block_on` of smol, async-std, pollster or futures.
-//! assert_eq!(block_on(by_attribute(&mut 0)), Ok(3));
-//! assert!(block_on(by_call()).is_err());
+//! assert_eq!(block_on(read(&mut 0)), Ok(3));
 //! ```
 //!
-//! A timer whose future has no name goes into a box: `type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>`.
-//! That allocates once for each wait, and nothing where the first attempt succeeds.
-//!
-//! The runtime also says when the future of a call is `Send`: where the runtime's `Sleep` is. Everything that
-//! takes a time limit (`attempt_timeout`, `timeout`) waits by the same timer. Updates, `resuming()`
-//! and a layer of tower have the method `.runtime(..)` too. For combined changes write the update yourself, with this method, and
-//! give [`Combining::on`](crate::combine::Combining::on) a closure that spawns a task. `Reconnect` and the feature `http` need tokio.
-//!
-//! # Threads
-//!
-//! `#[retry]` on a function that is not async, [`retry_blocking`](crate::Policy::retry_blocking) and
-//! [`blocking`](crate::Policy::blocking) sleep on their thread. No executor is needed. On a thread of an async
-//! runtime such a sleep holds up all tasks of that thread: move the call to `spawn_blocking`.
+//! A call takes `.runtime(AnyExecutor)`. So do updates, `resuming()` and a layer of tower. Everything that takes a time limit
+//! waits by the same timer. The future of a call is `Send` where the runtime's `Sleep` is. A timer whose future has no name goes
+//! into a box: `type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>`. `Reconnect` and the feature `http` need tokio.
 //!
 //! # A browser
 //!
-//! On `wasm32-unknown-unknown` the standard library has no clock, no timer and no random numbers. The feature `wasm`
-//! takes them from JavaScript: `performance.now`, `Date.now`, `setTimeout` and `Math.random`. The feature brings
-//! `wasm-bindgen` and `wasm-bindgen-futures`, and only there. Functions with `#[retry]`, calls, limits, `combine`, rates and hints in
-//! headers work as they stand:
-//!
-//! ```toml
-//! [dependencies]
-//! backoff-cloud = { version = "0.1", features = ["wasm"] }
-//! ```
+//! On `wasm32-unknown-unknown` the standard library has no clock, no timer and no random numbers. The feature `wasm` takes them
+//! from JavaScript. Functions with `#[retry]`, calls, limits, `combine`, rates and hints in headers work as they stand.
 //!
 //! - Your own machine has no timer by `wasm`. So that `cargo check` works there, too, add `smol` for it:
 //!
@@ -132,18 +100,13 @@
 //!   `SystemTime::UNIX_EPOCH + Duration::from_millis(js_sys::Date::now() as u64)`.
 //! - An attempt that is cut does not end the browser's `fetch`. A value whose `Drop` calls `abort()` of an
 //!   `AbortController` does.
-//! - The future of a wait is `Send`, except in a program with the target feature `atomics`.
-//! - A page in the background waits longer: Chromium wakes its timers once a second, and later once a minute.
-//! - A browser's thread cannot sleep, so that a blocking function panics at its first wait.
+//! - A browser's thread cannot sleep: a blocking function panics at its first wait.
 //! - `http`, `smol` and the clients with sockets do not build there, and `Reconnect` panics.
-//!
-//! On WASI the standard library has a clock and random numbers. Blocking calls need nothing there, and async calls a
-//! timer of your own.
 //!
 //! # embassy
 //!
-//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or the
-//! generator of the next section.
+//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or those of any
+//! generator that is seeded with something of the board.
 //!
 //! ```ignore
 #![doc = include_str!("examples/embassy.rs")]
@@ -151,52 +114,9 @@
 //!
 //! # Without the standard library
 //!
-//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing; the feature `macros` adds
-//! the attribute, which needs no standard library either. The board's timer is the runtime, and the random
-//! numbers may be those of any generator: they need not be secret, but two boards must not draw the same ones.
+//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing. The board's timer is the runtime: a type
+//! with [`Clock`](crate::Clock), [`BlockingSleep`](crate::BlockingSleep) or [`Sleep`](crate::Sleep), and
+//! [`Random`](crate::Random), by `.runtime(&board)`. Any generator of random numbers will do, but two boards must not draw the
+//! same ones.
 //!
-//! ```
-//! use backoff_cloud::{BlockingSleep, Clock, Fault, FaultKind, Policy, Random};
-//! use core::{cell::Cell, time::Duration};
-//!
-//! struct Board {
-//!     ticks: Cell<u64>,  // milliseconds; in a program, a register
-//!     seed: Cell<u64>,   // from the serial number
-//! }
-//!
-//! impl Clock for Board {
-//!     fn now(&self) -> Duration { Duration::from_millis(self.ticks.get()) }
-//! }
-//! impl BlockingSleep for Board {
-//!     fn sleep_blocking(&self, wait: Duration) {
-//!         self.ticks.set(self.ticks.get() + wait.as_millis() as u64);
-//!     }
-//! }
-//! impl Random for Board {
-//!     /// SplitMix64: a few instructions, and good enough to spread waits.
-//!     fn random(&self) -> u64 {
-//!         self.seed.set(self.seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
-//!         let z = self.seed.get();
-//!         let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-//!         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-//!         z ^ (z >> 31)
-//!     }
-//! }
-//!
-//! #[derive(Debug)]
-//! struct Silent;
-//! impl Fault for Silent {
-//!     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Transient) }
-//! }
-//!
-//! const RADIO: Policy = Policy::exponential().base(Duration::from_millis(50)).max_attempts(4);
-//!
-//! let board = Board { ticks: Cell::new(0), seed: Cell::new(7) };
-//! let mut calls = 0;
-//! let heard = RADIO
-//!     .blocking(|| { calls += 1; if calls < 3 { Err(Silent) } else { Ok(42) } })
-//!     .runtime(&board)
-//!     .call();
-//! assert_eq!(heard.unwrap(), 42);
-//! assert!(board.now() <= Duration::from_millis(50 + 100));
-//! ```
+//! Previous: [Blocking programs](super::blocking) · next: [Beyond retries](super::beyond)

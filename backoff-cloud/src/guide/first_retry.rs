@@ -163,3 +163,5 @@
 //! - You create or change something: [Idempotency](super::idempotency), and
 //!   [Read, modify, write](super::read_modify_write).
 //! - You want to test it: [Testing](super::testing).
+//!
+//! Next: [Why retries, and why they hurt](super::why_retries)

@@ -2,64 +2,40 @@
 //!
 //! # The problem
 //!
-//! A few replies take long although the service is well: a busy server, a lost packet, a pause of a garbage
-//! collector. A program that reads from 100 servers for each page waits for the slowest of them, so if 2 % of the
-//! replies are slow, 87 % of the pages are. A retry does not help, because nothing has failed. A short time limit
-//! helps, but also ends requests that nearly had their answer.
+//! A few replies take long although the service is well: a busy server, a lost packet, a pause of a garbage collector. A program
+//! that reads from 100 servers for each page waits for the slowest of them, so if 2 % of the replies are slow, 87 % of the
+//! pages are. A retry does not help, because nothing has failed.
 //!
 //! A **hedge** sends the request a second time when the first one is slow, and takes whichever answers first:
 //!
 //! ```
 //! use backoff_cloud::{Hedge, Policy, TimedOut};
-//! use std::{cell::Cell, time::Duration};
-//! use tokio::time::{Instant, sleep};
 //!
 //! /// One for the calls that take about the same time.
 //! static READS: Hedge = Hedge::p95();
 //! const POLICY: Policy = Policy::exponential();
 //!
+//! async fn get() -> Result<&'static str, TimedOut> { Ok("a page") } // your request
+//!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), TimedOut> {
-//! // Your request; each fiftieth one takes a second, and the others 20 ms.
-//! let requests = Cell::new(0);
-//! let get = || {
-//!     requests.set(requests.get() + 1);
-//!     let takes = if requests.get() % 50 == 0 { 1_000 } else { 20 };
-//!     async move {
-//!         sleep(Duration::from_millis(takes)).await;
-//!         Ok::<_, TimedOut>("a page")
-//!     }
-//! };
-//! let mut slow = 0;
-//! for _ in 0..1_000 {
-//!     let start = Instant::now();
-//!     assert_eq!(POLICY.retry(get).hedge(&READS).await?, "a page");
-//!     slow += u32::from(start.elapsed().as_millis() > 50);
-//! }
-//! // The first hundred calls are only measured.
-//! assert_eq!(slow, 2);
-//! assert_eq!(requests.get(), 1_018);
+//! assert_eq!(POLICY.retry(get).hedge(&READS).await?, "a page");
 //! # Ok(()) }
 //! ```
 //!
+//! The first hundred calls are only measured.
+//!
 //! # What you get, and what it costs
 //!
-//! A simulated read takes 20 ms, and some reads take 20 times as long (20,000 reads, means of 20 seeds):
+//! A simulated read takes 20 ms, and 2 % of the reads take 20 times as long:
 //!
-//! | slow replies | | requests for a read | 99 % ended in | 99.9 % ended in |
-//! |---|---|---|---|---|
-//! | 2 % | no hedge | 1 | 398 ms | 492 ms |
-//! | 2 % | `Hedge::after(40 ms)` | 1.020 | 60 ms | 65 ms |
-//! | 2 % | `Hedge::p95()` | 1.048 | 46 ms | 210 ms |
-//! | 20 % | no hedge | 1 | 493 ms | 545 ms |
-//! | 20 % | `Hedge::after(40 ms)` | 1.050 | 485 ms | 539 ms |
-//! | 20 % | `Hedge::p95()` | 1.049 | 469 ms | 520 ms |
-//! | none | `Hedge::p95()` | 1.048 | 27 ms, as without | 29 ms, as without |
+//! | | requests for a read | 99 % ended in | 99.9 % ended in |
+//! |---|---|---|---|
+//! | no hedge | 1 | 398 ms | 492 ms |
+//! | `Hedge::after` 40 ms | 1.020 | 60 ms | 65 ms |
+//! | `Hedge::p95()` | 1.048 | 46 ms | 210 ms |
 //!
-//! ```sh
-//! cargo run --release -p examples --example simulation -- hedge
-//! cargo run -p examples --example hedge      # reads over real HTTP
-//! ```
+//! [Measurements](super::measurements#hedges) has the commands, and other shares of slow reads.
 //!
 //! - **The load is bounded.** At most one call in 20 sends a second request, and ten more after a quiet time, however slow
 //!   the service is. Each second request also takes the tokens of a retry out of the policy's
@@ -79,26 +55,26 @@
 //! | a layer of tower | `POLICY.layer().hedge(&READS)` |
 //! | an attribute or a block | the function form: the body of a function cannot run twice at the same time |
 //! | a read-modify-write | its read: `POLICY.update(\|\| RETRY_ONCE.retry(\|\| get()).hedge(&READS), ..)`, where `RETRY_ONCE` makes one attempt |
-//! | a blocking call | nothing: give it to `spawn_blocking`, or take an async client |
 //!
 //! `send` and the layer send a second request only for `GET`, `HEAD` and the other methods that change nothing, so one
 //! layer serves reads and writes. A search by `POST` needs the function form, or [`Idempotent(true)`](crate::tower::Idempotent)
 //! in the layer, and a client of gRPC that only reads needs `.layer().idempotent(true)`. Under a policy with
 //! [`idempotent(false)`](crate::Policy::idempotent), a function gets no second request.
 //!
-//! [`Hedge`](crate::Hedge) says which request decides. In short: the first success wins, a 404 decides, and after a
-//! 503 the other request goes on. The request that lost is dropped: an HTTP/1 connection is closed, and a stream of
-//! HTTP/2 is reset; the server may work on it for a while.
+//! [`Hedge`](crate::Hedge) says which request decides: the first success wins, a 404 decides, and after a 503 the other request
+//! goes on. The request that lost is dropped; the server may work on it for a while.
 //!
 //! # When not
 //!
+//! - **A fleet that is busy already**, where a server does not stop working on the request that lost. In a simulation at 80 % of
+//!   the load, a hedge raised the time in which 99 % of the reads ended from 223 ms to 263 to 293 ms.
 //! - **All requests go to one server, or wait for one lock.** The second request waits behind the first one. A hedge
 //!   helps where another server, another connection or another replica answers.
 //! - **The slow requests are large.** A second request for a large object is as slow. Use one `Hedge` for each kind of
 //!   request: a hedge for small reads hedges each large one.
 //! - **A request is expensive**: a completion of a language model, a query that scans a table.
-//! - **Writes**, also idempotent ones: of two `DELETE`s one is answered with 404, of two writes with an etag one with
-//!   412, and a `PUT` that arrives late can overwrite a newer value of somebody else. In the function form the library
-//!   does not see what you send: give the hedge to reads only.
-//! - **A service with a quota that is nearly used up.** Each second request counts. (A `Rate` that hears the quota sends
-//!   none when it has no room.)
+//! - **Writes**, also idempotent ones: of two `DELETE`s one is answered with 404, of two writes with an etag one with 412, and a
+//!   `PUT` that arrives late can overwrite a newer value. In the function form the library does not see what you send.
+//! - **A service with a quota that is nearly used up**: each second request counts.
+//!
+//! Previous: [Calls to an LLM](super::quotas) · next: [Right and wrong](super::right_and_wrong)

@@ -3,9 +3,8 @@
 //!
 //! # The problem
 //!
-//! A request may arrive, be carried out, and its reply may be lost. The client sees a failure. If it
-//! sends the request again, the work is done a second time: two orders, two payments, two instances.
-//! The first question about a failure is therefore whether the request was applied:
+//! A request may arrive, be carried out, and its reply may be lost. The client sees a failure. If it sends the request again,
+//! the work is done twice. So the first question about a failure is whether the request was applied:
 //!
 //! | failure | applied? |
 //! |---|---|
@@ -37,13 +36,13 @@
 //!
 //! # A request that must not be made twice
 //!
-//! Such a call repeats only what was surely not applied. After any other failure that the policy would repeat, the
-//! call ends at once, and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). A failure that
-//! the policy would not repeat ends with `Permanent`, and that does not mean "not applied": a 200 whose body is not
-//! what `.json()` reads, a redirect and an unlisted 5xx may come after the order was made. Only a 4xx says no. If the
-//! service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
-//! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is
-//! there. The service here is [the emulator](super::testing#a-service-that-fails-on-command).
+//! Such a call repeats only what was surely not applied. After any other failure that the policy would repeat, the call ends
+//! at once, and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
+//! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is there. The service
+//! here is [the emulator](super::testing#a-service-that-fails-on-command).
+//!
+//! A failure that the policy would not repeat ends with `Permanent`, and that does not mean "not applied": only a 4xx says no.
+//! If the service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
 //!
 //! ```rust,ignore
 //! use backoff_cloud::{StopReason, http::SendExt as _, plain_http};
@@ -61,12 +60,6 @@
 //! let created = plain_http::BY_METHOD.send(create).json::<Value>().reported().await;
 //! let gave_up = created.unwrap_err();
 //! assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::MaybeApplied, 1));
-//!
-//! let found: Value = plain_http::BY_METHOD
-//!     .send(client.get(format!("{instances}/cache")))
-//!     .json()
-//!     .await?;
-//! assert_eq!(found["name"], "projects/p/locations/l/instances/cache");
 //! ```
 //!
 //! An annotated function keeps its error type. There a closure in `notify` sees the reason, in
@@ -102,42 +95,27 @@
 //! }
 //! ```
 //!
-//! If the first reply was lost while the service still makes the order, the service answers the second attempt
-//! with 409, and the call goes on: a later attempt gets the reply of the first one. The section "The reply to
-//! a repeated request" of [`Sending`](crate::http::Sending#the-reply-to-a-repeated-request) says when.
+//! If the service still makes the order, it answers the second attempt with 409, and the call goes on:
+//! [the rules](crate::http::Sending#the-reply-to-a-repeated-request).
 //!
-//! For any other place, ask for the attempt: `attempt = n` in the attribute, or
-//! [`retry_with`](crate::Policy::retry_with). Here the first reply is lost, the second attempt bears the
-//! same `requestId`, and one instance is created:
+//! For any other place, ask for the attempt, by `attempt = n` in the attribute or by
+//! [`retry_with`](crate::Policy::retry_with):
 //!
-//! ```rust,ignore
+//! ```no_run
 //! use backoff_cloud::{http::{self, ApiError}, memorystore, retry};
-//! use emulator::{Call, Emulator, Reply};
 //! use serde_json::Value;
 //!
-//! // `scaled` makes the waits shorter, for this demonstration only.
-//! #[retry(policy = memorystore::REQUEST.scaled(0.01), attempt = n)]
+//! #[retry(policy = memorystore::REQUEST, attempt = n)]
 //! async fn create(client: &reqwest::Client, instances: &str) -> Result<Value, ApiError> {
 //!     let url = format!("{instances}?instanceId=cache&requestId={}", n.id());
 //!     http::json(client.post(url).body("{}").send().await?).await
 //! }
-//!
-//! let emulator = Emulator::start()?;
-//! emulator.script(Call::CreateInstance, [Reply::reset().applied()]);
-//! let instances = format!("{}/v1/projects/p/locations/l/instances", emulator.url());
-//!
-//! let operation = create(&reqwest::Client::new(), &instances).await?;
-//! assert!(operation["name"].as_str().unwrap().contains("/operations/"));
-//! assert_eq!((emulator.stats().faults, emulator.stats().calls), (1, 2));
 //! ```
-//!
-//! Without the `requestId` the second attempt would get 409 `ALREADY_EXISTS`.
 //!
 //! # The id of a call ends with the call
 //!
-//! A program that takes its work from a queue gets a message again after a crash, or when it was too
-//! slow. The second delivery is a new call with a new id, so the service would do the work twice. The key
-//! has to come from the message, because the message is what stays the same:
+//! A program that takes its work from a queue gets a message again after a crash. The second delivery is a new call with a new
+//! id. So the key has to come from the message:
 //!
 //! ```no_run
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
@@ -154,11 +132,7 @@
 //! }
 //! ```
 //!
-//! The same holds for a user who presses a button again, and for a job that is started anew: the key
-//! comes from the outermost thing that is repeated. Know also how long the service remembers a key;
-//! after that time a copy counts as a new request.
+//! The same holds for a user who presses a button again. Know also how long the service remembers a key: after that time a copy
+//! counts as a new request.
 //!
-//! # Next
-//!
-//! Where a value is read, changed and written back, a precondition does the work of a key:
-//! [Read, modify, write](super::read_modify_write).
+//! Previous: [Waits and limits](super::waits_and_limits) · next: [Read, modify, write](super::read_modify_write)

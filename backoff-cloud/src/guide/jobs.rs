@@ -2,13 +2,12 @@
 //!
 //! # The problem
 //!
-//! A wait lives in a future. If the process ends during the wait, because it crashes or a new version is deployed, the
-//! call is lost. A wait of an hour also holds a task and its caller for an hour.
+//! A wait lives in a future. If the process ends during the wait, the call is lost. A wait of an hour also holds a task and its
+//! caller for an hour.
 //!
 //! | what you repeat | use |
 //! |---|---|
 //! | a call whose caller waits for the result | a future: `#[retry]` or [`Policy::retry`](crate::Policy::retry) |
-//! | a list or a stream that goes on where it failed, in one process | [`Policy::resuming`](crate::Policy::resuming) |
 //! | a call that must be made even if this process ends, or that may wait for longer than a minute or two | a job in a queue |
 //!
 //! A job can run twice: its worker may be killed after the call and before the queue hears of its end. So give each job
@@ -18,22 +17,11 @@
 //!
 //! apalis keeps jobs in SQLite, PostgreSQL or Redis. With the feature `apalis-1`, a handler calls
 //! [`reschedule`](crate::apalis::RescheduleExt::reschedule): a job whose failure the policy repeats goes back into the
-//! storage, to run after the wait, and its worker is free. This is a whole program:
+//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has the handler, and says
+//! what holds after a crash; the [cookbook](super::cookbook) has a whole program.
 //!
-//! ```ignore
-#![doc = include_str!("examples/jobs.rs")]
-//! ```
-//!
-//! The interval is how late a job may run after its wait, and how often each worker asks the database. When the signal
-//! comes, `run_until` finishes the jobs that run. The error of `work` is a type of its own, such as `http::ApiError`; a
-//! `BoxDynError` does not compile. [`backoff_cloud::apalis`](crate::apalis) says what holds after a crash.
-//!
-//! The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost, and
-//! nothing is made twice:
-//!
-//! ```sh
-//! cargo run -p examples --features jobs --example jobs
-//! ```
+//! When the signal to end comes, `run_until` finishes the jobs that run. In
+//! [a measurement](super::measurements#other-figures) no job is lost where workers are killed.
 //!
 //! # A queue of your own
 //!
@@ -67,17 +55,14 @@
 //! assert!(matches!(next, Next::RunAt(_, SavedRetry { failures: 1, .. })));
 //! ```
 //!
-//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first: in the other
-//!   order, a crash between the two loses the job. Give the next run a unique key, such as the id of the job with its
-//!   `failures`, so that a crash does not add a second copy of the job.
+//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first. Give the next run a
+//!   unique key, such as the id of the job with its `failures`.
 //! - Call `begins` before the first run, not when the job is queued: the deadline counts from there. The run that begins is
 //!   attempt `failures + 1`. `SavedRetry` writes no log: log its decision.
 //! - Before each run, ask [`is_too_late`](crate::SavedRetry::is_too_late): a queue can be late.
 //! - A run whose worker is killed reports no failure, so mark a job as running before the run. For a job that is marked
 //!   when the worker starts, call `failed` with a [`TimedOut`](crate::TimedOut): the request may have been made. Otherwise a
 //!   job that kills its worker runs for ever.
-//! - If the queue knows whole seconds, round the time up. Otherwise a job runs before its time.
-//! - The time is the clock of the machine. If that clock goes back, the deadline comes later, and no wait is shorter.
 //!
 //! # Queues that repeat by themselves
 //!
@@ -90,16 +75,18 @@
 //! | `max_backoff` | `maxBackoff` | `retry_backoff_max`, whole seconds | `maximum_interval` | `MaxDelaySeconds` |
 //! | `factor` | 2, for `maxDoublings` retries; then the wait grows evenly | 2 | `backoff_coefficient` | `BackoffRate` |
 //! | `jitter` | none | `retry_jitter`, which is full jitter | none | `JitterStrategy`: `FULL` or `NONE` |
-//! | `on` | every status except 2xx is repeated; return 2xx to end the job | exceptions in `autoretry_for` and `dont_autoretry_for` | types in `non_retryable_error_types` | names in `ErrorEquals` |
-//! | `Retry-After` | considered, when your handler returns it with 429 or 503 | the task calls `self.retry(countdown=…)` | the next retry delay of an application failure | no |
+//! | `on` | every status except 2xx | exceptions in `autoretry_for` | types not in `non_retryable_error_types` | names in `ErrorEquals` |
+//! | `Retry-After` | with 429 or 503 | `self.retry(countdown=…)` | the next retry delay of an application failure | no |
 //! | `max_attempts` | `maxAttempts`, with the first attempt | `max_retries`, without it; `None` means no limit | `maximum_attempts`, with it; 0 means no limit | `MaxAttempts`, without it; 3 by default |
-//! | `deadline` | `maxRetryDuration`, instead of `maxAttempts`: a task with both ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine; that of a state limits one attempt |
-//! | `idempotent` | no: a task may run twice | no: with `acks_late` a task may run twice | no: an activity may run twice | no |
+//! | `deadline` | `maxRetryDuration`: a task with `maxAttempts` too ends when both are reached | `expires`, which counts from the sending | `schedule_to_close_timeout` | `TimeoutSeconds` of the whole state machine |
 //!
 //! [Cloud Tasks]: https://docs.cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues#RetryConfig
 //! [Celery]: https://docs.celeryq.dev/en/stable/userguide/tasks.html#retrying
 //! [Temporal]: https://docs.temporal.io/encyclopedia/retry-policies
 //! [Step Functions]: https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 //!
-//! If such a queue repeats the job, the code of the job should not retry for long: retries inside retries multiply, as
-//! [Right and wrong](super::right_and_wrong#retries-inside-retries) shows. One or two short retries inside the job are enough.
+//! A task, an activity or a job of such a queue may run twice. If the queue repeats the job, the code of the job should not
+//! retry for long: one or two short retries are enough, because
+//! [retries inside retries](super::right_and_wrong#retries-inside-retries) multiply.
+//!
+//! Previous: [Testing](super::testing) · next: [The cookbook](super::cookbook)

@@ -10,11 +10,9 @@
 //!
 //! # A value that takes its time
 //!
-//! A request that succeeds with a value that is not yet the awaited one is no failure of the request. Still
-//! the call waits and asks again. Such a value counts as an attempt and costs no budget. So the policy needs
-//! a deadline or enough attempts, and waits that fit the operation:
-//! [`memorystore::OPERATION`](crate::memorystore::OPERATION) begins with 5 s, and ends after two hours.
-//! This program needs the feature `http`, and serde with `derive`:
+//! A request that succeeds with a value that is not yet the awaited one is no failure. The call waits and asks again. Such a
+//! value counts as an attempt and costs no budget. So the policy needs a deadline or enough attempts, and waits that fit the
+//! operation. This program needs the feature `http`, and serde with `derive`:
 //!
 //! ```no_run
 //! use backoff_cloud::{Jitter, Policy, http::SendExt as _};
@@ -52,18 +50,16 @@
 //! }
 //! ```
 //!
-//! The same loop takes care of both: a 503 is a failure and follows the policy's codes; "not yet" is waited
-//! for. At the deadline the call ends with an `ApiError` made from [`NotYet`](crate::NotYet), of the kind
-//! [`Pending`](crate::FaultKind::Pending). `until` after `retry` needs `From<NotYet>` for your own error. The
-//! deadline bounds the polling and not the operation, which goes on without its caller.
+//! A 503 is a failure and follows the policy's codes; "not yet" is waited for. At the deadline the call ends with an `ApiError`
+//! made from [`NotYet`](crate::NotYet), of the kind [`Pending`](crate::FaultKind::Pending). `until` after `retry` needs
+//! `From<NotYet>` for your own error. The operation goes on without its caller.
 //!
-//! The request that *begins* the operation is a call of its own. A begin that is repeated may begin two
-//! operations: use `.idempotent(false)` there, or send a request id ([`Attempt::id`](crate::Attempt::id)).
+//! The request that *begins* the operation is a call of its own: use `.idempotent(false)` there, or send a request id
+//! ([`Attempt::id`](crate::Attempt::id)).
 //!
 //! # A system that shows writes late
 //!
-//! One read that shows the write proves little, because the next read may be answered by a replica that
-//! does not know the write. Ask for several such reads in a row:
+//! The next read may be answered by a replica that does not know the write. Ask for several such reads in a row:
 //!
 //! ```
 //! use backoff_cloud::{NotYet, retry};
@@ -85,14 +81,13 @@
 //!
 //! # A list of many pages
 //!
-//! A retry around the whole list begins anew at each failure: a list of 40 pages from a service where every
-//! fifth call fails is seldom read in five attempts. A retry around each page is right too: where each page is a
-//! request of reqwest, `POLICY.send(client.get(url)).reply().await?` in a loop that takes the next URL from the header
-//! `link` is the shortest program, and each page has its own attempts. `resuming()` is for other clients, and for one limit
-//! over the whole list. It counts the failures since the last progress, and the loop goes on behind the pages that it has:
+//! A retry around the whole list begins anew at each failure. Where each page is a request of reqwest,
+//! `POLICY.send(client.get(url)).reply().await?` in a loop that takes the next URL from the header `link` is the shortest
+//! program, and each page has its own attempts. `resuming()` is for other clients, and for one limit over the whole list. It
+//! counts the failures since the last progress, and the loop goes on behind the pages that it has:
 //!
 //! ```
-//! use backoff_cloud::{Policy, Resuming, TimedOut};
+//! use backoff_cloud::{Policy, TimedOut};
 //! use std::{cell::Cell, time::Duration};
 //!
 //! /// Three attempts at each page.
@@ -110,27 +105,19 @@
 //!     }
 //! }
 //!
-//! /// What was read so far, and the page that comes next, if there is one.
-//! struct List { rows: Vec<u64>, next: Option<u64> }
-//!
-//! impl List {
-//!     async fn read_on(&mut self, client: &Client, resuming: &mut Resuming<'_, TimedOut>) -> Result<(), TimedOut> {
-//!         while let Some(number) = self.next {
-//!             let page = client.page(number).await?;
-//!             self.rows.extend(page.rows);
-//!             self.next = page.next;
-//!             resuming.progress(); // the next failure is the first one
-//!         }
-//!         Ok(())
-//!     }
-//! }
-//!
 //! async fn read(client: &Client) -> Result<Vec<u64>, TimedOut> {
-//!     let (mut list, mut resuming) = (List { rows: vec![], next: Some(0) }, POLICY.resuming());
-//!     while let Err(error) = list.read_on(client, &mut resuming).await {
-//!         resuming.failed(error).await?; // waits, or gives the error back
+//!     let (mut rows, mut next, mut resuming) = (vec![], Some(0), POLICY.resuming());
+//!     while let Some(number) = next {
+//!         match client.page(number).await {
+//!             Ok(page) => {
+//!                 rows.extend(page.rows);
+//!                 next = page.next;
+//!                 resuming.progress(); // the next failure is the first one
+//!             }
+//!             Err(error) => resuming.failed(error).await?, // waits, or gives the error back
+//!         }
 //!     }
-//!     Ok(list.rows)
+//!     Ok(rows)
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -144,19 +131,17 @@
 //!
 //! # A watch, or a stream
 //!
-//! The loop is the same. The state is the last message that was handled: its offset, its resource version, its
-//! token. Three rules keep such a loop from calling a broken server for ever:
+//! The loop is the same. The state is the last message that was handled. Three rules keep it from calling a broken server for
+//! ever:
 //!
 //! - **Progress is a message that is handled**, not a connection that was opened. A server that accepts and
 //!   closes at once makes no progress.
 //! - **A stream that ends without an error is opened again, too.** Make an error of the end, and hand that
 //!   error to `failed`: then the wait grows if the stream ends at once each time.
-//! - **A position that the server does not know any more** (HTTP 410, `OUT_OF_RANGE`) is not cured by a
-//!   repetition. Read the whole state anew, then watch from there.
+//! - **A position that the server does not know any more** (HTTP 410, `OUT_OF_RANGE`) needs the whole state read anew.
 //!
 //! This program follows a [response of OpenAI](https://platform.openai.com/docs/guides/background) that was begun with
-//! `background` and `stream`. Each event has a number, and `starting_after` asks for the events behind it. It needs
-//! the feature `http`, and serde_json.
+//! `background` and `stream`. `starting_after` asks for the events behind a number.
 //!
 //! ```
 //! use backoff_cloud::{Policy, http::{ApiError, SendExt as _}, openai};
@@ -237,18 +222,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked.
-//!   [`events()`](crate::http::OpenReply::events) reads its server-sent events, and
-//!   [`chunk()`](crate::http::OpenReply::chunk) gives its bytes as they come. A pause of more than 30 s is an error
-//!   ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this time), and so is a body that ended
-//!   early.
-//! - After its status 200 a service reports a failure as an event.
-//!   [`event_kind`](crate::openai::event_kind) knows these events of OpenAI, Anthropic and gateways, and
-//!   [`ends_stream`](crate::openai::ends_stream) the last event of a stream that is complete.
-//! - A stream that cannot be continued, such as a completion or a message of Anthropic, is begun anew, if that is
-//!   worth its price: in a function with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
+//! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked,
+//!   [`events()`](crate::http::OpenReply::events) its server-sent events, and [`chunk()`](crate::http::OpenReply::chunk) its
+//!   bytes. A pause of more than 30 s is an error ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this
+//!   time), and so is a body that ended early.
+//! - After its status 200 a service reports a failure as an event. [`event_kind`](crate::openai::event_kind) knows these events
+//!   of OpenAI, Anthropic and gateways, and [`ends_stream`](crate::openai::ends_stream) the last event of a complete stream.
+//! - A stream that cannot be continued, such as a message of Anthropic, is begun anew, if that is worth its price: in a function
+//!   with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
 //! - A stream of your own client has the same loop. Let its error be a [`Fault`](crate::Fault), with a variant
 //!   for the stream that ended early (`#[fault(transient)]`).
 //!
-//! `.stop_on(..)` on the `Resuming` ends its waits when the program shuts down; the attempt is your own loop,
-//! so look at the signal there as well. For a limit of the whole, put `tokio::time::timeout` around the loop.
+//! `.stop_on(..)` on the `Resuming` ends its waits when the program shuts down. Look at the signal in your own loop as well.
+//!
+//! Previous: [Databases](super::databases) · next: [tower](mod@super::tower)

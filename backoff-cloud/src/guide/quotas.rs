@@ -15,38 +15,24 @@
 #![doc = include_str!("examples/llm.rs")]
 //! ```
 //!
-//! A test runs this program with 1,000 prompts, first short and then long ones, 50 at a time. The server allows 500
-//! requests and 200,000 tokens a minute; the tokens alone need 69 s. A prompt without an answer has used its three
-//! attempts up:
-//!
-//! | the requests have | requests | 429s | prompts without an answer | time |
-//! |---|---|---|---|---|
-//! | a `Rate`, and the replies state the quotas | 1,000 | 0 | 0 | 71 s |
-//! | a `Rate`, and the replies state nothing | 1,145 | 161 | 16 | 69 s |
-//! | no `Rate` | about 1,560 | about 735 | about 175 | 40 s |
-//!
-//! ```sh
-//! cargo test -p live --test all -- quotas:: --nocapture
-//! ```
+//! With 1,000 prompts against a server that allows 500 requests and 200,000 tokens a minute, this program makes 1,000 requests
+//! and gets no 429. Without the `Rate` it makes about 1,560 requests, gets about 735 429s, and about 175 prompts have no answer
+//! ([Measurements](super::measurements#rates)).
 //!
 //! # The limits
 //!
-//! - **Requests and tokens a minute**, and with some services a day. A call names with
-//!   [`tokens`](crate::Retrying::tokens) how many tokens it uses at most: those of the prompt and of the longest answer.
-//!   A number that is too high makes calls wait until a reply corrects it. A number that is too low leads to 429s.
-//! - **A quota for each model**, or for a group of models. The headers do not name the model, so declare a `Rate` for
-//!   each quota.
-//! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. No wait helps, so this 429 is final, and the rate
-//!   does not slow down: [`openai::kind`](crate::openai::kind) is permanent for these codes. Anthropic
-//!   [says it otherwise](crate::anthropic#what-is-retried).
+//! - **Requests and tokens a minute**, and with some services a day. [`tokens`](crate::Retrying::tokens) says how many tokens a
+//!   call uses at most: those of the prompt and of the longest answer.
+//! - **A quota for each model**, or for a group of models: declare a `Rate` for each quota.
+//! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. This 429 is final: [`openai::kind`](crate::openai::kind) is
+//!   permanent for it. Anthropic [says it otherwise](crate::anthropic#what-is-retried).
 //! - **The first requests** go before a reply has come. So let `at_a_time` be less than the requests of a minute.
 //!
 //! # Who hears what
 //!
-//! A rate hears the headers of each reply to its own calls, success or failure, subtracts what still runs, and lets a call
-//! go when enough is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies: what one
-//! process uses is missing in what the next reply to another one states. So each process of the quota needs a `Rate` of
-//! its own. A process without one [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
+//! A rate hears the headers of each reply to its own calls, subtracts what still runs, and lets a call go when enough is left:
+//! [the rules](crate::Rate#quotas). Processes share nothing but the replies. A process without a `Rate`
+//! [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
 //!
 //! | service | each reply states | so |
 //! |---|---|---|
@@ -62,22 +48,17 @@
 //!
 //! # A stream
 //!
-//! [`open`](crate::http::Sending::open) returns when the head of a success has come; the rate hears the head. What fails
-//! before the head is repeated. What fails after it is not, because the caller has used a part of the answer: `next`
-//! returns the error, and a new call makes, and bills, a new answer.
-//! [`Limits::read_timeout`](crate::http::Limits::read_timeout) limits each pause. After its status 200 the service reports
-//! a failure as an event, for which [`event_kind`](crate::openai::event_kind) has the kind. An answer without its last
-//! event is not complete: see [`ends_stream`](crate::openai::ends_stream).
-//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has a program that goes on behind the
-//! last event.
+//! [`open`](crate::http::Sending::open) returns when the head of a success has come. What fails before the head is repeated.
+//! What fails after it is not, because the caller has used a part of the answer: `next` returns the error, and a new call
+//! makes, and bills, a new answer. An answer without its last event is not complete:
+//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has the rules, and a program that goes on
+//! behind the last event.
 //!
 //! # What is paid twice
 //!
 //! - **An answer that was lost.** After a 5xx, a lost connection or a timeout the service may have made the answer.
 //!   `openai::send` asks again, and you pay for both. `openai::REQUEST.send(ask)` does not ask again then.
 //! - **An answer that takes longer than `attempt_timeout`.** Each attempt is cut, and each one may be paid.
-//! - **Answers of a client that repeats requests by itself** inside of a call that does, too: see
-//!   [Right and wrong](super::right_and_wrong#retries-inside-retries).
 //!
 //! A 429 costs no money, but OpenAI counts it against the limit of requests.
 //!
@@ -86,12 +67,22 @@
 //!
 //! # GitHub
 //!
-//! GitHub allows so many requests in a window of an hour: each reply states the rest and the end of the window. Beside
-//! this primary limit there are secondary limits, of which nobody hears before the first 403. GitHub may ban a client
-//! that goes on after one.
+//! GitHub allows so many requests in a window of an hour: each reply states the rest and the end of the window. Beside this
+//! primary limit there are secondary limits, of which nobody hears before the first 403. The [cookbook](super::cookbook) has the
+//! whole program.
 //!
 //! ```no_run
-#![doc = include_str!("examples/github.rs")]
+//! use backoff_cloud::{Policy, Rate, github, http::{ApiError, SendExt as _}};
+//! use std::time::Duration;
+//!
+//! const MINUTE: Duration = Duration::from_secs(60);
+//! /// A token has a quota of its own, so it has a `Rate` of its own.
+//! static RATE: Rate = Rate::new().pause_after_refusal(MINUTE);
+//! const POLICY: Policy = github::REQUEST.max_retry_after(MINUTE.saturating_mul(60)).rate(&RATE);
+//!
+//! async fn repository(client: &reqwest::Client, url: &str) -> Result<serde_json::Value, ApiError> {
+//!     POLICY.send(client.get(url)).json().await
+//! }
 //! ```
 //!
 //! - When the window is used up, the calls wait for the next one, for up to an hour. The log has a `WARN`.
@@ -99,13 +90,4 @@
 //! - Resources such as `core` and `search` have quotas of their own. The calls of a `Rate` wait for all its quotas, so
 //!   give the calls of `search` another `Rate`.
 //!
-//! A test asks for 150 repositories, 10 at a time. The server allows 60 requests in a window, and has one secondary limit:
-//!
-//! | the requests have | requests | 403s of the secondary limit | 403s of the primary limit |
-//! |---|---|---|---|
-//! | a `Rate` | 156 | 6 | 0 |
-//! | a `Rate` in each of two processes | 162 | 6 | 6 |
-//! | no `Rate` | 180 | 10 | 20 |
-//!
-//! The requests that are on their way at the secondary limit are refused, too. Two processes hear of each other only with
-//! the next reply, so some of their requests meet the end of the window.
+//! Previous: [Rates](super::rates) · next: [Hedging](super::hedging)

@@ -2,20 +2,15 @@
 //!
 //! # The problem
 //!
-//! A service allows so many calls a second and answers the others with 429. Each call finds a wait for
-//! itself, and the calls of a process learn nothing from each other: 100 workers with 3,000 jobs under a limit
-//! of 50 a second make 1.87 calls for each job with full jitter, and take 1.93 times the time that the limit
-//! needs. With a [`Rate`](crate::Rate) they make 1.03 calls for each job and take as long as the limit needs.
-//!
-//! ```sh
-//! cargo run --release -p examples --example simulation -- rate
-//! cargo run -p examples --example rate      # fewer jobs, over real HTTP
-//! ```
+//! A service allows so many calls a second and answers the others with 429. Each call finds a wait for itself, and the calls of
+//! a process learn nothing from each other: 100 workers with 3,000 jobs under a limit of 50 a second make 1.87 calls for each
+//! job with full jitter, and take 1.93 times the time that the limit needs. With a [`Rate`](crate::Rate) they make 1.03 calls
+//! for each job and take as long as the limit needs ([Measurements](super::measurements#rates)).
 //!
 //! # A rate
 //!
 //! Add the feature `rate` (`features = ["http", "rate"]`). Declare one `static` for each limit, and name it in
-//! every policy for that limit:
+//! every policy for that limit, or as a key of a function, `#[retry(rate = GMAIL)]`:
 //!
 //! ```
 //! use backoff_cloud::{Policy, Rate, TimedOut, retry};
@@ -28,14 +23,9 @@
 //!     Ok(message)
 //! }
 //!
-//! // The same as a key of one function.
-//! #[retry(rate = GMAIL)]
-//! async fn archive(message: u64) -> Result<u64, TimedOut> {
-//!     Ok(message)
-//! }
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! assert_eq!((label(1).await, archive(2).await), (Ok(1), Ok(2)));
+//! assert_eq!(label(1).await, Ok(1));
 //! assert_eq!(GMAIL.per_second(), None); // no 429 yet: no call is delayed
 //! # }
 //! ```
@@ -45,129 +35,51 @@
 //! rate that rises slowly near the rate that the service took last, and fast far above it. A minute after the last
 //! 429, or later with a longer [`settle`](crate::Rate::settle) or after a block, the rate switches itself off.
 //!
-//! - After a 429 a call waits as long as its `Retry-After` says, and then joins the end of the queue. While nobody
-//!   else waits, the call also waits as the policy says. After another failure the call waits as the policy says, and
-//!   then joins the queue.
-//! - The time in the queue is no attempt and costs no token of a budget. It counts against `deadline` and
-//!   `timeout`. `attempt_timeout` begins with the attempt.
-//! - A retry whose turn would come after the deadline, as the rate is now, ends at once with its last error and
-//!   [`StopReason::Rate`](crate::StopReason::Rate). No call waits in the queue beyond its deadline: it then ends with an
-//!   error made from [`TimedOut`](crate::TimedOut). Derive [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or
-//!   write [`Fault::late`](crate::Fault::late). A call whose error cannot be made begins its attempt then, and the log
-//!   warns.
-//! - A call that is dropped leaves the queue. A call that is kept and not polled, as in `buffered` or `select!`, holds up
-//!   nobody: after 20 ms its turn goes to the next call that asks.
-//! - A ready `stop_on` ends the waiting, and the first attempt is made at once; a ready `cut_on` ends the call.
+//! - After a 429 a call waits as long as its `Retry-After` says, and then joins the end of the queue. After another failure the
+//!   call waits as the policy says, and then joins the queue.
+//! - The time in the queue is no attempt and costs no token of a budget. It counts against `deadline` and `timeout`.
+//!   `attempt_timeout` begins with the attempt.
+//! - A retry whose turn would come after the deadline ends at once with its last error and
+//!   [`StopReason::Rate`](crate::StopReason::Rate). A call whose deadline comes in the queue ends with an error made from
+//!   [`TimedOut`](crate::TimedOut). Derive [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write
+//!   [`Fault::late`](crate::Fault::late). A call whose error cannot be made begins its attempt then, and the log warns.
+//! - A call that is dropped leaves the queue. A call that is not polled holds up nobody: after 20 ms its turn goes on.
 //!
 //! # Services that state their quotas
 //!
-//! OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. A `Rate` hears
-//! that, so its calls keep the quota before the first 429: [how](crate::Rate#quotas). `send` and the functions of
-//! [`http`](crate::http) hear the replies by themselves, in closures and annotated functions too, and so does the layer of
-//! tower. Of a reply that another client reads, give the headers to [`observe`](crate::Rate::observe). For a quota of tokens, say with
-//! [`.tokens(n)`](crate::Retrying::tokens) or with the key `tokens` how many tokens a call uses at most:
-//!
-//! ```no_run
-//! use backoff_cloud::{Rate, http::ApiError, openai};
-//!
-//! static OPENAI: Rate = Rate::new();
-//!
-//! async fn answer(client: &reqwest::Client, key: &str, body: String) -> Result<String, ApiError> {
-//!     // About three bytes are a token; the answer has at most 500.
-//!     let tokens = body.len() as u32 / 3 + 500;
-//!     let ask = client.post("https://api.openai.com/v1/responses").bearer_auth(key).body(body);
-//!     openai::send(ask).text().rate(&OPENAI).tokens(tokens).await
-//! }
-//! ```
-//!
-//! [Calls to an LLM](super::quotas) has whole programs for OpenAI and GitHub.
-//!
-//! With 500 requests and 80,000 tokens a minute, and minutes of small jobs between minutes of large ones:
-//!
-//! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers |
-//! |---|---|---|---|
-//! | 1 process, 100 workers | 2.77; 1.06 | 1.13; 1.02 | 1.00; 1.00 |
-//! | 4 processes, 100 workers | 2.77; 1.06 | 1.21; 1.04 | 1.04; 1.07 |
-//! | 20 processes, 20 workers | 1.34; 1.05 | 1.21; 1.06 | 1.03; 1.03 |
-//! | 20 processes, 200 workers | 3.58; 1.07 | 1.45; 1.07 | 1.07; 1.09 |
-//!
-//! ```sh
-//! cargo run --release -p examples --example simulation -- quota
-//! ```
-//!
-//! Several processes leave a part of the quota unused, because they learn of each other only from the replies.
-//! [What it cannot know](crate::Rate#what-it-cannot-know) says when quotas lead to 429s or to waits all the same.
+//! OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. A `Rate` hears that, so
+//! its calls keep the quota before the first 429: [how](crate::Rate#quotas). `send`, the functions of [`http`](crate::http) and
+//! the layer of tower hear the replies by themselves. Of a reply that another client reads, give the headers to
+//! [`observe`](crate::Rate::observe). [Calls to an LLM](super::quotas) has the program, and says how to name tokens.
 //!
 //! # Every process of the quota needs it
 //!
-//! Calls with a `Rate` slow down at each 429, and calls with jitter alone do not. Beside a process of 50 workers with
-//! jitter alone, a process with a `Rate` gets 3 % of the calls that the service admits; beside one such worker, 26 %.
-//! No rule that we tried changes this. So give every process that uses the quota a `Rate`, or none. The log warns when
-//! the service admits less than a tenth of the calls that it admitted before the first 429.
+//! Calls with a `Rate` slow down at each 429, and calls with jitter alone do not. Beside a process of 50 workers with jitter
+//! alone, a process with a `Rate` gets 3 % of the calls that the service admits. So give every process that uses the quota a
+//! `Rate`, or none. The log warns when the service admits less than a tenth of the calls that it admitted before the first 429.
 //!
 //! # Servers: `max_queue_time`
 //!
-//! A queue turns overload into waiting. A server whose callers leave after a few seconds says how long a call
-//! may wait in the queue. After that time the call ends with an error made from
-//! [`TimedOut`](crate::TimedOut), and nothing was sent:
-//!
-//! ```
-//! use backoff_cloud::{Rate, TimedOut, retry};
-//!
-//! static GMAIL: Rate = Rate::new();
-//!
-//! #[retry(rate = GMAIL, max_queue_time = "2s")]
-//! async fn send(message: u64) -> Result<u64, TimedOut> {
-//!     Ok(message)
-//! }
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! assert_eq!(send(1).await, Ok(1));
-//! # }
-//! ```
+//! A queue turns overload into waiting. A server whose callers leave after a few seconds says how long a call may wait in the
+//! queue: `#[retry(rate = GMAIL, max_queue_time = "2s")]`, or
+//! [`.max_queue_time(..)`](crate::Retrying::max_queue_time). After that time the call ends with an error made from
+//! [`TimedOut`](crate::TimedOut), and nothing was sent.
 //!
 //! # Services that block
 //!
-//! Some services refuse everything for a while once somebody goes over the limit, and block longer whoever asks
-//! meanwhile. `Rate::new().pause_after_refusal(Duration::from_secs(60))` lets no call go after a 429 for as long as the
-//! service asks, or for a minute if it names no time. Where each call begins a block of a minute anew, 1,000 jobs of 100
-//! workers need 1,101 calls; with jitter alone they never end.
+//! Some services refuse everything for a while once somebody goes over the limit, and block longer whoever asks meanwhile.
+//! `Rate::new().pause_after_refusal(Duration::from_secs(60))` lets no call go after a 429 for as long as the service asks, or
+//! for a minute if it names no time.
 //!
 //! After any block of more than 75 s, calls go at half of the rate before it, for as long as the block took (up to five
-//! minutes), so that the next one does not follow at once. If the block had nothing to do with the rate, that is too slow
-//! for as long. Blocks of up to 75 s cannot be told from windows of a minute, so after those the rate rises as usual.
+//! minutes), so that the next one does not follow at once.
 //!
 //! # One rate for one limit
 //!
-//! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit,
-//! keep a map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate). (The key `rate` of the attribute
-//! takes a `static` only.) The first burst is refused as without a `Rate`, so 50 calls at once under a limit of 5 a second
-//! make about two requests each:
-//!
-//! ```
-//! use backoff_cloud::{Policy, Rate, TimedOut};
-//! use std::{collections::HashMap, sync::{Arc, Mutex}};
-//!
-//! const POLICY: Policy = Policy::exponential();
-//!
-//! #[derive(Default)]
-//! struct Rates(Mutex<HashMap<String, Arc<Rate>>>);
-//!
-//! impl Rates {
-//!     fn of(&self, customer: &str) -> Arc<Rate> {
-//!         let mut rates = self.0.lock().unwrap();
-//!         rates.entry(customer.to_owned()).or_default().clone()
-//!     }
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() {
-//! let rates = Rates::default();
-//! let rate = rates.of("customer 7");
-//! let call = POLICY.retry(|| async { Ok::<_, TimedOut>("sent") });
-//! assert_eq!(call.rate(&rate).await, Ok("sent"));
-//! # }
-//! ```
+//! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit, keep a map of
+//! rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate):
+//! [One for each host](super::budgets_and_outages#one-for-each-host). The first burst is refused as without a `Rate`, so 50
+//! calls at once under a limit of 5 a second make about two requests each.
 //!
 //! # Which tool
 //!
@@ -178,21 +90,13 @@
 //! | the service allows so many calls at the same time | a semaphore, [around each attempt](super::beyond#a-bulkhead) |
 //! | the service is down, and retries keep it down | a [`Budget`](super::budgets_and_outages) |
 //!
-//! A `Rate` and a `Budget` go together: the rate says when an attempt begins, and the budget says whether a
-//! retry is made at all.
-//!
 //! # What not to expect
 //!
 //! Full jitter alone is better in these cases:
 //!
-//! - The hints of the service are always far too long. A refused call obeys them, as without a `Rate`, and
-//!   stops the others for up to 64 s at a time.
-//! - One or two callers have a quota of a few calls a minute. `Rate::new().settle(Duration::from_secs(40))` makes fewer
-//!   calls then, but takes longer.
-//! - Two callers, and a service that counts in fixed windows and names their end in whole seconds.
+//! - The hints of the service are always far too long: a refused call obeys them, and stops the others for up to 64 s at a time.
+//! - One or two callers have a quota of a few calls a minute, or the service counts in fixed windows and names their end.
 //! - The calls have few attempts (`max_attempts(8)`), and the service refuses every call for a minute without a hint.
-//! - The service counts in windows of a minute and names their end. A `Rate` takes 1.06 times the least time, full jitter
-//!   1.01 times.
 //!
 //! And some limits need something else:
 //!
@@ -212,6 +116,7 @@
 //! | sign | meaning |
 //! |---|---|
 //! | gauge `retry.rate.limit` is finite | calls wait for their turn; the number is the calls a second |
-//! | gauge `retry.rate.waiting` grows | more work comes than the service allows |
 //! | histogram `retry.rate.delay` | how long calls wait in the queue |
 //! | counter `retry.rate.refused` | the 429s |
+//!
+//! Previous: [Budgets and outages](super::budgets_and_outages) · next: [Calls to an LLM](super::quotas)

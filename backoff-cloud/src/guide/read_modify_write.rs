@@ -54,33 +54,10 @@
 //! assert_eq!(emulator.stats().calls, 4); // two reads, two writes
 //! ```
 //!
-//! In the middle of a function, a block does the same. It borrows and changes the variables around it;
-//! `?` and `return` leave the attempt, not the function:
+//! In the middle of a function, `retry_block!(policy = POLICY, async { .. })` does the same with the variables around it;
+//! `?` and `return` leave the attempt, not the function.
 //!
-//! ```
-//! use backoff_cloud::{Fault, Policy, retry_block};
-//!
-//! #[derive(Debug, Fault)]
-//! #[fault(conflict)]
-//! struct Stale;
-//!
-//! const POLICY: Policy = Policy::exponential().retry_conflicts(true);
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! let mut attempts = 0;
-//! let written = retry_block!(policy = POLICY, async {
-//!     attempts += 1;
-//!     let value = 1; // read
-//!     // Write, on the condition that nobody else has written. Here somebody has, once.
-//!     if attempts < 2 { Err(Stale) } else { Ok(value + 1) }
-//! })
-//! .await;
-//! assert_eq!((written.unwrap(), attempts), (2, 2));
-//! # }
-//! ```
-//!
-//! Both have one weakness. If the reply to a write is lost, the body runs again and makes the change a
+//! Both forms have one weakness. If the reply to a write is lost, the body runs again and makes the change a
 //! second time. That does no harm to a set of members. It does harm to a counter.
 //!
 //! # `update`
@@ -103,10 +80,9 @@
 //! | cannot recognise its effect: a counter | nothing | the update ends with [`MaybeApplied`](crate::StopReason::MaybeApplied) |
 //! | the same, and the value has a version | nothing, with `.version(..)` | read again; with the same version write again, with another one end with `MaybeApplied`, also if only the own write made it |
 //!
-//! A condition can only hold if the service compares it strongly. A weak etag (`W/"1"`) in `If-Match` never holds
-//! ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1), section 13.1.1): each write gets a 412, and the
-//! update reads again until its attempts or its deadline end. Some servers make the etag of a compressed reply weak: read
-//! without compression (`.no_gzip()` of reqwest's client), or ask the service for a version of another kind.
+//! A weak etag (`W/"1"`) in `If-Match` never holds ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1)): each
+//! write gets a 412. Some servers make the etag of a compressed reply weak: read without compression (`.no_gzip()` of
+//! reqwest's client).
 //!
 //! A counter with a version:
 //!
@@ -146,9 +122,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `.version(..)` does a second thing: after a conflict the wait follows from how long an attempt takes,
-//! and does not double. [Many writers](super::many_writers) has the figures. Give such a policy a
-//! deadline rather than a small `max_attempts`.
+//! `.version(..)` does a second thing: after a conflict the wait follows from how long an attempt takes:
+//! [a pace](super::many_writers#what-a-pace-is).
 //!
 //! Some stores report a conflict as a value: etcd's `succeeded`, an `EXEC` of Redis that returns nothing.
 //! Name such a reply by [`conflict_if`](crate::Retrying::conflict_if). DynamoDB, Spanner, Firestore and
@@ -156,27 +131,11 @@
 //!
 //! # Members of a role
 //!
-//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written
-//! already: the etag, the conditions, the spelling of members and a minute for each attempt are taken care
-//! of. The client is one of Google's own, plain REST, or a [store](crate::iam::PolicyStore) of yours:
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written already: the etag, the
+//! conditions, the spelling of members and a minute for each attempt are taken care of. The client is one of Google's own, plain
+//! REST, or a [store](crate::iam::PolicyStore) of yours:
+//! `iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?`.
 //!
-//! ```rust,ignore
-//! use backoff_cloud::iam;
-//! use emulator::Emulator;
+//! The first request that needs a new role has [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).
 //!
-//! let emulator = Emulator::start()?;
-//! let client = iam::Rest::new(reqwest::Client::new(), format!("{}/v3", emulator.url()));
-//!
-//! let added = iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?;
-//! assert!(added.is_written());
-//! // Ann is a viewer already, so nothing is written.
-//! let again = iam::add(&client, "projects/p", "roles/viewer", "user:Ann@example.com").await?;
-//! assert!(!again.is_written());
-//! ```
-//!
-//! A role that was given is not known everywhere at once. The first request that needs it has
-//! [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).
-//!
-//! # Next
-//!
-//! If many tasks or programs change the same value, read [Many writers](super::many_writers).
+//! Previous: [Idempotency](super::idempotency) · next: [Many writers](super::many_writers)

@@ -1,14 +1,10 @@
-//! You will be able to see in logs, traces and metrics what retries do in a running program, and to end
-//! their waits when the program shuts down.
-//!
-//! The names, levels, fields and labels are in the tables of [`telemetry`](crate::telemetry). This page
-//! says what to turn on, and where to write it.
+//! What retries do in a running program, as logs, traces and metrics show it, and how a program ends their waits when it shuts
+//! down. [`telemetry`](crate::telemetry) has the names, levels, fields and labels.
 //!
 //! # What to turn on
 //!
-//! A library turns on nothing: its errors go to its caller, and the program decides what is logged. A
-//! program that has a subscriber or a recorder turns the features on once. Cargo joins features, so all
-//! crates that retry by this library log and record then.
+//! A library turns on nothing: its errors go to its caller, and the program decides what is logged. A program that has a
+//! subscriber or a recorder turns the features on:
 //!
 //! ```toml
 //! [dependencies]
@@ -17,59 +13,27 @@
 //! metrics-exporter-prometheus = "0.18"
 //! ```
 //!
-//! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
-//! `RUST_LOG=info`. The waits are logged at `INFO`, and what ends a call with a failure at `WARN`: attempts that are
-//! used up, a deadline, a timeout, an empty budget, a turn that comes too late, an open breaker, a signal. Only an answer
-//! that no policy retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
+//! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with `RUST_LOG=info`. The
+//! waits are logged at `INFO`, and what ends a call with a failure at `WARN`. An answer that no policy retries, such as a 404 at
+//! the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
 //!
 //! With metrics-exporter-prometheus, call `with_recommended_naming(true)` and `set_buckets(..)` of its builder before
-//! `install()`. Without them the histograms are summaries, and their names have no unit: an alert on
-//! `retry_call_duration_seconds_bucket` would never fire. `set_buckets` is for all histograms; for counts, such as
-//! `retry_call_retries`, the builder has `set_buckets_for_metric`.
+//! `install()`. Without them the histograms are summaries, and an alert on `retry_call_duration_seconds_bucket` never fires.
 //!
 //! | you want to | write |
 //! |---|---|
 //! | see each wait, and each call that something kept from being retried | the feature `tracing`, and a subscriber |
-//! | hide the waits, and see what was given up | `RUST_LOG=info,backoff=warn` |
 //! | see also failures that are answers, such as a 404 | `RUST_LOG=info,backoff=debug` |
 //! | make the waits of one policy quieter | [`.log_waits(LogLevel::Debug)`](crate::Policy::log_waits) |
 //! | tell the policies of a program apart in metrics | [`.name("billing")`](crate::Policy::name) |
 //! | give an operation a name that does not change with the code | [`.operation("invoices.get")`](crate::Retrying::operation), in the attribute `operation = "invoices.get"` |
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
-//! | be alerted when a budget refuses retries | the metric `retry.call.duration` with `retry.stop_reason="budget"` |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
-//!
-//! ```
-//! use backoff_cloud::{Budget, LogLevel, Policy, TimedOut, retry, storage};
-//!
-//! static BUDGET: Budget = Budget::aws().name("billing");
-//! const BILLING: Policy = storage::REQUEST
-//!     .name("billing")
-//!     .budget(&BUDGET)
-//!     .log_waits(LogLevel::Debug); // what is given up is logged at WARN all the same
-//!
-//! #[retry(policy = BILLING, operation = "invoices.get", attempt_spans)]
-//! async fn invoice(number: u64) -> Result<String, TimedOut> {
-//!     Ok(format!("invoice {number}"))
-//! }
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() { assert_eq!(invoice(7).await.unwrap(), "invoice 7") }
-//! ```
-//!
-//! The spans of attempts lie inside the span in which the call was made. So an `#[instrument]` above
-//! `#[retry]` gives one span for the call, with one span for each attempt in it.
 //!
 //! # A program that uses the crate `log`
 //!
-//! `tracing` hands its events to `log` where the program has no subscriber of `tracing`. Turn the feature
-//! `log` of `tracing` on in the program; `env_logger` and its relatives then print the events under the
-//! target `backoff`, and the same `RUST_LOG` filters them.
-//!
-//! ```toml
-//! backoff-cloud = { version = "0.1", features = ["tracing"] }
-//! tracing = { version = "0.1", features = ["log"] }
-//! env_logger = "0.11"
-//! ```
+//! Turn the feature `log` of `tracing` on in the program. Where the program has no subscriber of `tracing`, `env_logger` and its
+//! relatives then print the events under the target `backoff`, and the same `RUST_LOG` filters them.
 //!
 //! # In code: a hook, or a report
 //!
@@ -96,16 +60,13 @@
 //! # }
 //! ```
 //!
-//! Use the hook for what must happen while the call waits: a line in the program's own log, a message to
-//! a user. Use the report where the caller decides by the reason, such as
-//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). Use the metrics for everything that is
-//! counted over many calls.
+//! Use the hook for what must happen while the call waits, and the report where the caller decides by the reason, such as
+//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
 //!
 //! # Shut down
 //!
-//! A call that waits for a minute holds a shutdown for a minute. Give all calls one signal. With `stop_on`
-//! the wait ends at once, the attempt that is running is finished, and the call returns its last error.
-//! With `cut_on` the attempt ends too; its error is made from [`Stopped`](crate::Stopped).
+//! Give all calls one signal. With `stop_on` the wait ends at once, the attempt that is running is finished, and the call
+//! returns its last error. With `cut_on` the attempt ends too; its error is made from [`Stopped`](crate::Stopped).
 //!
 //! | what the attempt does | choose |
 //! |---|---|
@@ -161,33 +122,15 @@
 //! # }
 //! ```
 //!
-//! A thread that blocks has no future to wait for. It takes a [`Stop`](crate::Stop), whose clones share
-//! one state:
+//! A thread that blocks takes a [`Stop`](crate::Stop), whose clones share one state:
+//! `POLICY.blocking(read).stop_on(&stop).call()` in the worker, and `stop.stop()` elsewhere.
 //!
-//! ```
-//! use backoff_cloud::{Policy, Stop, StopReason, TimedOut};
-//! use std::{thread, time::Duration};
-//!
-//! const POLICY: Policy = Policy::constant(Duration::from_secs(60));
-//! let stop = Stop::new();
-//! let worker = thread::spawn({
-//!     let stop = stop.clone();
-//!     let down = || Err::<(), _>(TimedOut::new(Duration::ZERO));
-//!     move || POLICY.blocking(down).stop_on(&stop).reported().call()
-//! });
-//! stop.stop();
-//! assert_eq!(worker.join().unwrap().unwrap_err().reason, StopReason::Stopped);
-//! ```
-//!
-//! The order of a shutdown, as `examples/cookbook/axum.rs` in the repository does it: stop accepting work,
-//! cancel the token, wait until the running requests are answered, then flush logs and metrics. The table
-//! [how each form of a call ends](super::waits_and_limits#ending-a-call-early)
-//! says what happens to a wait, to an attempt and before the first attempt.
+//! The order of a shutdown: stop accepting work, cancel the token, wait until the running requests are answered, then flush
+//! logs and metrics. [How each form of a call ends](super::waits_and_limits#ending-a-call-early) has what happens to a wait and
+//! to an attempt.
 //!
 //! # A whole service
 //!
-//! Log, metrics and shutdown in one program:
+//! The [cookbook](super::cookbook) has log, metrics and shutdown in one program.
 //!
-//! ```ignore
-#![doc = include_str!("examples/axum.rs")]
-//! ```
+//! Previous: [Right and wrong](super::right_and_wrong) · next: [Testing](super::testing)

@@ -1,5 +1,4 @@
-//! You will be able to test a program that retries without waiting, to check each wait of a policy, and to
-//! let your program meet a service that fails on command or by chance.
+//! Tests of a program that retries, without waiting, and against a service that fails on command or by chance.
 //!
 //! ```toml
 //! [dev-dependencies]
@@ -15,13 +14,11 @@
 //! | async code on tokio | `#[tokio::test(start_paused = true)]`: waits take no time, and deadlines count them |
 //! | a call that hangs | a future that is pending, under the same clock |
 //! | an HTTP client, against [a server that fails](#a-server-that-fails) | a `TcpListener`, with `testing::instant()` and `testing::script` |
-//! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline, for the pauses of `Reconnect` and for the queue of a `Rate` |
-//! | what the program does with the first error | `testing::off()`: one attempt |
+//! | code of which the waits are not your subject | `testing::instant()`: no wait lasts, but each one counts for the deadline |
 //! | each wait exactly, blocking or async | `testing::VirtualTime` as the `.runtime(..)` of the call |
 //! | the numbers of a policy | [`Policy::schedule`](crate::Policy::schedule), without any call |
-//! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call |
+//! | which errors a policy repeats | [`Policy::judge`](crate::Policy::judge), without any call: [Errors](super::errors#facts-and-rules) |
 //! | whether a lost reply, a delay or a hang does harm | [`testing::faults`](#a-service-that-fails-by-chance): faults by a seed |
-//! | a service of tower | [`Faults::around_reply`](crate::testing::Faults::around_reply) |
 //! | a read-modify-write against a service | [the emulator](#a-service-that-fails-on-command) |
 //!
 //! # Async code under tokio's paused clock
@@ -46,23 +43,19 @@
 //!     let (calls, begin) = (Cell::new(0), Instant::now());
 //!     let hangs = async || { calls.set(calls.get() + 1); pending().await };
 //!     assert!(read(hangs).await.is_err());
-//!     // Four attempts of 10 s, waits of 1 + 2 + 4 + 8 s between them, and a fifth attempt until the 60th second.
 //!     assert_eq!(calls.get(), 5);
 //!     assert_eq!(begin.elapsed().as_secs(), 60);
 //! }
 //! # ends_a_call_that_hangs();
 //! ```
 //!
-//! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle,
-//! and moves the clock to the next timer. A timeout of 10 s then ends the attempt at once: "the attempt was
-//! cut after 10s". There use real time and
-//! short waits (`POLICY.scaled(0.001)`), or `testing::instant()`.
+//! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle, and moves the
+//! clock to the next timer. There use short waits (`POLICY.scaled(0.001)`) or `testing::instant()`.
 //!
 //! # A server that fails
 //!
 //! A listener of the standard library answers each connection, unless [`testing::script`](crate::testing::script) says
-//! what befalls it; `testing::instant()` leaves the waits out. So a test stands before `POLICY.send(..)`,
-//! `openai::send(..)` or any other client that takes an address:
+//! what befalls it; `testing::instant()` leaves the waits out:
 //!
 //! ```
 //! use backoff_cloud::{http::SendExt as _, plain_http, testing::{self, Faults, Injected}};
@@ -104,38 +97,16 @@
 //! # the_third_attempt_succeeds();
 //! ```
 //!
-//! A listener that accepts no connection is a server that hangs: test it with an `attempt_timeout` of some
-//! milliseconds.
-//!
 //! # Waits that do not last, and no retries
 //!
-//! ```
-//! use backoff_cloud::{StopReason, TimedOut, retry, storage, testing};
-//!
-//! #[retry(policy = storage::REQUEST, max_attempts = 8)]
-//! fn fetch(calls: &mut u32) -> Result<(), TimedOut> {
-//!     *calls += 1;
-//!     if *calls < 4 { Err(TimedOut::new(Default::default())) } else { Ok(()) }
-//! }
-//!
-//! let mut calls = 0;
-//! {
-//!     let _instant = testing::instant();
-//!     assert!(fetch(&mut calls).is_ok()); // 3 waits of a second and more, in no time
-//!     assert_eq!(calls, 4);
-//! }
-//!
-//! let _off = testing::off();
-//! assert!(fetch(&mut 0).is_err()); // the first error, as if there were no policy
-//! ```
-//!
-//! Both hold for the thread that made the guard, until the guard is dropped. Tasks on other threads of a
-//! runtime do not see it: test with a runtime of one thread, as `#[tokio::test]` makes it.
+//! While the guard of `let _instant = testing::instant();` lives, no wait lasts. While that of `testing::off()` lives, a call
+//! makes one attempt, as if there were no policy. Both hold for the thread that made the guard: test with a runtime of one
+//! thread, as `#[tokio::test]` makes it.
 //!
 //! # Each wait exactly
 //!
-//! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless
-//! `drawing(0)` asks for the shortest. It needs no runtime, so a blocking test can check async numbers.
+//! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless `drawing(0)` asks
+//! for the shortest. It needs no runtime.
 //!
 //! ```
 //! use backoff_cloud::{TimedOut, iam, testing::VirtualTime};
@@ -150,144 +121,42 @@
 //! assert!(time.elapsed() <= Duration::from_secs(300));
 //! ```
 //!
-//! The bounds of the waits, without a call and without a feature:
-//!
-//! ```
-//! use backoff_cloud::plain_http;
-//! use std::time::Duration;
-//!
-//! let waits: Vec<_> = plain_http::IDEMPOTENT.schedule().map(|wait| wait.greatest).collect();
-//! assert_eq!(waits, [1, 2, 4, 8].map(Duration::from_secs));
-//! ```
-//!
-//! # A policy and an error of your own
-//!
-//! A policy decides by what an error says. So a test of a policy is a table of errors and verdicts, and
-//! needs neither a call nor a clock:
-//!
-//! ```
-//! use backoff_cloud::{Delivery, Fault, Policy, Verdict, codes};
-//!
-//! const ORDERS: Policy = Policy::exponential().on(codes![429, 503]).idempotent(false);
-//!
-//! enum OrderError { Status(u16), Lost }
-//!
-//! impl Fault for OrderError {
-//!     fn status(&self) -> Option<u16> {
-//!         match self { OrderError::Status(status) => Some(*status), OrderError::Lost => None }
-//!     }
-//!     fn delivery(&self) -> Option<Delivery> {
-//!         match self { OrderError::Lost => Some(Delivery::MaybeSent), OrderError::Status(_) => None }
-//!     }
-//! }
-//!
-//! assert!(matches!(ORDERS.judge(&OrderError::Status(429)), Verdict::Retry { .. }));
-//! assert_eq!(ORDERS.judge(&OrderError::Status(404)), Verdict::from(false));
-//! // The order may have been made: it is not sent again.
-//! assert_eq!(ORDERS.judge(&OrderError::Status(503)), Verdict::MaybeApplied);
-//! assert_eq!(ORDERS.judge(&OrderError::Lost), Verdict::MaybeApplied);
-//! ```
-//!
-//! A function that you give to `when` is a function: call it with the errors that matter. That the policy
-//! uses it is one test with `VirtualTime` more.
-//!
-//! ```
-//! use backoff_cloud::{Policy, testing::VirtualTime};
-//! use std::io::{Error, ErrorKind};
-//!
-//! fn is_busy(error: &Error) -> bool {
-//!     error.kind() == ErrorKind::ResourceBusy
-//! }
-//! assert!(is_busy(&ErrorKind::ResourceBusy.into()) && !is_busy(&ErrorKind::NotFound.into()));
-//!
-//! let mut errors = [ErrorKind::ResourceBusy, ErrorKind::ResourceBusy, ErrorKind::NotFound].into_iter();
-//! let time = VirtualTime::new();
-//! let call = || Err::<(), Error>(errors.next().unwrap().into());
-//! let error = Policy::exponential().when(is_busy).blocking(call).runtime(time.clone()).call().unwrap_err();
-//! assert_eq!((error.kind(), time.waits().len()), (ErrorKind::NotFound, 2));
-//! ```
-//!
 //! # A service that fails by chance
 //!
 //! Some bugs show only after the right fault: a reply that is lost, though the service did what it was asked.
 //! [`testing::faults`](fn@crate::testing::faults) puts faults around the calls of your program's service, or of a stand-in:
-//! a share of errors, of lost replies, of delays and of hangs, drawn from a seed. This program finds a change that is
-//! made twice:
+//! a share of errors, of lost replies, of delays and of hangs, drawn from a seed. This program finds an order that is made
+//! twice:
 //!
 //! ```
-//! use backoff_cloud::{Fault, iam, testing::{self, Faults}};
-//! use std::cell::RefCell;
+//! use backoff_cloud::{Policy, TimedOut, testing};
+//! use std::cell::Cell;
 //!
-//! #[derive(Debug, Fault)]
-//! enum IamError {
-//!     #[fault(status = 503)]
-//!     Busy,
-//!     #[fault(conflict)]
-//!     Stale,
-//!     #[fault(maybe_sent)]
-//!     Reset,
-//! }
+//! const ORDER: Policy = Policy::exponential();
 //!
-//! #[derive(Clone, Default)]
-//! struct Role { members: Vec<&'static str>, etag: u64 }
-//!
-//! /// A stand-in for IAM. A write names the etag that was read.
-//! struct Iam { role: RefCell<Role>, faults: Faults<IamError> }
-//!
-//! impl Iam {
-//!     async fn get(&self) -> Result<Role, IamError> {
-//!         self.faults.around(async { Ok(self.role.borrow().clone()) }).await
-//!     }
-//!     async fn set(&self, new: Role) -> Result<(), IamError> {
-//!         let write = async {
-//!             let mut role = self.role.borrow_mut();
-//!             if new.etag != role.etag { return Err(IamError::Stale); }
-//!             *role = Role { etag: new.etag + 1, ..new };
-//!             Ok(())
-//!         };
-//!         self.faults.around(write).await
-//!     }
-//! }
-//!
-//! /// The program: read, change, write, and the whole again after a failure.
-//! async fn grant(service: &Iam, change: fn(&mut Vec<&'static str>)) -> Result<(), IamError> {
-//!     let attempt = async || {
-//!         let mut role = service.get().await?;
-//!         change(&mut role.members);
-//!         service.set(role).await
-//!     };
-//!     iam::READ_MODIFY_WRITE.retry(attempt).await
-//! }
-//!
-//! /// The first seed with which a member is in the role twice.
-//! async fn doubled(change: fn(&mut Vec<&'static str>)) -> Option<u64> {
-//!     for seed in 0..100 {
-//!         let faults = testing::faults(seed);
-//!         let faults = faults.errors(0.2, || IamError::Busy).lost(0.2, || IamError::Reset);
-//!         let service = Iam { role: RefCell::default(), faults };
-//!         let _ = grant(&service, change).await;
-//!         if service.role.borrow().members.len() > 1 { return Some(seed); }
-//!     }
-//!     None
+//! /// How many orders one call makes.
+//! async fn orders(policy: Policy, seed: u64) -> u32 {
+//!     let orders = Cell::new(0); // the stand-in
+//!     let faults = testing::faults(seed).lost(0.2, || TimedOut::new(Default::default()));
+//!     let order = || faults.around(async { Ok(orders.set(orders.get() + 1)) });
+//!     let _ = policy.retry(order).await;
+//!     orders.get()
 //! }
 //!
 //! // In a test, write #[tokio::test(start_paused = true)] here.
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! async fn a_member_is_added_once() {
-//!     // After a lost reply, the member is there already.
-//!     assert_eq!(doubled(|members| members.push("ann")).await, Some(5));
-//!     // The correct change looks before it adds.
-//!     let add = |members: &mut Vec<_>| if !members.contains(&"ann") { members.push("ann") };
-//!     assert_eq!(doubled(add).await, None);
+//! async fn one_order_is_made() {
+//!     let mut doubled = None;
+//!     for seed in 0..100 {
+//!         if orders(ORDER, seed).await > 1 { doubled = Some(seed) }
+//!         assert_eq!(orders(ORDER.idempotent(false), seed).await, 1);
+//!     }
+//!     assert!(doubled.is_some());
 //! }
-//! # a_member_is_added_once();
+//! # one_order_is_made();
 //! ```
 //!
-//! A test of yours asserts inside of the loop. If it fails, it prints the faults, and the seed makes them again:
-//!
-//! ```text
-//! the faults of seed 5, after 8 calls: Lost(Reset), Nothing, Lost(Reset), Error(Busy), Error(Busy), Lost(Reset), Nothing, Nothing
-//! ```
+//! If a test that asserts inside of the loop fails, it prints the faults, and the seed makes them again.
 //!
 //! # A service that fails on command
 //!
@@ -299,9 +168,6 @@
 //! [dev-dependencies]
 //! emulator = { git = ".." } # or `path = "../clone/tests/emulator"`
 //! ```
-//!
-//! It uses the `backoff-cloud` of the repository. Take yours from there too if a test gives the emulator a `GrpcCode`:
-//! the one from crates.io is another type.
 //!
 //! ```rust,ignore
 //! use backoff_cloud::{http::SendExt as _, iam};
@@ -319,3 +185,5 @@
 //! assert!(policy["etag"].is_string());
 //! assert_eq!(emulator.stats().faults, 2);
 //! ```
+//!
+//! Previous: [Telemetry and shutdown](super::telemetry_and_shutdown) · next: [Beyond one process](super::jobs)

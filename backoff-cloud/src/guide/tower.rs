@@ -1,5 +1,4 @@
-//! You will be able to put a policy as a layer around an HTTP or gRPC client that is a `Service` of tower, to
-//! choose the layer's place among others, and to say which requests and bodies may be sent again.
+//! A policy as a layer around an HTTP or gRPC client that is a `Service` of tower.
 //!
 //! Turn the feature `tower` on, and the feature of your client, whose errors the policy then understands.
 //! The snippets need these crates:
@@ -17,9 +16,8 @@
 //! | a channel of tonic 0.14 | `tonic-014` | `.replaying(64 * 1024, Body::new)` |
 //! | your own | your error implements [`Fault`](trait@crate::Fault) | `Clone`, or `.cloned_by(..)` |
 //!
-//! [The module's page](mod@crate::tower) has the tables of
-//! requests and bodies. If your program has one client and no other layers, the call form
-//! (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
+//! [The module's page](mod@crate::tower) has the tables of requests and bodies. If your program has one client and no other
+//! layers, the call form (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
 //!
 //! # Around a client
 //!
@@ -52,78 +50,35 @@
 #![doc = include_str!("examples/tonic.rs")]
 //! ```
 //!
+//! # gRPC by attribute
+//!
+//! A generated client retries by `#[retry]`, too. With the feature `tonic-014`, `tonic::Status` says what it knows, and is made
+//! from [`TimedOut`](crate::TimedOut) (as `DEADLINE_EXCEEDED`), so `attempt_timeout` and `timeout` cut an attempt:
+//!
+//! ```ignore
+#![doc = include_str!("examples/tonic_attribute.rs")]
+//! ```
+//!
 //! # What the caller gets
 //!
-//! The service keeps its types. A call that is given up ends with the last error, or with the last response
-//! as it came: `Ok` with a 503 is what a caller sees when all attempts were answered by 503.
+//! The service keeps its types. A call that is given up ends with the last error, or with the last response as it came: `Ok`
+//! with a 503 is what a caller sees when all attempts were answered by 503. A `POST` is sent once, because a 503 does not say
+//! that nothing was done, unless its sender knows better:
 //!
 //! ```
-//! use backoff_cloud::{Policy, codes, tower::Idempotent};
+//! use backoff_cloud::tower::Idempotent;
 //! # use http_1 as http;
-//! use http::{Request, Response};
-//! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
+//! use http::Request;
 //!
-//! const POLICY: Policy = Policy::exponential().on(codes![429, 503]).max_attempts(3);
-//! static CALLS: AtomicU32 = AtomicU32::new(0);
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() {
-//! // Your client; this one counts its calls, and always answers with 503.
-//! let client = service_fn(async |_: Request<String>| {
-//!     CALLS.fetch_add(1, Relaxed);
-//!     Ok::<_, BoxError>(Response::builder().status(503).body(())?)
-//! });
-//! let client = ServiceBuilder::new().layer(POLICY.layer()).service(client);
-//!
-//! let get = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
-//! assert_eq!(client.clone().oneshot(get).await.unwrap().status(), 503);
-//! assert_eq!(CALLS.swap(0, Relaxed), 3);
-//!
-//! // A 503 does not say that nothing was done, so this `POST` is sent once.
-//! let post = Request::post("http://127.0.0.1/").body("order 7".to_owned()).unwrap();
-//! assert_eq!(client.clone().oneshot(post).await.unwrap().status(), 503);
-//! assert_eq!(CALLS.swap(0, Relaxed), 1);
-//!
-//! // The sender knows that this one only searches.
-//! let search = Request::post("http://127.0.0.1/").extension(Idempotent(true));
-//! let search = search.body("title: 7".to_owned()).unwrap();
-//! client.clone().oneshot(search).await.unwrap();
-//! assert_eq!(CALLS.swap(0, Relaxed), 3);
-//! # }
+//! let search = Request::post("http://127.0.0.1/").extension(Idempotent(true)).body("title: 7");
+//! # assert!(search.is_ok());
 //! ```
 //!
 //! # The body of the response
 //!
-//! An attempt ends with the head of the response. A connection that breaks while the body is read gives its
-//! error to the reader, and nothing is repeated. Where bodies are short, read them below the retry, so that
-//! reading is a part of the attempt:
-//!
-//! ```
-//! use backoff_cloud::Policy;
-//! use http_body_util::{BodyExt as _, Full};
-//! # use http_1 as http;
-//! use http::{Request, Response};
-//! use tower::{BoxError, ServiceBuilder, ServiceExt as _, service_fn};
-//!
-//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
-//! # async fn main() -> Result<(), BoxError> {
-//! // Your client.
-//! let client = service_fn(async |_: Request<String>| {
-//!     Ok::<_, BoxError>(Response::new(Full::from("a page")))
-//! });
-//! let client = ServiceBuilder::new()
-//!     .layer(Policy::exponential().layer())
-//!     .and_then(|response: Response<Full<bytes::Bytes>>| async { // or hyper's `Incoming`
-//!         let (head, body) = response.into_parts();
-//!         Ok::<_, BoxError>(Response::from_parts(head, body.collect().await?.to_bytes()))
-//!     })
-//!     .service(client);
-//!
-//! let request = Request::get("http://127.0.0.1/").body(String::new())?;
-//! assert_eq!(client.oneshot(request).await?.body().as_ref(), b"a page");
-//! # Ok(()) }
-//! ```
+//! An attempt ends with the head of the response. A connection that breaks while the body is read gives its error to the reader,
+//! and nothing is repeated. Where bodies are short, read them below the retry, by an `and_then` between the layer and the
+//! client that collects the body, so that reading is a part of the attempt.
 //!
 //! # The order of layers
 //!
@@ -138,9 +93,7 @@
 //! | `load_shed` | **outside**: refuses calls that were not begun | ends a call that was begun, because the error of a refusal says nothing |
 //! | a load balancer | all attempts go to one server | each attempt chooses: **inside** |
 //! | a circuit breaker | an outage counts as one failure for each call | each attempt counts: **inside**, or a [`Breaker`](crate::Breaker) in the policy |
-//! | a cache | **outside**: a hit needs no attempt | |
 //! | authentication, signatures with a time | an old token is sent again | a new one for each attempt: **inside** |
-//! | decompression, limits of the response's body | **outside** | |
 //! | a span or a log line for each request | one for each call | one for each attempt |
 //!
 //! The layer clones the service inside for each call, because a request that is sent again needs a service
@@ -178,8 +131,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `attempt_timeout` also counts the time that an attempt waits for its place in the rate limit, for that is
-//! a part of making the service ready. Keep it longer than that wait.
+//! `attempt_timeout` also counts the time that an attempt waits for its place in the rate limit.
 //!
 //! # A limit for each attempt
 //!
@@ -203,8 +155,8 @@
 //! # is_from::<ClientError>();
 //! ```
 //!
-//! The error of somebody else's client (reqwest's, hyper-util's, `std::io::Error`) goes into a `BoxError` by
-//! `map_err`, between the layer and the client. Its facts are found in there:
+//! The error of somebody else's client goes into a `BoxError` by `map_err`, between the layer and the client. Its facts are found
+//! in there:
 //!
 //! ```
 //! use backoff_cloud::Policy;
@@ -231,12 +183,12 @@
 //! # }
 //! ```
 //!
-//! Without it the layer makes no service. For a call such as `oneshot` or `ready`, rustc then says only that
-//! the trait bounds of `Retry<..>` (or of a layer around it, as `ConcurrencyLimit<Retry<..>>`) were not
-//! satisfied. What is missing is `From<TimedOut>`; with [`cut_on`](crate::tower::RetryLayer::cut_on) it is
-//! `From<Stopped>`.
+//! Without `From<TimedOut>` the layer makes no service, and rustc says only that the trait bounds of `Retry<..>` were not satisfied. With
+//! [`cut_on`](crate::tower::RetryLayer::cut_on) `From<Stopped>` is needed, too.
 //!
 //! # Instead of `tower::retry`
 //!
-//! One loop is enough: take tower's retry layer out where this layer goes in. The module's page compares the
-//! two, and [coming from others](super::coming_from) has a table of names.
+//! One loop is enough: take tower's retry layer out where this layer goes in. [Coming from others](super::coming_from) has a
+//! table of names, and says what to do with [reqwest-middleware](super::coming_from#reqwest-middleware).
+//!
+//! Previous: [Polling, pages and streams](super::polling_pages_streams) · next: [Blocking programs](super::blocking)

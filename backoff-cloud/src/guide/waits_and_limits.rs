@@ -12,33 +12,31 @@
 //! | [`Policy::exponential`](crate::Policy::exponential) | 1, 2, 4, 8, … times `base` | almost everything |
 //! | [`Policy::constant`](crate::Policy::constant) | always the same | polling at a steady rate |
 //! | [`Policy::linear`](crate::Policy::linear) | `first`, then `step` more each time | polling that slows down gently |
-//! | [`Policy::fibonacci`](crate::Policy::fibonacci) | 1, 1, 2, 3, 5, … times `first` | growth between linear and exponential |
 //! | [`Policy::custom`](crate::Policy::custom) | what your function says | a rule that a service demands |
 //!
-//! [`delay`](mod@crate::delay) lists the others. `.delays(..)` on a call takes any list of waits.
+//! [`delay`](mod@crate::delay) lists more, such as [`Policy::fibonacci`](crate::Policy::fibonacci). `.delays(..)` on a call takes any list of waits.
 //!
 //! # Jitter
 //!
-//! Clients that fail together would come back together, if they all waited equally long. *Jitter* is the
-//! random part of a wait, and it spreads them.
+//! *Jitter* is the random part of a wait. It spreads clients that fail together.
 //!
 //! | [`Jitter`](crate::Jitter) | a wait of up to 8 s becomes | use it |
 //! |---|---|---|
 //! | `Full`, the default | 0 to 8 s | where many clients share a service |
 //! | `Equal` | 4 to 8 s | where a retry must not come at once |
 //! | `Decorrelated` | between `base` and three times the wait before | where a quick end matters more than few calls |
-//! | `Additive(1 s)` | 8 to 9 s | where a service documents this formula, as Google's do |
+//! | `Additive(Duration::from_secs(1))` | 8 to 9 s | where a service documents this formula, as Google's do |
 //! | `Proportional(0.2)` | 6.4 to 9.6 s | where waits should stay near the planned time, as gRPC does it |
 //! | `None` | 8 s | in tests, and for a client that is alone |
 //!
-//! [Many writers](super::many_writers) has figures for some of them.
+//! [Measurements](super::measurements#many-writers) has figures for some of them.
 //!
 //! # See what a policy does
 //!
 //! [`explain`](crate::Policy::explain) says it in words, [`schedule`](crate::Policy::schedule) in numbers:
 //!
 //! ```
-//! use backoff_cloud::{Jitter, Policy, schedule::Fits};
+//! use backoff_cloud::{Jitter, Policy};
 //! use std::time::Duration;
 //!
 //! const POLICY: Policy = Policy::exponential()
@@ -47,19 +45,11 @@
 //!     .jitter(Jitter::Equal)
 //!     .deadline(Duration::from_secs(10));
 //!
-//! let waits: Vec<_> = POLICY.schedule().take(5).map(|w| (w.least, w.greatest, w.fits)).collect();
+//! let waits: Vec<_> = POLICY.schedule().take(2).map(|wait| (wait.least, wait.greatest)).collect();
 //! let ms = Duration::from_millis;
-//! assert_eq!(waits, [
-//!     (ms(250), ms(500), Fits::Always),
-//!     (ms(500), ms(1_000), Fits::Always),
-//!     (ms(1_000), ms(2_000), Fits::Always),
-//!     (ms(2_000), ms(4_000), Fits::Always),
-//!     (ms(2_500), ms(5_000), Fits::Perhaps), // only if the waits before were short
-//! ]);
+//! assert_eq!(waits, [(ms(250), ms(500)), (ms(500), ms(1_000))]);
 //! assert!(POLICY.explain().to_string().starts_with("waits 500ms, doubling up to 5s, "));
 //! ```
-//!
-//! A schedule can be printed as a table: `println!("{}", storage::REQUEST.schedule())`.
 //!
 //! # Four limits
 //!
@@ -111,10 +101,10 @@
 //! # }
 //! ```
 //!
-//! **Recommended for a call over a network:** a `deadline` or `timeout` that your caller can bear, and an
-//! `attempt_timeout` of a few times the usual reply time.
+//! **Recommended over a network:** a `deadline` or `timeout` that your caller can bear, and an `attempt_timeout` of a few times
+//! the usual reply time.
 //!
-//! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut:
+//! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut, after the time that remains:
 //!
 //! ```no_run
 //! use backoff_cloud::retry;
@@ -127,21 +117,15 @@
 //!
 //! # Ending a call early
 //!
-//! A future that is dropped does nothing more. The running attempt is dropped with it, no other attempt
-//! begins, and no hook is called. A budget gets back what the wait has cost. A write that was under way may
-//! have been applied. So `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nobody
-//! learns what failed before.
-//!
-//! A program that [shuts down](super::telemetry_and_shutdown#shut-down) gives its calls a signal instead. Then a wait ends
-//! at once, and the call returns its last error, with the reason [`Stopped`](crate::StopReason::Stopped):
+//! A future that is dropped does nothing more, and no hook is called. A write that was under way may have been applied. So
+//! `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nobody learns what failed before. A program that
+//! [shuts down](super::telemetry_and_shutdown#shut-down) gives its calls a signal instead. Then the call returns its last error,
+//! with the reason [`Stopped`](crate::StopReason::Stopped):
 //!
 //! | | the wait | the running attempt | a signal before the first attempt |
 //! |---|---|---|---|
-//! | [`stop_on(future)`](crate::Retrying::stop_on) | is ended | is finished | the attempt is made |
-//! | [`cut_on(future)`](crate::Retrying::cut_on) | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
-//! | `stop_on = future` in `#[retry]` and `retry_block!` | is ended | is finished | the attempt is made |
-//! | `cut_on = future` there | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
-//! | `stop_on(..)` and `cut_on(..)` of a layer of tower | is ended | is finished, or cut | as above |
+//! | [`stop_on(future)`](crate::Retrying::stop_on), `stop_on = future` in an attribute or a block | is ended | is finished | the attempt is made |
+//! | [`cut_on(future)`](crate::Retrying::cut_on), `cut_on = future` | is ended | is cut, and the error is made from [`Stopped`](crate::Stopped) | no attempt is made |
 //! | [`stop_on(&stop)`](crate::Retrying::stop_on) of a blocking call | is ended | is finished | the attempt is made |
 //! | [`stop_on(..)`](crate::Retrying::stop_on) of an operation that is resumed | is ended | your loop decides | your loop decides |
 //! | [`leave`](crate::combine::Changing::leave) of a combined change | is ended | a write of the change is finished; a read goes on for the others | the change is not made |
@@ -149,54 +133,97 @@
 //!
 //! # Retry-After
 //!
-//! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or
-//! `google.rpc.RetryInfo`, or with a 429 or 503 by the headers of a quota that is used up. If that is longer than the
-//! backoff, the call waits as long as the server asks. Every header may have any form that servers send: `20`, `20.5`,
-//! `1m0s`, an epoch, a date ([`hint::retry_after`](crate::hint::retry_after) has the list, and
-//! [`hint::in_headers`](crate::hint::in_headers) the headers).
+//! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or `google.rpc.RetryInfo`, or
+//! with a 429 or 503 by the headers of a quota that is used up. If that is longer than the backoff, the call waits as long as
+//! the server asks. [`hint::in_headers`](crate::hint::in_headers) has the headers, and
+//! [`hint::retry_after`](crate::hint::retry_after) their forms.
 //!
 //! - A hint that cannot be read is ignored. The [log event](crate::telemetry) of the wait shows the header.
 //! - A hint beyond [`max_retry_after`](crate::Policy::max_retry_after) ends the call at once, with
 //!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). Unless you say another limit, it is the
-//!   deadline or the timeout, and five minutes where there is neither.
-//! - The limit holds for each wait. Only a deadline bounds their sum.
-//! - A hint that is the same for everybody undoes the jitter, and all clients come back together.
-//!   [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to the hint. The presets
-//!   `READ_MODIFY_WRITE` do so.
+//!   deadline or the timeout, and five minutes where there is neither: `.max_retry_after(Duration::from_secs(60))`.
+//! - [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to a hint that is the same for everybody,
+//!   so that clients do not come back together. The presets `READ_MODIFY_WRITE` do so.
 //! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
 //!
-//! The picture shows a service that takes 50 calls a second and gets 500 at once. With the same
-//! `Retry-After` for all, 450 calls come back within 0.1 s; with `spread_retry_after`, 56 do
-//! (`cargo run --release -p examples --example simulation -- batch`):
+//! A service takes 50 calls a second and gets 500 at once. With the same `Retry-After` for all, 450 calls come back within
+//! 0.1 s; with `spread_retry_after`, 56 do (`cargo run --release -p examples --example simulation -- batch`):
 //!
 #![doc = include_str!("../../doc/batch-calls.svg")]
 //!
+//! # Retry for ever
+//!
+//! A daemon that reconnects has no last attempt. No word of a policy says "no limit":
+//!
+//! - A `deadline` is a year at most: `.deadline(Duration::MAX)` counts as a year. With a deadline and without `max_attempts`, a
+//!   call makes as many attempts as fit. Set `max_retry_after` too, because a hint may be as long as the deadline.
+//! - `max_attempts` counts up to 262,143: a larger number counts as this one.
+//! - [`resuming()`](crate::Policy::resuming) counts failures and time from the last progress. So a daemon whose connection
+//!   works now and then never comes to the deadline:
+//!
 //! ```
-//! use backoff_cloud::{Fault, Policy, StopReason};
+//! use backoff_cloud::{Policy, Resuming, TimedOut};
 //! use std::time::Duration;
 //!
-//! #[derive(Debug)]
-//! struct Throttled;
-//! impl Fault for Throttled {
-//!     fn status(&self) -> Option<u16> { Some(429) }
-//!     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(90)) }
+//! const RECONNECT: Policy = Policy::exponential()
+//!     .max_backoff(Duration::from_secs(30))
+//!     .max_retry_after(Duration::from_secs(300))
+//!     .deadline(Duration::MAX);
+//!
+//! /// Serves one connection until it breaks, and returns why.
+//! async fn session(resuming: &mut Resuming<'_, TimedOut>, number: u32) -> TimedOut {
+//!     if number % 100 == 0 { resuming.progress() } // a message was handled
+//!     TimedOut::new(Duration::from_secs(10))
 //! }
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() {
-//! let call = || std::future::ready(Err::<(), _>(Throttled));
-//!
-//! let patient = Policy::exponential().max_attempts(2);
-//! let gave_up = patient.retry(call).reported().await.unwrap_err();
-//! assert_eq!((gave_up.reason, gave_up.report.slept.as_secs()), (StopReason::Attempts, 90));
-//!
-//! let hasty = patient.max_retry_after(Duration::from_secs(60));
-//! let gave_up = hasty.retry(call).reported().await.unwrap_err();
-//! assert_eq!((gave_up.reason, gave_up.report.attempts), (StopReason::RetryAfter, 1));
+//! # let days = Duration::from_secs(30 * 86_400);
+//! # let daemon = async {
+//! let mut resuming = RECONNECT.resuming();
+//! for number in 1.. {
+//!     let error = session(&mut resuming, number).await;
+//!     if let Err(error) = resuming.failed(error).await { // waits
+//!         panic!("{error}"); // only an error that the policy does not repeat, or a year without progress
+//!     }
+//! }
+//! # };
+//! # assert!(tokio::time::timeout(days, daemon).await.is_err());
 //! # }
 //! ```
 //!
-//! # Next
+//! An error that the policy does not repeat, such as a wrong password, ends the daemon. [`stop_on`](crate::Retrying::stop_on) of
+//! the `Resuming` ends its waits. A connection that many tasks share belongs into a [`Reconnect`](crate::Reconnect).
 //!
-//! Before you retry a request that changes something, read [Idempotency](super::idempotency). To read waits and
-//! limits from a file, read [Configuration](super::configuration).
+//! # A deadline from outside
+//!
+//! Who calls you may say when the answer is useless: AWS Lambda in `Context::deadline()`, a client of gRPC in the header
+//! `grpc-timeout`. Give the call the time that remains, less the time that your own answer needs:
+//!
+//! ```
+//! use backoff_cloud::{Policy, TimedOut};
+//! use std::time::{Duration, SystemTime};
+//!
+//! const POLICY: Policy = Policy::exponential();
+//!
+//! async fn fetch() -> Result<&'static str, TimedOut> { std::future::pending().await } // a service that hangs
+//!
+//! /// `ends` is `event.context.deadline()` of the crate `lambda_runtime`.
+//! async fn handle(ends: SystemTime) -> Result<&'static str, TimedOut> {
+//!     let remaining = ends.duration_since(SystemTime::now()).unwrap_or_default();
+//!     let remaining = remaining.saturating_sub(Duration::from_millis(500));
+//!     POLICY.deadline(remaining).retry(fetch).timeout(remaining).await
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let begin = tokio::time::Instant::now();
+//! assert!(handle(SystemTime::now() + Duration::from_secs(10)).await.is_err());
+//! assert_eq!(begin.elapsed().as_secs(), 9);
+//! # }
+//! ```
+//!
+//! Without `timeout`, where the error has no `From<TimedOut>`, the `deadline` alone begins no wait that ends later. Hand the
+//! rest to the next service by [`Attempt::remaining`](crate::Attempt::remaining).
+//!
+//! Previous: [Errors](super::errors) · next: [Idempotency](super::idempotency)

@@ -40,3 +40,5 @@
 //!
 //! `#[retry]`, `retry_block!`, `update` and `until` have a blocking form: [Blocking programs](super::blocking).
 //! The async forms run on tokio, on smol and in a browser, or on [another executor](super::executors).
+//!
+//! Previous: [Why retries, and why they hurt](super::why_retries) · next: [Errors](super::errors)

@@ -3,8 +3,8 @@
 //! # Why
 //!
 //! Many failures are over after a moment. A connection breaks, a server restarts, a database ends one of two transactions
-//! in a deadlock. Such a failure is *transient*: the same request succeeds a little later. In a simulation, 20 % of all
-//! attempts fail by chance. Without a retry the service answers 79.98 % of the requests, with up to five attempts 99.97 %.
+//! in a deadlock. Such a failure is *transient*: the same request succeeds a little later. If 20 % of all attempts fail by
+//! chance, 79.98 % of the requests succeed without a retry, and 99.97 % with up to five attempts (simulated).
 //!
 //! A retry does not help where the failure stays: a wrong request, a missing permission. The error says which kind it is,
 //! and the policy decides: [Errors](super::errors).
@@ -14,9 +14,9 @@
 //! **They multiply the load.** Five attempts are five times the load, at the worst moment. Layers multiply each other:
 //! three layers with five attempts each make [125 calls](super::right_and_wrong#retries-inside-retries).
 //!
-//! **They prolong an outage.** The same service can answer 1,000 requests a second, and gets 700. Then it hangs for 30 s.
-//! With up to five attempts it gets 4.62 attempts for each request of the outage. Afterwards it does not recover within a
-//! minute, in any of 20 runs, although the clients back off: new requests keep coming. With a budget it recovers at once:
+//! **They prolong an outage.** A service can answer 1,000 requests a second, gets 700, and then hangs for 30 s. With up to five
+//! attempts for each request it does not recover within a minute, in any of 20 runs, although the clients back off: new
+//! requests keep coming. With a budget it recovers at once:
 //!
 #![doc = include_str!("../../doc/outage-hanging.svg")]
 //!
@@ -25,9 +25,8 @@
 //! ```
 //!
 //! **They come together.** Clients that fail together and wait equally long come back together. *Jitter*, the random part
-//! of a wait, spreads them. In the model of AWS' article
-//! [Exponential Backoff And Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/), 100 clients
-//! write one row. Without jitter (*exponential* in the picture) they are done after 63.6 s, with full jitter after 4.9 s:
+//! of a wait, spreads them. 100 clients write one row: without jitter (*exponential* in the picture) they are done after
+//! 63.6 s, with full jitter after 4.9 s:
 //!
 #![doc = include_str!("../../doc/contention-completion.svg")]
 //!
@@ -55,10 +54,8 @@
 //! # Which presets have a budget
 //!
 //! [`aws::STANDARD`](crate::aws::STANDARD) and the presets of [`dynamodb`](crate::dynamodb) and [`s3`](crate::s3): the
-//! documentation of AWS' SDKs names the numbers. The other presets have none, because their documentation names none.
-//!
-//! A budget belongs to one service, and to one region of it, because these fail separately: two services with one budget
-//! stop each other's retries. A preset cannot know what you call. So declare a budget for each service:
+//! documentation of AWS' SDKs names the numbers. The others have none: their documentation names none, and a preset cannot
+//! know what you call. Declare a budget for each service, and for each region of it, because these fail separately:
 //!
 //! ```
 //! use backoff_cloud::{Budget, Policy, storage};
@@ -67,7 +64,7 @@
 //! const REQUEST: Policy = storage::REQUEST.budget(&STORAGE);
 //! ```
 //!
-//! Each process has a bucket of its own. [Share a budget](super::budgets_and_outages#share-a-budget) has the rules.
+//! [Share a budget](super::budgets_and_outages#share-a-budget) has the rules.
 //!
 //! # Read more
 //!
@@ -75,3 +72,5 @@
 //!   jitter](https://aws.amazon.com/builders-library/timeouts-retries-and-backoff-with-jitter/), Amazon Builders' Library.
 //! - [Addressing Cascading Failures](https://sre.google/sre-book/addressing-cascading-failures/), Google's book "Site
 //!   Reliability Engineering".
+//!
+//! Previous: [The first retry](super::first_retry) · next: [Which of these do I need](super::which)

@@ -9,44 +9,8 @@
 //! | read an allow policy, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`], or [`Members`] |
 //! | the first request that needs a role granted a moment ago | [`AFTER_GRANT`] |
 //!
-//! [`presets`](crate::presets) has the numbers.
-//!
-//! # Where the numbers come from
-//!
-//! - "Retry strategy" (<https://cloud.google.com/iam/docs/retry-strategy>) asks for truncated exponential
-//!   backoff with jitter: before retry *n*, counted from 0, the client waits
-//!   `min(2ⁿ s + random fraction of a second, maximum backoff)`, and it stops after a deadline. The page
-//!   names 32 and 64 s as maximums, and 300 s as an example of a deadline.
-//! - "Access change propagation" (<https://cloud.google.com/iam/docs/access-change-propagation>): a change of
-//!   an allow policy takes effect typically after 2 minutes, and potentially after 7 minutes or longer.
-//!
-//! Sources read on 2026-11-21.
-//!
-//! # Our choices
-//!
-//! - [`READ_MODIFY_WRITE`] has full jitter. The documented fraction of a second is added before the maximum
-//!   applies, so clients that have reached the maximum all wait for the same time. And the fraction is small
-//!   beside a long wait. Many writers of one policy then meet again and again: simulated with 250 ms for each
-//!   message, a base of 1 s, a maximum of 64 s and a deadline of 300 s, 22 % of 50 writers give up, and 50 % of
-//!   100 writers. With full jitter no writer gives up
-//!   (`cargo run --release -p examples --example simulation -- iam`, 1,000 seeds).
-//!   [`DOCUMENTED_JITTER`] restores the documented formula:
-//!   `iam::READ_MODIFY_WRITE.jitter(iam::DOCUMENTED_JITTER)`.
-//! - [`READ_MODIFY_WRITE`] retries 429 and `RESOURCE_EXHAUSTED`, which the page does not list. Many writers of
-//!   one policy use up a quota by their own retries, and the page warns of that. Measured with 32 writers of
-//!   one policy and a quota of two calls a second, eight at once: with the documented codes alone 1 of 32
-//!   members arrives, with 429 all do.
-//! - [`AFTER_GRANT`] ends after 8 minutes, one more than the 7 minutes of the documentation. It has the
-//!   smaller one of the two documented maximums, so that a request notices a grant at most 32 s late.
-//! - [`READ_MODIFY_WRITE`] adds the backoff to a wait that the service asks for
-//!   ([`spread_retry_after`](Policy::spread_retry_after)). Else all writers who are told `Retry-After: 1` come
-//!   back together, and use up the quota together again.
-//! - After a conflict, [`add`], [`remove`] and [`Members`] wait at a [`Pace`](backoff_core::delay::Pace), which
-//!   follows from the number of conflicts and from the duration of an attempt. After every other failure
-//!   they wait as [`READ_MODIFY_WRITE`] does, and count three sorts of failures separately: throttled ones,
-//!   other failed reads since the last answered read, and other failed writes.
-//!
-#![doc = include_str!("../../doc/iam-contention.svg")]
+//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#iam) says where they
+//! come from.
 //!
 //! # What is retried
 //!
@@ -297,7 +261,7 @@ pub const AFTER_GRANT: Policy = REQUEST
 /// The retried function must read the policy before it writes it, as in the example of [the module](self).
 ///
 /// Source: <https://cloud.google.com/iam/docs/retry-strategy>. Full jitter, 429 and the sum of a hint and the
-/// backoff are [our choices](self#our-choices).
+/// backoff are [our choices](crate::presets::sources#iam).
 pub const READ_MODIFY_WRITE: Policy = REQUEST
     .jitter(Jitter::Full)
     .also_on(codes![429, Codes::ABORTED])

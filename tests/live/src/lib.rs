@@ -16,5 +16,7 @@ mod macros {}
     doc = "```\n\n```no_run\n# use tonic_014 as tonic;\n# use tonic_014::client::Grpc as GreeterClient;"
 )]
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tonic.rs"))]
+#[cfg_attr(doctest, doc = "```\n\n```no_run\n# use tonic_014 as tonic;")]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tonic_attribute.rs"))]
 #[cfg_attr(doctest, doc = "```")]
 mod guide {}
