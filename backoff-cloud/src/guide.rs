@@ -44,16 +44,17 @@
 //! 20. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
 //! 21. [tower](mod@tower): a policy as a layer around a client.
-//! 22. [Blocking programs](blocking): programs without async, with a progress line.
-//! 23. [Executors](executors): run without tokio, on smol, in a browser, on a board.
-//! 24. [Beyond retries](beyond): what other tools do better.
+//! 22. [gRPC](grpc): tonic, by attribute or by a layer.
+//! 23. [Blocking programs](blocking): programs without async, with a progress line.
+//! 24. [Executors](executors): run without tokio, on smol, in a browser, on a board.
+//! 25. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 25. [Coming from another crate](coming_from): how to say the same with this library.
-//! 26. [Ported programs](ported): real code before and after.
-//! 27. [Comparison](comparison): what other libraries do, with the sources.
-//! 28. [Measurements](measurements): the figures of these pages, and the commands that measure them.
+//! 26. [Coming from another crate](coming_from): how to say the same with this library.
+//! 27. [Ported programs](ported): real code before and after.
+//! 28. [Comparison](comparison): what other libraries do, with the sources.
+//! 29. [Measurements](measurements): the figures of these pages, and the commands that measure them.
 //!
 //! The tests compile the Rust code of these pages, and run the code that needs no network. `CONTRIBUTING.md` in the
 //! repository names the commands.
@@ -162,8 +163,11 @@ pub mod databases;
 #[doc(alias("stream", "watch", "server-sent events", "SSE", "resumable download"))]
 pub mod polling_pages_streams;
 
-#[doc(alias("layer", "middleware", "hyper", "tonic", "client"))]
+#[doc(alias("layer", "middleware", "hyper", "client"))]
 pub mod tower;
+
+#[doc(alias("tonic", "Status", "protobuf"))]
+pub mod grpc;
 
 #[doc(alias("sync", "ureq", "thread", "command line", "CLI", "progress bar"))]
 #[doc(alias = "without async")]

@@ -84,3 +84,37 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
     }
     assert!(pages.contains("iam") && pages.contains("storage"));
 }
+
+/// The pages of the list in `guide.rs`: the title, and the name of the module.
+fn listed(guide: &str) -> Vec<(String, String)> {
+    let items = guide.lines().filter_map(|line| {
+        let (number, item) = line.strip_prefix("//! ")?.split_once(". [")?;
+        number.parse::<usize>().ok()?;
+        let (title, rest) = item.split_once("](")?;
+        let name = rest.split(')').next()?;
+        Some((title.to_owned(), name.trim_start_matches("mod@").to_owned()))
+    });
+    items.collect()
+}
+
+#[test]
+fn each_page_of_the_guide_leads_to_the_next_one() {
+    let pages = listed(&read("src/guide.rs").expect("the guide"));
+    assert!(pages.len() > 20, "{pages:?}");
+    for (at, (_, name)) in pages.iter().enumerate() {
+        let beside = |(title, name): &(String, String)| {
+            let kind = if name == "tower" { "mod@" } else { "" };
+            format!("[{title}]({kind}super::{name})")
+        };
+        let before = at.checked_sub(1).map(|it| beside(&pages[it]));
+        let after = pages.get(at + 1).map(beside);
+        let line = match (before, after) {
+            (Some(before), Some(after)) => format!("//! Previous: {before} · next: {after}"),
+            (None, Some(after)) => format!("//! Next: {after}"),
+            (before, _) => format!("//! Previous: {}", before.unwrap_or_default()),
+        };
+        let page = read(&format!("src/guide/{name}.rs")).expect(name);
+        let last = page.lines().rfind(|it| it.starts_with("//!"));
+        assert_eq!(last, Some(&*line), "the last line of `{name}`");
+    }
+}

@@ -33,8 +33,8 @@ pub(crate) fn draw(ways: [(&Story, &str); 2], circumstances: &str) -> Picture {
         text(page, &title, (24, 28), 24, INK, HPos::Left)?;
         let words = [
             circumstances,
-            "A row is a writer. Times are shortened a hundredfold;",
-            "each panel has its own scale.",
+            "A row is a writer. Times are shortened a hundredfold; each",
+            "panel has its own axis, drawn by the square root of the time.",
         ];
         for (y, words) in (60..).step_by(24).zip(words) {
             text(page, words, (24, y), SMALL, FAINT, HPos::Left)?;

@@ -45,4 +45,4 @@
 //! [`VirtualTime`](crate::testing::VirtualTime) is the clock of a test, and no wait lasts:
 //! [Testing](super::testing#each-wait-exactly).
 //!
-//! Previous: [tower](mod@super::tower) · next: [Executors](super::executors)
+//! Previous: [gRPC](super::grpc) · next: [Executors](super::executors)

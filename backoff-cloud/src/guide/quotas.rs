@@ -1,5 +1,7 @@
 //! After this page your calls to an LLM keep the quotas of the service, a batch ends when no money is left, and you know
-//! what is paid twice. [The last part](#github) is about GitHub.
+//! what is paid twice.
+//!
+//! [The last part](#github) is about GitHub.
 //!
 //! # A batch of prompts
 //!

@@ -44,20 +44,7 @@
 #![doc = include_str!("examples/hyper.rs")]
 //! ```
 //!
-//! tonic:
-//!
-//! ```ignore
-#![doc = include_str!("examples/tonic.rs")]
-//! ```
-//!
-//! # gRPC by attribute
-//!
-//! A generated client retries by `#[retry]`, too. With the feature `tonic-014`, `tonic::Status` says what it knows, and is made
-//! from [`TimedOut`](crate::TimedOut) (as `DEADLINE_EXCEEDED`), so `attempt_timeout` and `timeout` cut an attempt:
-//!
-//! ```ignore
-#![doc = include_str!("examples/tonic_attribute.rs")]
-//! ```
+//! A channel of tonic: [gRPC](super::grpc).
 //!
 //! # What the caller gets
 //!
@@ -191,4 +178,4 @@
 //! One loop is enough: take tower's retry layer out where this layer goes in. [Coming from others](super::coming_from) has a
 //! table of names, and says what to do with [reqwest-middleware](super::coming_from#reqwest-middleware).
 //!
-//! Previous: [Polling, pages and streams](super::polling_pages_streams) · next: [Blocking programs](super::blocking)
+//! Previous: [Polling, pages and streams](super::polling_pages_streams) · next: [gRPC](super::grpc)

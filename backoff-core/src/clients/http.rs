@@ -17,7 +17,7 @@ use crate::{
 use core::time::Duration;
 use http_1 as http;
 
-/// The status alone; the hints are in the headers of the [response](http::Response).
+/// The status alone; the hints are in the headers of the response.
 ///
 /// ```
 /// use backoff_core::{Policy, Verdict};

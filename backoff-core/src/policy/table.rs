@@ -44,6 +44,7 @@ macro_rules! rules {
             ///
             /// # Panics
             /// Panics if `max_attempts` is 0. In a constant, the panic is a compile error.
+            #[doc(alias = "max_retries")]
             #[track_caller]
             max_attempts(max_attempts: u32): u32 = 0 => checked_attempts(max_attempts),
                 key attempts "a whole number from 1, the first call included";
