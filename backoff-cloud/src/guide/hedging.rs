@@ -50,11 +50,11 @@
 //!
 //! | call | write |
 //! |---|---|
-//! | a function or a closure | `POLICY.retry(\|\| get()).hedge(&READS)` |
+//! | a function or a closure | `POLICY.retry(get).hedge(&READS)` |
 //! | a request of reqwest, with the feature `http` | `POLICY.send(client.get(url)).json::<Page>().hedge(&READS)` |
 //! | a layer of tower | `POLICY.layer().hedge(&READS)` |
 //! | an attribute or a block | the function form: the body of a function cannot run twice at the same time |
-//! | a read-modify-write | its read: `POLICY.update(\|\| RETRY_ONCE.retry(\|\| get()).hedge(&READS), ..)`, where `RETRY_ONCE` makes one attempt |
+//! | a read-modify-write | its read: `POLICY.update(\|\| RETRY_ONCE.retry(get).hedge(&READS), ..)`, where `RETRY_ONCE` makes one attempt |
 //!
 //! `send` and the layer send a second request only for `GET`, `HEAD` and the other methods that change nothing, so one
 //! layer serves reads and writes. A search by `POST` needs the function form, or
