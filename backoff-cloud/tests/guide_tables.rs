@@ -31,11 +31,11 @@ fn shows(page: &str, code: &str) {
 /// Compiles an expression, or the methods behind `=>`, and asserts that the page shows them.
 macro_rules! code {
     ($page:literal: $start:expr => $($methods:tt)+) => {{
-        let _ = || { let _ = $start $($methods)+; };
+        let _ = || $start $($methods)+;
         shows($page, stringify!($($methods)+));
     }};
     ($page:literal: $code:expr) => {{
-        let _ = || { let _ = $code; };
+        let _ = || $code;
         shows($page, stringify!($code));
     }};
 }
@@ -108,7 +108,7 @@ fn budgets_rates_and_breakers() {
 
 #[test]
 fn calls() {
-    code!("hedging": POLICY.retry(|| get()).hedge(&READS));
+    code!("hedging": POLICY.retry(get).hedge(&READS));
     fn send(client: &reqwest::Client, url: &str) {
         type Page = serde_json::Value;
         code!("hedging": POLICY.send(client.get(url)).json::<Page>().hedge(&READS));

@@ -14,8 +14,8 @@
 //!
 //! # A rate limit
 //!
-//! The crate `governor` counts requests, and its `until_ready` waits for the next place. Inside of the attempt it counts
-//! retries too, as the server does:
+//! The crate `governor` counts requests, and its `until_ready` waits for the next place. Inside of the attempt it
+//! counts retries too, as the server does:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut};
@@ -49,19 +49,19 @@
 //!
 //! # A bulkhead
 //!
-//! A semaphore bounds how many attempts run at the same time. Acquire its permit inside of the attempt, as `until_ready` above:
-//! then a call that waits gives its place to another one.
+//! A semaphore bounds how many attempts run at the same time. Acquire its permit inside of the attempt, as
+//! `until_ready` above: then a call that waits gives its place to another one.
 //!
 //! # A circuit breaker
 //!
-//! The library has one: a [`Breaker`](crate::Breaker) in the policy, [beside the budget](super::budgets_and_outages#a-breaker).
-//! A breaker of another crate belongs inside, so that it sees each attempt. Give the variant of its error
-//! `#[fault(permanent)]`: its refusal ends the retry.
+//! The library has one: a [`Breaker`](crate::Breaker) in the policy, [beside the
+//! budget](super::budgets_and_outages#a-breaker). A breaker of another crate belongs inside, so that it sees each
+//! attempt. Give the variant of its error `#[fault(permanent)]`: its refusal ends the retry.
 //!
 //! # A fallback
 //!
-//! A retry hands back a plain `Result`: `call.await.unwrap_or_else(|_| last_known())`. Give such a call a short deadline: a
-//! fallback after five minutes helps nobody.
+//! A retry hands back a plain `Result`: `call.await.unwrap_or_else(|_| last_known())`. Give such a call a short
+//! deadline: a fallback after five minutes helps nobody.
 //!
 //! # A queue, or an engine for durable jobs
 //!
@@ -69,7 +69,8 @@
 //!
 //! - retry in the worker only what passes within seconds, with a deadline well below the queue's visibility timeout;
 //! - hand the rest back to the queue, which waits longer;
-//! - send what no repetition cures to the dead letters at once: [`StopReason::is_final`](crate::StopReason::is_final) says so;
+//! - send what no repetition cures to the dead letters at once: [`StopReason::is_final`](crate::StopReason::is_final)
+//!   says so;
 //! - use the message's id as the idempotency key, because every queue delivers twice now and then.
 //!
 //! [Beyond one process](super::jobs) has the programs.
@@ -84,6 +85,7 @@
 //!   repeated ([`idempotent(false)`](crate::Policy::idempotent)), and the rest needs somebody who looks.
 //! - **A large upload.** Repeat the part that failed, by the service's resumable upload, and
 //!   [`resuming()`](crate::Policy::resuming).
-//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner: bound the call by what is left.
+//! - **A lock or a lease.** An attempt that comes after the lease is over harms the next owner: bound the call by what
+//!   is left.
 //!
 //! Previous: [Executors](super::executors) · next: [Coming from another crate](super::coming_from)

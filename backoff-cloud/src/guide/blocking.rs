@@ -4,8 +4,8 @@
 //! # A program with a progress line
 //!
 //! The attribute works on functions without `async`. A wait sleeps on the thread. The hook
-//! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. `ureq-3` tells the policy what
-//! ureq's errors mean:
+//! [`notify`](macro@crate::retry#keys) writes each wait into one line, if stderr is a terminal. `ureq-3` tells the
+//! policy what ureq's errors mean:
 //!
 //! ```ignore
 #![doc = include_str!("examples/progress.rs")]
@@ -35,10 +35,10 @@
 //!
 //! # Stop
 //!
-//! Ctrl-C ends a program at once, also during a wait. A program that has to finish its work first gives the
-//! call a [`Stop`](crate::Stop): [Telemetry and shutdown](super::telemetry_and_shutdown#shut-down) has a
-//! snippet. In an async program, a blocking call belongs on a thread of `spawn_blocking`:
-//! [Right and wrong](super::right_and_wrong#a-blocking-retry-in-an-async-function).
+//! Ctrl-C ends a program at once, also during a wait. A program that has to finish its work first gives the call a
+//! [`Stop`](crate::Stop): [Telemetry and shutdown](super::telemetry_and_shutdown#shut-down) has a snippet. In an async
+//! program, a blocking call belongs on a thread of `spawn_blocking`: [Right and
+//! wrong](super::right_and_wrong#a-blocking-retry-in-an-async-function).
 //!
 //! # Tests
 //!

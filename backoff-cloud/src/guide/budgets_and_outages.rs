@@ -3,8 +3,8 @@
 //!
 //! # How retries prolong an outage
 //!
-//! `max_attempts` limits one call. It does not limit all calls together: when a service is down, five attempts for each request
-//! are five times the load. A service that comes back meets this load and goes down again.
+//! `max_attempts` limits one call. It does not limit all calls together: when a service is down, five attempts for
+//! each request are five times the load. A service that comes back meets this load and goes down again.
 //!
 //! In the simulation a service that answers 1,000 requests a second gets 700, and then hangs for 30 s:
 //!
@@ -69,14 +69,14 @@
 //!
 //! # A breaker
 //!
-//! A budget stops no first attempt, so each request is still tried once. If the service hangs, each of these attempts keeps its
-//! caller waiting until the timeout. A [`Breaker`](crate::Breaker) (feature `breaker`) ends them at once.
+//! A budget stops no first attempt, so each request is still tried once. If the service hangs, each of these attempts
+//! keeps its caller waiting until the timeout. A [`Breaker`](crate::Breaker) (feature `breaker`) ends them at once.
 //!
-//! Write `Breaker::new().opens_at(15, 24)`: this breaker opens when 15 of the last 24 attempts of all its calls failed. While
-//! 20 % of all attempts fail by chance, that happens once in 150,000 times, so it stops practically no first attempt.
-//! (`Breaker::new()` opens at 10 of the last 20, which happens once in 385 times.) While the breaker is open, retries end with their
-//! last error and [`StopReason::Breaker`](crate::StopReason::Breaker), first attempts are not made, and every second one attempt
-//! is made as a probe. The first probe that succeeds closes the breaker:
+//! Write `Breaker::new().opens_at(15, 24)`: this breaker opens when 15 of the last 24 attempts of all its calls
+//! failed. While 20 % of all attempts fail by chance, that happens once in 150,000 times, so it stops practically no
+//! first attempt. (`Breaker::new()` opens at 10 of the last 20, which happens once in 385 times.) While the breaker is
+//! open, retries end with their last error and [`StopReason::Breaker`](crate::StopReason::Breaker), first attempts are
+//! not made, and every second one attempt is made as a probe. The first probe that succeeds closes the breaker:
 //!
 //! ```
 //! use backoff_cloud::{Breaker, TimedOut, retry};
@@ -112,17 +112,18 @@
 //! ```
 //!
 //! The error of a call without an attempt is made from [`TimedOut`](crate::TimedOut), as that of a timeout is: derive
-//! [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write [`Fault::late`](crate::Fault::late). Where no error
-//! can be made, first attempts are made all the same, and so are those of jobs.
-//! [`Breaker`](crate::Breaker) says what counts: a conflict or a 404 is an answer, and a 429 says nothing. What began before
-//! the breaker opened or closed says nothing either, and failures are forgotten after a minute without one.
+//! [`Fault`](crate::Fault) for an error with `From<TimedOut>`, or write [`Fault::late`](crate::Fault::late). Where no
+//! error can be made, first attempts are made all the same, and so are those of jobs. [`Breaker`](crate::Breaker) says
+//! what counts: a conflict or a 404 is an answer, and a 429 says nothing. What began before the breaker opened or
+//! closed says nothing either, and failures are forgotten after a minute without one.
 //!
-//! A call made inside of a probe that has the same breaker is part of the probe. So an update and its read, or two layers
-//! of tower, can have one breaker.
+//! A call made inside of a probe that has the same breaker is part of the probe. So an update and its read, or two
+//! layers of tower, can have one breaker.
 //!
-//! In the simulated outage each request makes 0.09 attempts (with a budget 1.03), a request is given up after 0.09 s (1.04 s),
-//! and the service recovers after 1 s (at once). So a breaker loses the requests between the end of the outage and the next
-//! probe. While 20 % of all calls fail by chance, 99.96 % of the requests succeed; with `Breaker::new()` 96.4 %.
+//! In the simulated outage each request makes 0.09 attempts (with a budget 1.03), a request is given up after 0.09 s
+//! (1.04 s), and the service recovers after 1 s (at once). So a breaker loses the requests between the end of the
+//! outage and the next probe. While 20 % of all calls fail by chance, 99.96 % of the requests succeed; with
+//! `Breaker::new()` 96.4 %.
 //!
 //! # Which of them
 //!
@@ -132,14 +133,14 @@
 //! | answers 429 | a [`Rate`](super::rates) | when attempts begin; every call is made in the end |
 //! | hangs, and each attempt costs a caller a long timeout, a thread or a connection | a [`Breaker`](crate::Breaker) too | in an outage, calls end at once, and the service gets single probes |
 //!
-//! A breaker makes an outage of half of the calls an outage of all. So give a breaker to calls that have something better to do
-//! than to wait, and declare one for each part of a service that fails by itself.
-//! [What a breaker cannot know](crate::Breaker#what-it-cannot-know): impatient callers and patient ones need two breakers.
+//! A breaker makes an outage of half of the calls an outage of all. So give a breaker to calls that have something
+//! better to do than to wait, and declare one for each part of a service that fails by itself. [What a breaker cannot
+//! know](crate::Breaker#what-it-cannot-know): impatient callers and patient ones need two breakers.
 //!
 //! # One for each host
 //!
-//! The keys `budget`, `rate` and `breaker` of the attribute, and the methods of a policy, take a `static`. A call takes a
-//! reference of any lifetime, so keep those of hosts, tenants or customers in a map:
+//! The keys `budget`, `rate` and `breaker` of the attribute, and the methods of a policy, take a `static`. A call
+//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map:
 //!
 //! ```
 //! use backoff_cloud::{Breaker, Budget, Policy, Rate, TimedOut};
@@ -174,9 +175,9 @@
 //! # }
 //! ```
 //!
-//! Leave out what you do not need. If the hosts are few and known when the program starts, `Box::leak` makes a `&'static` that
-//! a policy takes: `POLICY.budget(Box::leak(Box::new(Budget::aws())))`. A map of hosts that anybody can name needs an end: drop
-//! those that nobody has used for a while.
+//! Leave out what you do not need. If the hosts are few and known when the program starts, `Box::leak` makes a
+//! `&'static` that a policy takes: `POLICY.budget(Box::leak(Box::new(Budget::aws())))`. A map of hosts that anybody
+//! can name needs an end: drop those that nobody has used for a while.
 //!
 //! # After throttling
 //!
@@ -186,14 +187,14 @@
 //!
 //! # What operators see
 //!
-//! Give the budget a name, and turn on the features `tracing` and `metrics`. The gauge `retry.budget.level` falls while many
-//! calls fail. The histogram `retry.call.duration` with `retry.stop_reason="budget"` is a good alert. The log says at `WARN` that
-//! the breaker opens. The example shows an outage as Prometheus and the log see it:
+//! Give the budget a name, and turn on the features `tracing` and `metrics`. The gauge `retry.budget.level` falls
+//! while many calls fail. The histogram `retry.call.duration` with `retry.stop_reason="budget"` is a good alert. The
+//! log says at `WARN` that the breaker opens. The example shows an outage as Prometheus and the log see it:
 //! `cargo run -p examples --features metrics --example outage`. [Telemetry](super::telemetry_and_shutdown) has more.
 //!
 //! # Beside a budget
 //!
-//! An `attempt_timeout` frees a call from an attempt that hangs. A `deadline` that fits your caller ends work for nobody. And
-//! there is [one level of retries](super::right_and_wrong#retries-inside-retries) only.
+//! An `attempt_timeout` frees a call from an attempt that hangs. A `deadline` that fits your caller ends work for
+//! nobody. And there is [one level of retries](super::right_and_wrong#retries-inside-retries) only.
 //!
 //! Previous: [Configuration](super::configuration) · next: [Rates](super::rates)

@@ -1,8 +1,8 @@
 //! How to say with this library what you said with another one, and what it then does otherwise.
 //!
 //! Versions read: `backoff` 0.4.0, `backon` 1.6.0, `tokio-retry` 0.3.2, `tokio-retry2` 0.9.1, `tower` 0.5.3,
-//! `reqwest-retry` 0.9.1 with `retry-policies` 0.5.2, `google-cloud-gax` 1.15.0. `d` is a `Duration`, `f` a function or a
-//! number.
+//! `reqwest-retry` 0.9.1 with `retry-policies` 0.5.2, `google-cloud-gax` 1.15.0. `d` is a `Duration`, `f` a function
+//! or a number.
 //!
 //! # What is different from all of them
 //!
@@ -139,9 +139,9 @@
 //! Two ways lead from `ClientWithMiddleware` to this library:
 //!
 //! - If the retry is the only middleware, use the plain `reqwest::Client` and `POLICY.send(request)`, as above.
-//! - If other middleware stays, take only the retry middleware out. `ClientWithMiddleware` sends no `RequestBuilder` of reqwest,
-//!   so put `#[retry]` on the function that sends. Turn the error into one of yours: `reqwest_middleware::Error::Reqwest` holds
-//!   a `reqwest::Error`, which is a [`Fault`](trait@crate::Fault):
+//! - If other middleware stays, take only the retry middleware out. `ClientWithMiddleware` sends no `RequestBuilder`
+//!   of reqwest, so put `#[retry]` on the function that sends. Turn the error into one of yours:
+//!   `reqwest_middleware::Error::Reqwest` holds a `reqwest::Error`, which is a [`Fault`](trait@crate::Fault):
 //!
 //! ```
 //! # mod reqwest_middleware {
@@ -168,7 +168,8 @@
 //! }
 //! ```
 //!
-//! A middleware that you wrote becomes a layer of [tower](super::tower#the-order-of-layers), inside or outside of the retry.
+//! A middleware that you wrote becomes a layer of [tower](super::tower#the-order-of-layers), inside or outside of the
+//! retry.
 //!
 //! # google-cloud-gax
 //!

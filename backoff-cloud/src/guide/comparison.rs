@@ -17,8 +17,8 @@
 //! | in WebAssembly | [feature `wasm`](super::executors) | yes | your policy | – | – | yes | no |
 //! | published | **no** | yes | yes | yes | yes | yes | yes |
 //!
-//! A dash means that the documentation says nothing about the subject. *Your function* means that you write the code, *your
-//! timeout* `tokio::time::timeout` around the call.
+//! A dash means that the documentation says nothing about the subject. *Your function* means that you write the code,
+//! *your timeout* `tokio::time::timeout` around the call.
 //!
 //! # The costs of a call
 //!
@@ -35,10 +35,10 @@
 //!
 //! `backoff-cloud` and `backoff-core` are young, and are not published yet.
 //!
+//! # The sources
+//!
 //! Read in November 2026. "Docs" is the documentation of the named version on docs.rs; "source" is the file in the
 //! published crate.
-//!
-//! # The sources
 //!
 //! | crate | what | where |
 //! |---|---|---|
@@ -58,8 +58,9 @@
 //!
 //! # The figures
 //!
-//! - Crates: `cargo tree -e normal --prefix none --no-dedupe | tail -n +2 | sort -u | wc -l`, on Linux, in a package with
-//!   that one dependency and its default features, where the table names no other. (`tail` leaves out the package itself.)
+//! - Crates: `cargo tree -e normal --prefix none --no-dedupe | tail -n +2 | sort -u | wc -l`, on Linux, in a package
+//!   with that one dependency and its default features, where the table names no other. (`tail` leaves out the package
+//!   itself.)
 //! - Rust: `rust-version` in the manifest.
 //! - Instructions, bytes and builds: `benches/README.md` in the repository.
 //!

@@ -98,8 +98,8 @@
 //!
 //! # A wrong value
 //!
-//! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to write, and the format
-//! adds the line. An error of `over` has no line: add the name of the file.
+//! An unknown rule, a rule that is named twice and an invalid value are errors. The message says what to write, and
+//! the format adds the line. An error of `over` has no line: add the name of the file.
 //!
 //! ```
 //! use backoff_cloud::PolicySettings;
@@ -119,17 +119,18 @@
 //! The names of gRPC's service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform,
 //! object_store and many libraries are known: the message says which rule they mean here.
 //!
-//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place. A preset with a
-//! number of attempts of its own, such as `openai::REQUEST`, keeps that number; write a large `max_attempts` too, such as
+//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place. A preset
+//! with a number of attempts of its own, such as `openai::REQUEST`, keeps that number; write a large `max_attempts`
+//! too, such as
 //! 1000000. See [Retry for ever](super::waits_and_limits#retry-for-ever).
 //!
-//! Rules can also contradict the preset, such as a `base` that is longer than the preset's `max_backoff`. Then `over` returns
-//! the error. So read the configuration when the program starts.
+//! Rules can also contradict the preset, such as a `base` that is longer than the preset's `max_backoff`. Then `over`
+//! returns the error. So read the configuration when the program starts.
 //!
 //! # Reload
 //!
-//! A call takes a copy of its policy when the call begins. So replace the policy in one place, and the next call has the new
-//! rules; calls that run keep theirs:
+//! A call takes a copy of its policy when the call begins. So replace the policy in one place, and the next call has
+//! the new rules; calls that run keep theirs:
 //!
 //! ```
 //! use backoff_cloud::{Policy, PolicySettings, retry, storage, TimedOut};

@@ -12,11 +12,11 @@
 //!
 //! # A transaction is repeated as a whole
 //!
-//! After a serialization failure (`40001`) or a deadlock (`40P01`) the server has rolled back. So the function under the policy
-//! begins the transaction, reads, decides, writes and commits.
+//! After a serialization failure (`40001`) or a deadlock (`40P01`) the server has rolled back. So the function under
+//! the policy begins the transaction, reads, decides, writes and commits.
 //!
-//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level `READ COMMITTED` can overwrite
-//! one another, and no error says so. Use `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
+//! PostgreSQL looks for such conflicts only where you ask: two transactions of the default level `READ COMMITTED` can
+//! overwrite one another, and no error says so. Use `SERIALIZABLE` or `REPEATABLE READ`, or `SELECT … FOR UPDATE`.
 //!
 //! With sqlx, for SQLite; the comments say what to write for PostgreSQL:
 //!
@@ -26,8 +26,8 @@
 //!
 //! The deadline of the policy does not cut a statement that hangs. The `timeout` cuts it.
 //!
-//! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. Then a lock that
-//!   is never freed ends the call as `database is locked`, not as a cut attempt that may have been applied.
+//! - SQLite: set `.busy_timeout(Duration::from_millis(20))` of `SqliteConnectOptions`, and let the policy wait. Then a
+//!   lock that is never freed ends the call as `database is locked`, not as a cut attempt that may have been applied.
 //!
 //! What the function does outside of the transaction is not rolled back: send the mail after the function has returned.
 //!
@@ -46,8 +46,8 @@
 //! The last two lines leave three ways:
 //!
 //! 1. Report the doubt: [`reported`](crate::Retrying::reported) gives the reason, and the caller looks.
-//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts an id of the call,
-//!    which is made *outside* of the repeated function. If the id exists, the work is done.
+//! 2. Let the transaction recognise its own effect, and say `idempotent = true`. Its first statement inserts an id of
+//!    the call, which is made *outside* of the repeated function. If the id exists, the work is done.
 //! 3. Write so that a second time changes nothing (an upsert of the whole row), and say `idempotent = true`.
 //!
 //! The second way, with tokio-postgres:
@@ -58,23 +58,25 @@
 //!
 //! # Connections and pools
 //!
-//! - **sqlx's pool waits by itself**: for 30 s (`acquire_timeout`) it asks a server that refuses connections again and again. Set
-//!   a second or two, and leave the rest to the policy.
+//! - **sqlx's pool waits by itself**: for 30 s (`acquire_timeout`) it asks a server that refuses connections again and
+//!   again. Set a second or two, and leave the rest to the policy.
 //! - **A pool keeps a connection whose server has become a replica.** Each write on it fails with `25006`.
 //!   `PgPoolOptions::before_acquire` can refuse such a connection.
 //! - **deadpool and bb8 wrap the client's error.** Put theirs into an error of your own, with `#[fault(forward)]`, or
 //!   `#[fault(throttled)]` where the pool had no connection in time.
-//! - **Keep the attempts short.** A `statement_timeout` in the database bounds a statement; its error (`57014`) is not repeated.
+//! - **Keep the attempts short.** A `statement_timeout` in the database bounds a statement; its error (`57014`) is not
+//!   repeated.
 //!
-//! The SQLSTATEs are in the table of each client's error, among the
-//! [implementations of `Fault`](trait@crate::Fault#foreign-impls).
+//! The SQLSTATEs are in the table of each client's error, among the [implementations of
+//! `Fault`](trait@crate::Fault#foreign-impls).
 //!
 //! # sea-orm and diesel
 //!
 //! An error of sea-orm 1.1 has the error of sqlx 0.8 among its sources, where the feature `sqlx-08` finds it.
-//! (`DbErr::sql_err` names only violations of constraints; the SQLSTATE is `code()` of the `sqlx::Error::Database` inside of
-//! `DbErr::Exec` and `DbErr::Query`.) An error of diesel 2.2 has no SQLSTATE, but a kind: `SerializationFailure` is `40001`, and
-//! with MySQL a deadlock. A deadlock of PostgreSQL has no kind of its own; its message is the server's.
+//! (`DbErr::sql_err` names only violations of constraints; the SQLSTATE is `code()` of the `sqlx::Error::Database`
+//! inside of `DbErr::Exec` and `DbErr::Query`.) An error of diesel 2.2 has no SQLSTATE, but a kind:
+//! `SerializationFailure` is `40001`, and with MySQL a deadlock. A deadlock of PostgreSQL has no kind of its own; its
+//! message is the server's.
 //!
 //! ```
 //! # mod sea_orm {
@@ -131,8 +133,9 @@
 //! # assert!(matches!(TRANSACTION.judge(&refused), Verdict::Retry { .. }));
 //! ```
 //!
-//! sea-orm's pool that had no connection in time (`DbErr::ConnectionAcquire`) has no source: say `#[fault(throttled)]`, or
-//! `Delivery::NotSent`, in an enum of your own. diesel blocks its thread, so annotate a function that is not async.
+//! sea-orm's pool that had no connection in time (`DbErr::ConnectionAcquire`) has no source: say
+//! `#[fault(throttled)]`, or `Delivery::NotSent`, in an enum of your own. diesel blocks its thread, so annotate a
+//! function that is not async.
 //!
 //! # Redis
 //!
@@ -145,8 +148,8 @@
 //! ```
 //!
 //! - With an error of your own, let `with` return a `RedisResult`, and write `?` after it.
-//! - Take a `MultiplexedConnection`, as above. The client's `ConnectionManager` retries by itself, which is a second loop, and
-//!   it keeps a connection that answers `READONLY`.
+//! - Take a `MultiplexedConnection`, as above. The client's `ConnectionManager` retries by itself, which is a second
+//!   loop, and it keeps a connection that answers `READONLY`.
 //!
 //! - Which commands may be made twice: `GET`, `SET`, `DEL`, `HSET`, `SADD`, `EXPIRE`. Which may not: `INCR`,
 //!   `APPEND`, `LPUSH`, `SPOP`. For these, either accept `MaybeApplied`, or send a script that remembers the

@@ -17,8 +17,8 @@
 //! | the [delivery](crate::Delivery), where the transport failed | the connection was refused, or broke | yes |
 //! | nothing | `Err("oh no")` | no; see [below](#an-error-that-says-nothing) |
 //!
-//! Many services say more than a status. A 400 of AWS with the code `ThrottlingException` is throttled, and a quota for a day
-//! is permanent, also with a 429. The errors of clients and of the feature `http` know this. The tables are
+//! Many services say more than a status. A 400 of AWS with the code `ThrottlingException` is throttled, and a quota
+//! for a day is permanent, also with a 429. The errors of clients and of the feature `http` know this. The tables are
 //! [`aws::kind`](crate::aws::kind), [`azure::kind`](crate::azure::kind), [`openai::kind`](crate::openai::kind),
 //! [`github::kind`](crate::github::kind), [`mysql`](crate::mysql#what-is-retried).
 //!
@@ -70,8 +70,8 @@
 //! # Decide by a function
 //!
 //! [`when`](crate::Policy::when) replaces the codes by a function of the error, which answers with a `bool` or with a
-//! [`Verdict`](crate::Verdict). Hints such as `Retry-After`, and all limits, still hold. An error that is no `Fault` goes to
-//! [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both.
+//! [`Verdict`](crate::Verdict). Hints such as `Retry-After`, and all limits, still hold. An error that is no `Fault`
+//! goes to [`when_any`](crate::Policy::when_any); the key `when` of the attribute takes both.
 //!
 //! ```
 //! use backoff_cloud::retry;
@@ -85,8 +85,8 @@
 //! # Errors of other crates
 //!
 //! The library knows the errors of many clients. Each has a feature that is named after the crate and its version:
-//! `reqwest-013`, `tonic-014`, `redis-1`, `sqlx-09`; the [list of features](crate::features) has all. `std::io::Error` is
-//! always known. With the feature on, the client's error is a `Fault`.
+//! `reqwest-013`, `tonic-014`, `redis-1`, `sqlx-09`; the [list of features](crate::features) has all. `std::io::Error`
+//! is always known. With the feature on, the client's error is a `Fault`.
 //!
 //! For `anyhow::Error` (feature `anyhow-1`) and `Box<dyn Error>`, the library looks along the chain of
 //! sources for an error that it knows. Name your own types in `faults(..)`, so that they are found too:
@@ -119,9 +119,9 @@
 //! # }
 //! ```
 //!
-//! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a function that
-//! returns a box: anyhow hides the error in a private type. Return `anyhow::Error`, or add a `.context(..)`, which makes the
-//! error a source.
+//! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a
+//! function that returns a box: anyhow hides the error in a private type. Return `anyhow::Error`, or add a
+//! `.context(..)`, which makes the error a source.
 //!
 //! # Your own error
 //!
@@ -164,13 +164,14 @@
 //! | with a policy or codes | not retried: [`StopReason::NothingKnown`](crate::StopReason::NothingKnown), and with the feature `tracing` a warning that names the type |
 //! | `when`, `when_any` | the function decides |
 //!
-//! So a bare `#[retry]` repeats a function with `Result<T, String>` after every error, and `policy.retry(..)` does not compile
-//! there.
+//! So a bare `#[retry]` repeats a function with `Result<T, String>` after every error, and `policy.retry(..)` does not
+//! compile there.
 //!
 //! # Responses that are values
 //!
-//! reqwest returns a 503 as an `Ok`. In the attribute such a value is judged like an error, where codes or a policy are named.
-//! In the function form, `POLICY.retry(call).responses()` asks for that ([example](crate::Retrying::responses)). When the call is
-//! given up, the last response is returned as it came: look at its status.
+//! reqwest returns a 503 as an `Ok`. In the attribute such a value is judged like an error, where codes or a policy
+//! are named. In the function form, `POLICY.retry(call).responses()` asks for that
+//! ([example](crate::Retrying::responses)). When the call is given up, the last response is returned as it came: look
+//! at its status.
 //!
 //! Previous: [Which of these do I need](super::which) · next: [Waits and limits](super::waits_and_limits)

@@ -81,14 +81,16 @@
 //! assert_eq!(block_on(read(&mut 0)), Ok(3));
 //! ```
 //!
-//! A call takes `.runtime(AnyExecutor)`. So do updates, `resuming()` and a layer of tower. Everything that takes a time limit
-//! waits by the same timer. The future of a call is `Send` where the runtime's `Sleep` is. A timer whose future has no name goes
-//! into a box: `type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>`. `Reconnect` and the feature `http` need tokio.
+//! A call takes `.runtime(AnyExecutor)`. So do updates, `resuming()` and a layer of tower. Everything that takes a
+//! time limit waits by the same timer. The future of a call is `Send` where the runtime's `Sleep` is. A timer whose
+//! future has no name goes into a box: `type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>`. `Reconnect` and the
+//! feature `http` need tokio.
 //!
 //! # A browser
 //!
-//! On `wasm32-unknown-unknown` the standard library has no clock, no timer and no random numbers. The feature `wasm` takes them
-//! from JavaScript. Functions with `#[retry]`, calls, limits, `combine`, rates and hints in headers work as they stand.
+//! On `wasm32-unknown-unknown` the standard library has no clock, no timer and no random numbers. The feature `wasm`
+//! takes them from JavaScript. Functions with `#[retry]`, calls, limits, `combine`, rates and hints in headers work as
+//! they stand.
 //!
 //! - Your own machine has no timer by `wasm`. So that `cargo check` works there, too, add `smol` for it:
 //!
@@ -105,8 +107,8 @@
 //!
 //! # embassy
 //!
-//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or those of any
-//! generator that is seeded with something of the board.
+//! embassy's timer and clock are a runtime. The random numbers are the second part of a pair: those of the chip, or
+//! those of any generator that is seeded with something of the board.
 //!
 //! ```ignore
 #![doc = include_str!("examples/embassy.rs")]
@@ -114,9 +116,9 @@
 //!
 //! # Without the standard library
 //!
-//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing. The board's timer is the runtime: a type
-//! with [`Clock`](crate::Clock), [`BlockingSleep`](crate::BlockingSleep) or [`Sleep`](crate::Sleep), and
-//! [`Random`](crate::Random), by `.runtime(&board)`. Any generator of random numbers will do, but two boards must not draw the
-//! same ones.
+//! `backoff-core` with `default-features = false` is `no_std` and allocates nothing. The board's timer is the runtime:
+//! a type with [`Clock`](crate::Clock), [`BlockingSleep`](crate::BlockingSleep) or [`Sleep`](crate::Sleep), and
+//! [`Random`](crate::Random), by `.runtime(&board)`. Any generator of random numbers will do, but two boards must not
+//! draw the same ones.
 //!
 //! Previous: [Blocking programs](super::blocking) · next: [Beyond retries](super::beyond)

@@ -3,8 +3,8 @@
 //!
 //! # The problem
 //!
-//! A request may arrive, be carried out, and its reply may be lost. The client sees a failure. If it sends the request again,
-//! the work is done twice. So the first question about a failure is whether the request was applied:
+//! A request may arrive, be carried out, and its reply may be lost. The client sees a failure. If it sends the request
+//! again, the work is done twice. So the first question about a failure is whether the request was applied:
 //!
 //! | failure | applied? |
 //! |---|---|
@@ -36,13 +36,13 @@
 //!
 //! # A request that must not be made twice
 //!
-//! Such a call repeats only what was surely not applied. After any other failure that the policy would repeat, the call ends
-//! at once, and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
-//! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is there. The service
-//! here is [the emulator](super::testing#a-service-that-fails-on-command).
+//! Such a call repeats only what was surely not applied. After any other failure that the policy would repeat, the
+//! call ends at once, and the reason is [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
+//! [`reported`](crate::Retrying::reported) puts the reason into the error. Then look whether the thing is there. The
+//! service here is [the emulator](super::testing#a-service-that-fails-on-command).
 //!
-//! A failure that the policy would not repeat ends with `Permanent`, and that does not mean "not applied": only a 4xx says no.
-//! If the service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
+//! A failure that the policy would not repeat ends with `Permanent`, and that does not mean "not applied": only a 4xx
+//! says no. If the service answers 201 without JSON, read the reply by `.json::<()>()` or `.reply()`.
 //!
 //! ```rust,ignore
 //! use backoff_cloud::{StopReason, http::SendExt as _, plain_http};
@@ -71,9 +71,9 @@
 //!
 //! # A key for each call
 //!
-//! Many services take a key with a request. A second request with the same key is not carried out: the
-//! service answers as it answered the first one. Then the request may be retried after any failure. Use a key only if the
-//! service documents the key: a service that does not read it makes a second order.
+//! Many services take a key with a request. A second request with the same key is not carried out: the service answers
+//! as it answered the first one. Then the request may be retried after any failure. Use a key only if the service
+//! documents the key: a service that does not read it makes a second order.
 //!
 //! | service | where the key goes |
 //! |---|---|
@@ -114,8 +114,8 @@
 //!
 //! # The id of a call ends with the call
 //!
-//! A program that takes its work from a queue gets a message again after a crash. The second delivery is a new call with a new
-//! id. So the key has to come from the message:
+//! A program that takes its work from a queue gets a message again after a crash. The second delivery is a new call
+//! with a new id. So the key has to come from the message:
 //!
 //! ```no_run
 //! use backoff_cloud::{http::{ApiError, SendExt as _}, plain_http};
@@ -132,7 +132,7 @@
 //! }
 //! ```
 //!
-//! The same holds for a user who presses a button again. Know also how long the service remembers a key: after that time a copy
-//! counts as a new request.
+//! The same holds for a user who presses a button again. Know also how long the service remembers a key: after that
+//! time a copy counts as a new request.
 //!
 //! Previous: [Waits and limits](super::waits_and_limits) · next: [Read, modify, write](super::read_modify_write)

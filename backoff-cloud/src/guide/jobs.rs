@@ -2,8 +2,8 @@
 //!
 //! # The problem
 //!
-//! A wait lives in a future. If the process ends during the wait, the call is lost. A wait of an hour also holds a task and its
-//! caller for an hour.
+//! A wait lives in a future. If the process ends during the wait, the call is lost. A wait of an hour also holds a
+//! task and its caller for an hour.
 //!
 //! | what you repeat | use |
 //! |---|---|
@@ -17,11 +17,11 @@
 //!
 //! apalis keeps jobs in SQLite, PostgreSQL or Redis. With the feature `apalis-1`, a handler calls
 //! [`reschedule`](crate::apalis::RescheduleExt::reschedule): a job whose failure the policy repeats goes back into the
-//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has the handler, and says
-//! what holds after a crash; the [cookbook](super::cookbook) has a whole program.
+//! storage, to run after the wait, and its worker is free. [`backoff_cloud::apalis`](crate::apalis) has the handler,
+//! and says what holds after a crash; the [cookbook](super::cookbook) has a whole program.
 //!
-//! When the signal to end comes, `run_until` finishes the jobs that run. In
-//! [a measurement](super::measurements#other-figures) no job is lost where workers are killed.
+//! When the signal to end comes, `run_until` finishes the jobs that run. In [a
+//! measurement](super::measurements#other-figures) no job is lost where workers are killed.
 //!
 //! # A queue of your own
 //!
@@ -55,19 +55,19 @@
 //! assert!(matches!(next, Next::RunAt(_, SavedRetry { failures: 1, .. })));
 //! ```
 //!
-//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first. Give the next run a
-//!   unique key, such as the id of the job with its `failures`.
-//! - Call `begins` before the first run, not when the job is queued: the deadline counts from there. The run that begins is
-//!   attempt `failures + 1`. `SavedRetry` writes no log: log its decision.
+//! - Write the next run and acknowledge this run in one transaction. If the queue has none, write first. Give the next
+//!   run a unique key, such as the id of the job with its `failures`.
+//! - Call `begins` before the first run, not when the job is queued: the deadline counts from there. The run that
+//!   begins is attempt `failures + 1`. `SavedRetry` writes no log: log its decision.
 //! - Before each run, ask [`is_too_late`](crate::SavedRetry::is_too_late): a queue can be late.
-//! - A run whose worker is killed reports no failure, so mark a job as running before the run. For a job that is marked
-//!   when the worker starts, call `failed` with a [`TimedOut`](crate::TimedOut): the request may have been made. Otherwise a
-//!   job that kills its worker runs for ever.
+//! - A run whose worker is killed reports no failure, so mark a job as running before the run. For a job that is
+//!   marked when the worker starts, call `failed` with a [`TimedOut`](crate::TimedOut): the request may have been
+//!   made. Otherwise a job that kills its worker runs for ever.
 //!
 //! # Queues that repeat by themselves
 //!
-//! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own. This table says which setting is
-//! which rule of a [`Policy`](crate::Policy). Where a queue takes whole seconds, round up.
+//! Cloud Tasks, Celery, Temporal and Step Functions repeat jobs by settings of their own. This table says which
+//! setting is which rule of a [`Policy`](crate::Policy). Where a queue takes whole seconds, round up.
 //!
 //! | rule | [Cloud Tasks] | [Celery] | [Temporal] | [Step Functions] |
 //! |---|---|---|---|---|
@@ -85,8 +85,8 @@
 //! [Temporal]: https://docs.temporal.io/encyclopedia/retry-policies
 //! [Step Functions]: https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 //!
-//! A task, an activity or a job of such a queue may run twice. If the queue repeats the job, the code of the job should not
-//! retry for long: one or two short retries are enough, because
-//! [retries inside retries](super::right_and_wrong#retries-inside-retries) multiply.
+//! A task, an activity or a job of such a queue may run twice. If the queue repeats the job, the code of the job
+//! should not retry for long: one or two short retries are enough, because [retries inside
+//! retries](super::right_and_wrong#retries-inside-retries) multiply.
 //!
 //! Previous: [Testing](super::testing) · next: [The cookbook](super::cookbook)

@@ -1,25 +1,25 @@
 //! How the figures of the guide were found, with the commands that draw or measure them.
 //!
-//! *Simulated* figures come from a virtual clock. They do not depend on the machine, and each command prints them again.
-//! *Measured* figures come from real sockets on one machine.
+//! *Simulated* figures come from a virtual clock. They do not depend on the machine, and each command prints them
+//! again. *Measured* figures come from real sockets on one machine.
 //!
 //! ```sh
 //! cargo run --release -p examples --example simulation -- NAME
 //! ```
 //!
-//! NAME is `contention`, `iam`, `outage`, `rate`, `quota`, `hedge` or `batch`. With `--check`, `contention`, `outage`, `rate`
-//! and `quota` hold the results against limits.
+//! NAME is `contention`, `iam`, `outage`, `rate`, `quota`, `hedge` or `batch`. With `--check`, `contention`, `outage`,
+//! `rate` and `quota` hold the results against limits.
 //!
 //! # Many writers
 //!
-//! The model is that of AWS' article
-//! [Exponential Backoff And Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/): all writers
-//! start at once, a call takes two hops of about 10 ms, the base is 5 ms and the cap is 2 s. The figures are means of 1,000
-//! runs with different random numbers (`simulation -- contention`).
+//! The model is that of AWS' article [Exponential Backoff And
+//! Jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/): all writers start at once, a
+//! call takes two hops of about 10 ms, the base is 5 ms and the cap is 2 s. The figures are means of 1,000 runs with
+//! different random numbers (`simulation -- contention`).
 //!
-//! The shorter all writers together wait, the more of them write within one window, and only one of these writes succeeds.
-//! The longer they wait, the more windows stay empty. For writers who write at random moments, the two wastes multiply to
-//! one:
+//! The shorter all writers together wait, the more of them write within one window, and only one of these writes
+//! succeeds. The longer they wait, the more windows stay empty. For writers who write at random moments, the two
+//! wastes multiply to one:
 //!
 //! ```text
 //! (writes / changes − 1) · (time / (changes · window) − 1) ≈ 1
@@ -34,12 +34,12 @@
 //! | equal jitter | 8.1 | 3.33 | 16.6 |
 //! | exponential backoff without jitter | 18.6 | 31.8 | 542 |
 //!
-//! `simulation -- contention --check` compares a pace with full jitter for 1 to 200 writers. With a pace they make at most as
-//! many calls; only 200 writers at once make more, by 0.7 %. Crowds are done sooner. A few far writers who start at once are
-//! done later: three with a window of 200 ms take 1.4 times the time.
+//! `simulation -- contention --check` compares a pace with full jitter for 1 to 200 writers. With a pace they make at
+//! most as many calls; only 200 writers at once make more, by 0.7 %. Crowds are done sooner. A few far writers who
+//! start at once are done later: three with a window of 200 ms take 1.4 times the time.
 //!
-//! At the speed of IAM (hops of 250 ms, `simulation -- iam`), 100 clients make 7.1 writes each at a pace and 6.3 with full
-//! jitter; 99 of 100 have succeeded after 81 s and after 125 s.
+//! At the speed of IAM (hops of 250 ms, `simulation -- iam`), 100 clients make 7.1 writes each at a pace and 6.3 with
+//! full jitter; 99 of 100 have succeeded after 81 s and after 125 s.
 //!
 //! 128 writers under a limit of 60 calls a second:
 //!
@@ -49,8 +49,8 @@
 //! | 5.12 s | 1,618 | 9.1 s |
 //! | 64 s, with a base of 1 s (`iam::READ_MODIFY_WRITE`) | 838 | 16.6 s |
 //!
-//! Measured, over HTTP, where the service takes 5 ms for each call and all waits are shortened a hundredfold, 100 tasks add
-//! one member each to one policy:
+//! Measured, over HTTP, where the service takes 5 ms for each call and all waits are shortened a hundredfold, 100
+//! tasks add one member each to one policy:
 //!
 //! ```sh
 //! cargo run --release -p examples --example iam -- --tasks 100 --runs 5
@@ -63,17 +63,17 @@
 //! | the same policy with `update(..).version(..)` | 1,400 | 1.2 s | 0 |
 //! | combined (`iam::Members`) | 2 | 14 ms | 0 |
 //!
-//! The command's first table has sixteen writers, while the service throttles, fails and conflicts: with jitter, of this library
-//! or of backon, all 16 members arrive; without jitter about 12.
+//! The command's first table has sixteen writers, while the service throttles, fails and conflicts: with jitter, of
+//! this library or of backon, all 16 members arrive; without jitter about 12.
 //!
-//! A combined change costs about 3,900 instructions for each caller, the same for 2,000 callers and for 38,000 (callgrind; a
-//! read and a write that cost nothing).
+//! A combined change costs about 3,900 instructions for each caller, the same for 2,000 callers and for 38,000
+//! (callgrind; a read and a write that cost nothing).
 //!
 //! # Outages
 //!
-//! A service answers 1,000 requests a second, and 20 processes send it 700. Then it accepts connections for 30 s and answers
-//! nothing. Each request makes up to five attempts, and an attempt is cut after a second. The service does not notice that,
-//! and answers requests whose clients have left. Means of 20 runs (`simulation -- outage`):
+//! A service answers 1,000 requests a second, and 20 processes send it 700. Then it accepts connections for 30 s and
+//! answers nothing. Each request makes up to five attempts, and an attempt is cut after a second. The service does not
+//! notice that, and answers requests whose clients have left. Means of 20 runs (`simulation -- outage`):
 //!
 //! | | attempts for each request in the outage | a request is given up after | recovers after | requests lost in 90 s | answered at 20 % errors |
 //! |---|---|---|---|---|---|
@@ -89,10 +89,11 @@
 //!
 //! `simulation -- rate`: 100 workers with 3,000 jobs under a limit of 50 calls a second, as in [Rates](super::rates).
 //!
-//! The same over real HTTP: `cargo run -p examples --example rate` has 800 jobs of 50 workers under 100 calls a second, which
-//! need 8 s. With full jitter they took 24 to 74 s in four runs.
+//! The same over real HTTP: `cargo run -p examples --example rate` has 800 jobs of 50 workers under 100 calls a
+//! second, which need 8 s. With full jitter they took 24 to 74 s in four runs.
 //!
-//! `simulation -- quota`: with 500 requests and 80,000 tokens a minute, and minutes of small jobs between minutes of large ones:
+//! `simulation -- quota`: with 500 requests and 80,000 tokens a minute, and minutes of small jobs between minutes of
+//! large ones:
 //!
 //! | calls for a job; time over the least | full jitter | `Rate` without headers | `Rate` with headers |
 //! |---|---|---|---|
@@ -102,8 +103,8 @@
 //!
 //! Several processes leave a part of the quota unused, because they learn of each other only from the replies.
 //!
-//! A test runs the program of [Calls to an LLM](super::quotas) with 1,000 prompts, first short and then long ones, 50 at a time.
-//! The server allows 500 requests and 200,000 tokens a minute; the tokens alone need 69 s:
+//! A test runs the program of [Calls to an LLM](super::quotas) with 1,000 prompts, first short and then long ones, 50
+//! at a time. The server allows 500 requests and 200,000 tokens a minute; the tokens alone need 69 s:
 //!
 //! ```sh
 //! cargo test -p live --test all -- quotas:: --nocapture
@@ -133,8 +134,8 @@
 //!
 //! - SQLite: 16 writers of one row took 0.2 s with a `busy_timeout` of 20 ms, and 0.8 s with sqlx's 5 s.
 //! - A `deadline = "3s"` around a client of Google's with its default policy took 56 s: an inner loop is one attempt.
-//! - The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost, and
-//!   nothing is made twice: `cargo run -p examples --features jobs --example jobs`.
+//! - The example `jobs` makes 2,000 calls in four worker processes, and kills one of them each second. No job is lost,
+//!   and nothing is made twice: `cargo run -p examples --features jobs --example jobs`.
 //! - The costs of a call: `benches/README.md` in the repository.
 //!
 //! Previous: [Comparison](super::comparison)

@@ -10,9 +10,9 @@
 //!
 //! # A value that takes its time
 //!
-//! A request that succeeds with a value that is not yet the awaited one is no failure. The call waits and asks again. Such a
-//! value counts as an attempt and costs no budget. So the policy needs a deadline or enough attempts, and waits that fit the
-//! operation. This program needs the feature `http`, and serde with `derive`:
+//! A request that succeeds with a value that is not yet the awaited one is no failure. The call waits and asks again.
+//! Such a value counts as an attempt and costs no budget. So the policy needs a deadline or enough attempts, and waits
+//! that fit the operation. This program needs the feature `http`, and serde with `derive`:
 //!
 //! ```no_run
 //! use backoff_cloud::{Jitter, Policy, http::SendExt as _};
@@ -50,9 +50,9 @@
 //! }
 //! ```
 //!
-//! A 503 is a failure and follows the policy's codes; "not yet" is waited for. At the deadline the call ends with an `ApiError`
-//! made from [`NotYet`](crate::NotYet), of the kind [`Pending`](crate::FaultKind::Pending). `until` after `retry` needs
-//! `From<NotYet>` for your own error. The operation goes on without its caller.
+//! A 503 is a failure and follows the policy's codes; "not yet" is waited for. At the deadline the call ends with an
+//! `ApiError` made from [`NotYet`](crate::NotYet), of the kind [`Pending`](crate::FaultKind::Pending). `until` after
+//! `retry` needs `From<NotYet>` for your own error. The operation goes on without its caller.
 //!
 //! The request that *begins* the operation is a call of its own: use `.idempotent(false)` there, or send a request id
 //! ([`Attempt::id`](crate::Attempt::id)).
@@ -82,9 +82,9 @@
 //! # A list of many pages
 //!
 //! A retry around the whole list begins anew at each failure. Where each page is a request of reqwest,
-//! `POLICY.send(client.get(url)).reply().await?` in a loop that takes the next URL from the header `link` is the shortest
-//! program, and each page has its own attempts. `resuming()` is for other clients, and for one limit over the whole list. It
-//! counts the failures since the last progress, and the loop goes on behind the pages that it has:
+//! `POLICY.send(client.get(url)).reply().await?` in a loop that takes the next URL from the header `link` is the
+//! shortest program, and each page has its own attempts. `resuming()` is for other clients, and for one limit over the
+//! whole list. It counts the failures since the last progress, and the loop goes on behind the pages that it has:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut};
@@ -131,8 +131,8 @@
 //!
 //! # A watch, or a stream
 //!
-//! The loop is the same. The state is the last message that was handled. Three rules keep it from calling a broken server for
-//! ever:
+//! The loop is the same. The state is the last message that was handled. Three rules keep it from calling a broken
+//! server for ever:
 //!
 //! - **Progress is a message that is handled**, not a connection that was opened. A server that accepts and
 //!   closes at once makes no progress.
@@ -223,16 +223,19 @@
 //! ```
 //!
 //! - [`open()`](crate::http::Sending::open) hands out the reply once its head is checked,
-//!   [`events()`](crate::http::OpenReply::events) its server-sent events, and [`chunk()`](crate::http::OpenReply::chunk) its
-//!   bytes. A pause of more than 30 s is an error ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this
-//!   time), and so is a body that ended early.
-//! - After its status 200 a service reports a failure as an event. [`event_kind`](crate::openai::event_kind) knows these events
-//!   of OpenAI, Anthropic and gateways, and [`ends_stream`](crate::openai::ends_stream) the last event of a complete stream.
-//! - A stream that cannot be continued, such as a message of Anthropic, is begun anew, if that is worth its price: in a function
-//!   with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
+//!   [`events()`](crate::http::OpenReply::events) its server-sent events, and
+//!   [`chunk()`](crate::http::OpenReply::chunk) its bytes. A pause of more than 30 s is an error
+//!   ([`Limits::read_timeout`](crate::http::Limits::read_timeout) changes this time), and so is a body that ended
+//!   early.
+//! - After its status 200 a service reports a failure as an event. [`event_kind`](crate::openai::event_kind) knows
+//!   these events of OpenAI, Anthropic and gateways, and [`ends_stream`](crate::openai::ends_stream) the last event of
+//!   a complete stream.
+//! - A stream that cannot be continued, such as a message of Anthropic, is begun anew, if that is worth its price: in
+//!   a function with `#[retry]`, as [`Limits::open`](crate::http::Limits::open) shows.
 //! - A stream of your own client has the same loop. Let its error be a [`Fault`](crate::Fault), with a variant
 //!   for the stream that ended early (`#[fault(transient)]`).
 //!
-//! `.stop_on(..)` on the `Resuming` ends its waits when the program shuts down. Look at the signal in your own loop as well.
+//! `.stop_on(..)` on the `Resuming` ends its waits when the program shuts down. Look at the signal in your own loop as
+//! well.
 //!
 //! Previous: [Databases](super::databases) · next: [tower](mod@super::tower)

@@ -1,15 +1,15 @@
 //! The retries of four open source programs, beside the same written with this library, and what both do when a server
 //! fails.
 //!
-//! Each program is used and well kept. "Theirs" is the program at the
-//! commit that is named. A server on loopback answered with the scripted replies. "Read" marks a cell that is read from the code and was not measured. The ports use the crate `tower` and
-//! reqwest's feature `blocking`.
+//! Each program is used and well kept. "Theirs" is the program at the commit that is named. A server on loopback
+//! answered with the scripted replies. "Read" marks a cell that is read from the code and was not measured. The ports
+//! use the crate `tower` and reqwest's feature `blocking`.
 //!
 //! # rattler: the upload of a package
 //!
-//! [conda/rattler](https://github.com/conda/rattler), commit `92dc77433`, `crates/rattler_upload/src/upload/mod.rs`, uploads
-//! a package to a server. An error leaves the function before the decision. The loop has few attempts, full jitter, a table of statuses that no attempt can cure, and opens
-//! the stream of the file anew for each attempt:
+//! [conda/rattler](https://github.com/conda/rattler), commit `92dc77433`, `crates/rattler_upload/src/upload/mod.rs`,
+//! uploads a package to a server. The loop has few attempts, full jitter, a table of statuses that no attempt can
+//! cure, and opens the stream of the file anew for each attempt:
 //!
 //! ```text
 //! loop:
@@ -55,17 +55,16 @@
 //! | replies | theirs | ours |
 //! |---|---|---|
 //! | 503, 503, 200 | 1 request, error | 3 requests, done |
-//! | 502 (the package is stored), 409 | 1 request, error | 2 requests, done |
+//! | 502 (the package is stored), 409 | 1 request, error (read) | 2 requests, done |
 //!
-//! Of theirs, the first line was measured, and the others are read. Every library that owns the loop prevents this fault.
-//! Particular here are `Retry-After`, the judgement of lost connections, and
-//! [`maybe_applied`](crate::Attempt::maybe_applied). That a 409 in doubt is the own package is a conclusion and no proof:
-//! compare the checksum to be sure.
+//! Every library that owns the loop prevents this fault. Particular here are `Retry-After`, the judgement of lost
+//! connections, and [`maybe_applied`](crate::Attempt::maybe_applied). That a 409 in doubt is the own package is a
+//! conclusion and no proof: compare the checksum to be sure.
 //!
 //! # rustic_core: the REST backend
 //!
-//! [rustic-rs/rustic_core](https://github.com/rustic-rs/rustic_core), commit `1b2271ea5`, `crates/backend/src/rest.rs`, talks
-//! to a server of restic's REST protocol by reqwest's blocking client and backon:
+//! [rustic-rs/rustic_core](https://github.com/rustic-rs/rustic_core), commit `1b2271ea5`,
+//! `crates/backend/src/rest.rs`, talks to a server of restic's REST protocol by reqwest's blocking client and backon:
 //!
 //! ```text
 //! all:    1 s, doubling, no cap, 5 retries, no jitter; 4xx -> error, anything else -> retry
@@ -115,13 +114,13 @@
 //! | `HEAD`: 503, 200 | 1 request, "no config" | 2 requests, "a config" |
 //! | `POST`: 502 (stored), 403 | 2 requests, error 403 | 3 requests, one of them the `HEAD`; done |
 //!
-//! No library cures the first and the third point: the port does, because it asks what the status means. The others are one line
-//! each in backon, except `Retry-After`.
+//! No library cures the first and the third point: the port does, because it asks what the status means. The others
+//! are one line each in backon, except `Retry-After`.
 //!
 //! # lmnr: notification mails from a queue
 //!
-//! [lmnr-ai/lmnr](https://github.com/lmnr-ai/lmnr), commit `39a1e595b`, `app-server/src/notifications/delivery.rs`, takes
-//! messages from a queue of RabbitMQ and sends mails by Resend's client:
+//! [lmnr-ai/lmnr](https://github.com/lmnr-ai/lmnr), commit `39a1e595b`, `app-server/src/notifications/delivery.rs`,
+//! takes messages from a queue of RabbitMQ and sends mails by Resend's client:
 //!
 //! ```text
 //! inner:  jitter, at most 10 s; a rate limit -> transient, every other error -> permanent
@@ -222,15 +221,16 @@
 //! | 429 with `ratelimit-reset: 1800` | 10 s of attempts, then back into the queue at once (read) | 1 `POST`, `Transient`, not before 1,800 s |
 //! | connection closed, 200 | 2 `POST`s by way of the queue, no key | 2 `POST`s after a wait, the same key |
 //!
-//! Measured with resend-rs 0.21.1. The inner retry was good. Two things count: the reason is handed up, and the key. The key
-//! must come from the message: each delivery is another call, with another [`Attempt::id`](crate::Attempt::id). A queue
-//! that returns messages at once stays a retry without backoff: `not_before` helps where the queue can delay a message.
+//! Measured with resend-rs 0.21.1. The inner retry was good. Two things count: the reason is handed up, and the key.
+//! The key must come from the message: each delivery is another call, with another
+//! [`Attempt::id`](crate::Attempt::id). A queue that returns messages at once stays a retry without backoff:
+//! `not_before` helps where the queue can delay a message.
 //!
 //! # async-openai: requests to an LLM
 //!
 //! [64bit/async-openai](https://github.com/64bit/async-openai), commit `ca746070f`,
-//! `async-openai/src/middleware/retry/openai.rs`, retries every request, unless the program installs a tower service of its
-//! own. Each attempt builds its request anew, and a used-up quota is no rate limit:
+//! `async-openai/src/middleware/retry/openai.rs`, retries every request, unless the program installs a tower service
+//! of its own. Each attempt builds its request anew, and a used-up quota is no rate limit:
 //!
 //! ```text
 //! at most 3 retries; own waits: 0.1 s, doubling, at most 8 s, without jitter
@@ -280,8 +280,9 @@
 //! | 429 with `retry-after: 3600`, 200 | waits for an hour (on a paused clock), done | 1 request, error with the hint |
 //! | 503 always | 4 requests in 0.7 s, error | 4 requests in 3.2 s, error |
 //!
-//! The port is short because its numbers, statuses and codes are in [`openai`](crate::openai). After a closed connection the
-//! answer may be paid for twice. A program that matches `OpenAIError::ApiError` gets `OpenAIError::Boxed`, and must downcast
-//! it to `ApiError`. `.attempt_timeout(..)` after `.retry(..)` ends a server that says nothing.
+//! The port is short because its numbers, statuses and codes are in [`openai`](crate::openai). After a closed
+//! connection the answer may be paid for twice. A program that matches `OpenAIError::ApiError` gets
+//! `OpenAIError::Boxed`, and must downcast it to `ApiError`. `.attempt_timeout(..)` after `.retry(..)` ends a server
+//! that says nothing.
 //!
 //! Previous: [Coming from another crate](super::coming_from) · next: [Comparison](super::comparison)

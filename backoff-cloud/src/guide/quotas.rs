@@ -17,23 +17,24 @@
 #![doc = include_str!("examples/llm.rs")]
 //! ```
 //!
-//! With 1,000 prompts against a server that allows 500 requests and 200,000 tokens a minute, this program makes 1,000 requests
-//! and gets no 429. Without the `Rate` it makes about 1,560 requests, gets about 735 429s, and about 175 prompts have no answer
-//! ([Measurements](super::measurements#rates)).
+//! With 1,000 prompts against a server that allows 500 requests and 200,000 tokens a minute, this program makes 1,000
+//! requests and gets no 429. Without the `Rate` it makes about 1,560 requests, gets about 735 429s, and about 175
+//! prompts have no answer ([Measurements](super::measurements#rates)).
 //!
 //! # The limits
 //!
-//! - **Requests and tokens a minute**, and with some services a day. [`tokens`](crate::Retrying::tokens) says how many tokens a
-//!   call uses at most: those of the prompt and of the longest answer.
+//! - **Requests and tokens a minute**, and with some services a day. [`tokens`](crate::Retrying::tokens) says how many
+//!   tokens a call uses at most: those of the prompt and of the longest answer.
 //! - **A quota for each model**, or for a group of models: declare a `Rate` for each quota.
-//! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. This 429 is final: [`openai::kind`](crate::openai::kind) is
-//!   permanent for it. Anthropic [says it otherwise](crate::anthropic#what-is-retried).
+//! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. This 429 is final:
+//!   [`openai::kind`](crate::openai::kind) is permanent for it. Anthropic [says it
+//!   otherwise](crate::anthropic#what-is-retried).
 //! - **The first requests** go before a reply has come. So let `at_a_time` be less than the requests of a minute.
 //!
 //! # Who hears what
 //!
-//! A rate hears the headers of each reply to its own calls, subtracts what still runs, and lets a call go when enough is left:
-//! [the rules](crate::Rate#quotas). Processes share nothing but the replies. A process without a `Rate`
+//! A rate hears the headers of each reply to its own calls, subtracts what still runs, and lets a call go when enough
+//! is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies. A process without a `Rate`
 //! [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
 //!
 //! | service | each reply states | so |
@@ -50,11 +51,11 @@
 //!
 //! # A stream
 //!
-//! [`open`](crate::http::Sending::open) returns when the head of a success has come. What fails before the head is repeated.
-//! What fails after it is not, because the caller has used a part of the answer: `next` returns the error, and a new call
-//! makes, and bills, a new answer. An answer without its last event is not complete:
-//! [Polling, pages and streams](super::polling_pages_streams#a-watch-or-a-stream) has the rules, and a program that goes on
-//! behind the last event.
+//! [`open`](crate::http::Sending::open) returns when the head of a success has come. What fails before the head is
+//! repeated. What fails after it is not, because the caller has used a part of the answer: `next` returns the error,
+//! and a new call makes, and bills, a new answer. An answer without its last event is not complete: [Polling, pages
+//! and streams](super::polling_pages_streams#a-watch-or-a-stream) has the rules, and a program that goes on behind the
+//! last event.
 //!
 //! # What is paid twice
 //!
@@ -69,9 +70,9 @@
 //!
 //! # GitHub
 //!
-//! GitHub allows so many requests in a window of an hour: each reply states the rest and the end of the window. Beside this
-//! primary limit there are secondary limits, of which nobody hears before the first 403. The [cookbook](super::cookbook) has the
-//! whole program.
+//! GitHub allows so many requests in a window of an hour: each reply states the rest and the end of the window. Beside
+//! this primary limit there are secondary limits, of which nobody hears before the first 403. The
+//! [cookbook](super::cookbook) has the whole program.
 //!
 //! ```no_run
 //! use backoff_cloud::{Policy, Rate, github, http::{ApiError, SendExt as _}};

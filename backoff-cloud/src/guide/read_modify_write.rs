@@ -21,9 +21,9 @@
 //! [`iam::READ_MODIFY_WRITE`](crate::iam::READ_MODIFY_WRITE),
 //! [`storage::READ_MODIFY_WRITE`](crate::storage::READ_MODIFY_WRITE),
 //! [`dynamodb::READ_MODIFY_WRITE`](crate::dynamodb::READ_MODIFY_WRITE),
-//! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE), [`s3::READ_MODIFY_WRITE`](crate::s3::READ_MODIFY_WRITE),
-//! [`kubernetes::UPDATE`](crate::kubernetes::UPDATE).
-//! Here [the emulator](super::testing#a-service-that-fails-on-command) says that somebody else was faster, once:
+//! [`azure::READ_MODIFY_WRITE`](crate::azure::READ_MODIFY_WRITE),
+//! [`s3::READ_MODIFY_WRITE`](crate::s3::READ_MODIFY_WRITE), [`kubernetes::UPDATE`](crate::kubernetes::UPDATE). Here
+//! [the emulator](super::testing#a-service-that-fails-on-command) says that somebody else was faster, once:
 //!
 //! ```rust,ignore
 //! use backoff_cloud::{http::{self, ApiError}, iam, retry};
@@ -54,8 +54,8 @@
 //! assert_eq!(emulator.stats().calls, 4); // two reads, two writes
 //! ```
 //!
-//! In the middle of a function, `retry_block!(policy = POLICY, async { .. })` does the same with the variables around it;
-//! `?` and `return` leave the attempt, not the function.
+//! In the middle of a function, `retry_block!(policy = POLICY, async { .. })` does the same with the variables around
+//! it; `?` and `return` leave the attempt, not the function.
 //!
 //! Both forms have one weakness. If the reply to a write is lost, the body runs again and makes the change a
 //! second time. That does no harm to a set of members. It does harm to a counter.
@@ -80,9 +80,9 @@
 //! | cannot recognise its effect: a counter | nothing | the update ends with [`MaybeApplied`](crate::StopReason::MaybeApplied) |
 //! | the same, and the value has a version | nothing, with `.version(..)` | read again; with the same version write again, with another one end with `MaybeApplied`, also if only the own write made it |
 //!
-//! A weak etag (`W/"1"`) in `If-Match` never holds ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1)): each
-//! write gets a 412. Some servers make the etag of a compressed reply weak: read without compression (`.no_gzip()` of
-//! reqwest's client).
+//! A weak etag (`W/"1"`) in `If-Match` never holds ([RFC
+//! 9110](https://www.rfc-editor.org/rfc/rfc9110#section-13.1.1)): each write gets a 412. Some servers make the etag of
+//! a compressed reply weak: read without compression (`.no_gzip()` of reqwest's client).
 //!
 //! A counter with a version:
 //!
@@ -131,9 +131,9 @@
 //!
 //! # Members of a role
 //!
-//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written already: the etag, the
-//! conditions, the spelling of members and a minute for each attempt are taken care of. The client is one of Google's own, plain
-//! REST, or a [store](crate::iam::PolicyStore) of yours:
+//! [`iam::add`](crate::iam::add) and [`iam::remove`](crate::iam::remove) are an update that is written already: the
+//! etag, the conditions, the spelling of members and a minute for each attempt are taken care of. The client is one of
+//! Google's own, plain REST, or a [store](crate::iam::PolicyStore) of yours:
 //! `iam::add(&client, "projects/p", "roles/viewer", "user:ann@example.com").await?`.
 //!
 //! The first request that needs a new role has [`iam::AFTER_GRANT`](crate::iam::AFTER_GRANT).

@@ -2,8 +2,8 @@
 //!
 //! # A write that is made twice
 //!
-//! The reply can be lost after the shop has made the order. `#[retry]`, with `on` or without, assumes that the function may
-//! run twice.
+//! The reply can be lost after the shop has made the order. `#[retry]`, with `on` or without, assumes that the
+//! function may run twice.
 //!
 //! ```
 //! use backoff_cloud::{http::{self, ApiError}, retry};
@@ -193,14 +193,14 @@
 //!
 //! # A `deadline`, and a server that hangs
 //!
-//! `#[retry(deadline = "30s")]` ✗ begins no attempt after its end, and lets the running attempt finish: an attempt that hangs
-//! for an hour takes an hour. `#[retry(timeout = "30s", attempt_timeout = "10s")]` ✓ cuts it.
-//! [Waits and limits](super::waits_and_limits#four-limits) has the program.
+//! `#[retry(deadline = "30s")]` ✗ begins no attempt after its end, and lets the running attempt finish: an attempt
+//! that hangs for an hour takes an hour. `#[retry(timeout = "30s", attempt_timeout = "10s")]` ✓ cuts it. [Waits and
+//! limits](super::waits_and_limits#four-limits) has the program.
 //!
 //! # Retries inside retries
 //!
-//! They multiply. Retry at one level: the one that knows whether the whole may be repeated. If an inner level has to retry,
-//! let it return its [`RetryError`](crate::RetryError), which is permanent for the outer levels.
+//! They multiply. Retry at one level: the one that knows whether the whole may be repeated. If an inner level has to
+//! retry, let it return its [`RetryError`](crate::RetryError), which is permanent for the outer levels.
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut};
@@ -228,8 +228,8 @@
 //! # }
 //! ```
 //!
-//! An inner loop is one attempt of the outer level, so a `deadline` does not cut it; `timeout` does. Turn off the client's
-//! retries:
+//! An inner loop is one attempt of the outer level, so a `deadline` does not cut it; `timeout` does. Turn off the
+//! client's retries:
 //!
 //! | client | its own retries | turned off by |
 //! |---|---|---|
@@ -265,8 +265,8 @@
 //!
 //! # A call made anew in each turn of `select!`
 //!
-//! Each tick drops the retry, and the next turn begins a new one, so no call ever gives up. Pin one future, and poll `&mut`
-//! of it. The same holds for `tokio::time::timeout` in a loop.
+//! Each tick drops the retry, and the next turn begins a new one, so no call ever gives up. Pin one future, and poll
+//! `&mut` of it. The same holds for `tokio::time::timeout` in a loop.
 //!
 //! ```
 //! use backoff_cloud::{Jitter, Policy, TimedOut};

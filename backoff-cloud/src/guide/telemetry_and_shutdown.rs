@@ -1,10 +1,10 @@
-//! What retries do in a running program, as logs, traces and metrics show it, and how a program ends their waits when it shuts
-//! down. [`telemetry`](crate::telemetry) has the names, levels, fields and labels.
+//! What retries do in a running program, as logs, traces and metrics show it, and how a program ends their waits when
+//! it shuts down. [`telemetry`](crate::telemetry) has the names, levels, fields and labels.
 //!
 //! # What to turn on
 //!
-//! A library turns on nothing: its errors go to its caller, and the program decides what is logged. A program that has a
-//! subscriber or a recorder turns the features on:
+//! A library turns on nothing: its errors go to its caller, and the program decides what is logged. A program that has
+//! a subscriber or a recorder turns the features on:
 //!
 //! ```toml
 //! [dependencies]
@@ -13,12 +13,13 @@
 //! metrics-exporter-prometheus = "0.18"
 //! ```
 //!
-//! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with `RUST_LOG=info`. The
-//! waits are logged at `INFO`, and what ends a call with a failure at `WARN`. An answer that no policy retries, such as a 404 at
-//! the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
+//! With `env-filter`, the subscriber shows only `ERROR` until `RUST_LOG` is set: start the program with
+//! `RUST_LOG=info`. The waits are logged at `INFO`, and what ends a call with a failure at `WARN`. An answer that no
+//! policy retries, such as a 404 at the first attempt, is `DEBUG`. A call that is dropped by its caller logs no end.
 //!
 //! With metrics-exporter-prometheus, call `with_recommended_naming(true)` and `set_buckets(..)` of its builder before
-//! `install()`. Without them the histograms are summaries, and an alert on `retry_call_duration_seconds_bucket` never fires.
+//! `install()`. Without them the histograms are summaries, and an alert on `retry_call_duration_seconds_bucket` never
+//! fires.
 //!
 //! | you want to | write |
 //! |---|---|
@@ -32,8 +33,9 @@
 //!
 //! # A program that uses the crate `log`
 //!
-//! Turn the feature `log` of `tracing` on in the program. Where the program has no subscriber of `tracing`, `env_logger` and its
-//! relatives then print the events under the target `backoff`, and the same `RUST_LOG` filters them.
+//! Turn the feature `log` of `tracing` on in the program. Where the program has no subscriber of `tracing`,
+//! `env_logger` and its relatives then print the events under the target `backoff`, and the same `RUST_LOG` filters
+//! them.
 //!
 //! # In code: a hook, or a report
 //!
@@ -60,13 +62,14 @@
 //! # }
 //! ```
 //!
-//! Use the hook for what must happen while the call waits, and the report where the caller decides by the reason, such as
-//! [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
+//! Use the hook for what must happen while the call waits, and the report where the caller decides by the reason, such
+//! as [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
 //!
 //! # Shut down
 //!
-//! Give all calls one signal. With `stop_on` the wait ends at once, the attempt that is running is finished, and the call
-//! returns its last error. With `cut_on` the attempt ends too; its error is made from [`Stopped`](crate::Stopped).
+//! Give all calls one signal. With `stop_on` the wait ends at once, the attempt that is running is finished, and the
+//! call returns its last error. With `cut_on` the attempt ends too; its error is made from
+//! [`Stopped`](crate::Stopped).
 //!
 //! | what the attempt does | choose |
 //! |---|---|
@@ -125,9 +128,9 @@
 //! A thread that blocks takes a [`Stop`](crate::Stop), whose clones share one state:
 //! `POLICY.blocking(read).stop_on(&stop).call()` in the worker, and `stop.stop()` elsewhere.
 //!
-//! The order of a shutdown: stop accepting work, cancel the token, wait until the running requests are answered, then flush
-//! logs and metrics. [How each form of a call ends](super::waits_and_limits#ending-a-call-early) has what happens to a wait and
-//! to an attempt.
+//! The order of a shutdown: stop accepting work, cancel the token, wait until the running requests are answered, then
+//! flush logs and metrics. [How each form of a call ends](super::waits_and_limits#ending-a-call-early) has what
+//! happens to a wait and to an attempt.
 //!
 //! # A whole service
 //!

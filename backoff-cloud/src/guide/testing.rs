@@ -49,8 +49,8 @@
 //! # ends_a_call_that_hangs();
 //! ```
 //!
-//! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle, and moves the
-//! clock to the next timer. There use short waits (`POLICY.scaled(0.001)`) or `testing::instant()`.
+//! Do not pause the clock where real sockets answer: tokio thinks that a task that waits for a socket is idle, and
+//! moves the clock to the next timer. There use short waits (`POLICY.scaled(0.001)`) or `testing::instant()`.
 //!
 //! # A server that fails
 //!
@@ -99,14 +99,14 @@
 //!
 //! # Waits that do not last, and no retries
 //!
-//! While the guard of `let _instant = testing::instant();` lives, no wait lasts. While that of `testing::off()` lives, a call
-//! makes one attempt, as if there were no policy. Both hold for the thread that made the guard: test with a runtime of one
-//! thread, as `#[tokio::test]` makes it.
+//! While the guard of `let _instant = testing::instant();` lives, no wait lasts. While that of `testing::off()` lives,
+//! a call makes one attempt, as if there were no policy. Both hold for the thread that made the guard: test with a
+//! runtime of one thread, as `#[tokio::test]` makes it.
 //!
 //! # Each wait exactly
 //!
-//! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless `drawing(0)` asks
-//! for the shortest. It needs no runtime.
+//! `VirtualTime` is clock, timer and random source in one. It draws the longest wait of each range, unless
+//! `drawing(0)` asks for the shortest. It needs no runtime.
 //!
 //! ```
 //! use backoff_cloud::{TimedOut, iam, testing::VirtualTime};
@@ -124,9 +124,9 @@
 //! # A service that fails by chance
 //!
 //! Some bugs show only after the right fault: a reply that is lost, though the service did what it was asked.
-//! [`testing::faults`](fn@crate::testing::faults) puts faults around the calls of your program's service, or of a stand-in:
-//! a share of errors, of lost replies, of delays and of hangs, drawn from a seed. This program finds an order that is made
-//! twice:
+//! [`testing::faults`](fn@crate::testing::faults) puts faults around the calls of your program's service, or of a
+//! stand-in: a share of errors, of lost replies, of delays and of hangs, drawn from a seed. This program finds an
+//! order that is made twice:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut, testing};

@@ -16,8 +16,8 @@
 //! | a channel of tonic 0.14 | `tonic-014` | `.replaying(64 * 1024, Body::new)` |
 //! | your own | your error implements [`Fault`](trait@crate::Fault) | `Clone`, or `.cloned_by(..)` |
 //!
-//! [The module's page](mod@crate::tower) has the tables of requests and bodies. If your program has one client and no other
-//! layers, the call form (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
+//! [The module's page](mod@crate::tower) has the tables of requests and bodies. If your program has one client and no
+//! other layers, the call form (`POLICY.send(request)`, `#[retry]`) is simpler: it reads the body within the attempt.
 //!
 //! # Around a client
 //!
@@ -48,9 +48,9 @@
 //!
 //! # What the caller gets
 //!
-//! The service keeps its types. A call that is given up ends with the last error, or with the last response as it came: `Ok`
-//! with a 503 is what a caller sees when all attempts were answered by 503. A `POST` is sent once, because a 503 does not say
-//! that nothing was done, unless its sender knows better:
+//! The service keeps its types. A call that is given up ends with the last error, or with the last response as it
+//! came: `Ok` with a 503 is what a caller sees when all attempts were answered by 503. A `POST` is sent once, because
+//! a 503 does not say that nothing was done, unless its sender knows better:
 //!
 //! ```
 //! use backoff_cloud::tower::Idempotent;
@@ -63,9 +63,9 @@
 //!
 //! # The body of the response
 //!
-//! An attempt ends with the head of the response. A connection that breaks while the body is read gives its error to the reader,
-//! and nothing is repeated. Where bodies are short, read them below the retry, by an `and_then` between the layer and the
-//! client that collects the body, so that reading is a part of the attempt.
+//! An attempt ends with the head of the response. A connection that breaks while the body is read gives its error to
+//! the reader, and nothing is repeated. Where bodies are short, read them below the retry, by an `and_then` between
+//! the layer and the client that collects the body, so that reading is a part of the attempt.
 //!
 //! # The order of layers
 //!
@@ -142,8 +142,8 @@
 //! # is_from::<ClientError>();
 //! ```
 //!
-//! The error of somebody else's client goes into a `BoxError` by `map_err`, between the layer and the client. Its facts are found
-//! in there:
+//! The error of somebody else's client goes into a `BoxError` by `map_err`, between the layer and the client. Its
+//! facts are found in there:
 //!
 //! ```
 //! use backoff_cloud::Policy;
@@ -170,12 +170,12 @@
 //! # }
 //! ```
 //!
-//! Without `From<TimedOut>` the layer makes no service, and rustc says only that the trait bounds of `Retry<..>` were not satisfied. With
-//! [`cut_on`](crate::tower::RetryLayer::cut_on) `From<Stopped>` is needed, too.
+//! Without `From<TimedOut>` the layer makes no service, and rustc says only that the trait bounds of `Retry<..>` were
+//! not satisfied. With [`cut_on`](crate::tower::RetryLayer::cut_on) `From<Stopped>` is needed, too.
 //!
 //! # Instead of `tower::retry`
 //!
-//! One loop is enough: take tower's retry layer out where this layer goes in. [Coming from others](super::coming_from) has a
-//! table of names, and says what to do with [reqwest-middleware](super::coming_from#reqwest-middleware).
+//! One loop is enough: take tower's retry layer out where this layer goes in. [Coming from others](super::coming_from)
+//! has a table of names, and says what to do with [reqwest-middleware](super::coming_from#reqwest-middleware).
 //!
 //! Previous: [Polling, pages and streams](super::polling_pages_streams) · next: [gRPC](super::grpc)

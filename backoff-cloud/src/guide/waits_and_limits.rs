@@ -14,7 +14,8 @@
 //! | [`Policy::linear`](crate::Policy::linear) | `first`, then `step` more each time | polling that slows down gently |
 //! | [`Policy::custom`](crate::Policy::custom) | what your function says | a rule that a service demands |
 //!
-//! [`delay`](mod@crate::delay) lists more, such as [`Policy::fibonacci`](crate::Policy::fibonacci). `.delays(..)` on a call takes any list of waits.
+//! [`delay`](mod@crate::delay) lists more, such as [`Policy::fibonacci`](crate::Policy::fibonacci). `.delays(..)` on a
+//! call takes any list of waits.
 //!
 //! # Jitter
 //!
@@ -101,10 +102,11 @@
 //! # }
 //! ```
 //!
-//! **Recommended over a network:** a `deadline` or `timeout` that your caller can bear, and an `attempt_timeout` of a few times
-//! the usual reply time.
+//! **Recommended over a network:** a `deadline` or `timeout` that your caller can bear, and an `attempt_timeout` of a
+//! few times the usual reply time.
 //!
-//! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut, after the time that remains:
+//! An error such as `reqwest::Error` cannot be made from `TimedOut`. There let the client cut, after the time that
+//! remains:
 //!
 //! ```no_run
 //! use backoff_cloud::retry;
@@ -117,10 +119,10 @@
 //!
 //! # Ending a call early
 //!
-//! A future that is dropped does nothing more, and no hook is called. A write that was under way may have been applied. So
-//! `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nobody learns what failed before. A program that
-//! [shuts down](super::telemetry_and_shutdown#shut-down) gives its calls a signal instead. Then the call returns its last error,
-//! with the reason [`Stopped`](crate::StopReason::Stopped):
+//! A future that is dropped does nothing more, and no hook is called. A write that was under way may have been
+//! applied. So `select!`, `tokio::time::timeout` and `JoinHandle::abort` end a call, but nobody learns what failed
+//! before. A program that [shuts down](super::telemetry_and_shutdown#shut-down) gives its calls a signal instead. Then
+//! the call returns its last error, with the reason [`Stopped`](crate::StopReason::Stopped):
 //!
 //! | | the wait | the running attempt | a signal before the first attempt |
 //! |---|---|---|---|
@@ -133,21 +135,21 @@
 //!
 //! # Retry-After
 //!
-//! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or `google.rpc.RetryInfo`, or
-//! with a 429 or 503 by the headers of a quota that is used up. If that is longer than the backoff, the call waits as long as
-//! the server asks. [`hint::in_headers`](crate::hint::in_headers) has the headers, and
+//! A server can say how long it wants to be left alone: by `Retry-After`, `retry-after-ms`, or `google.rpc.RetryInfo`,
+//! or with a 429 or 503 by the headers of a quota that is used up. If that is longer than the backoff, the call waits
+//! as long as the server asks. [`hint::in_headers`](crate::hint::in_headers) has the headers, and
 //! [`hint::retry_after`](crate::hint::retry_after) their forms.
 //!
 //! - A hint that cannot be read is ignored. The [log event](crate::telemetry) of the wait shows the header.
 //! - A hint beyond [`max_retry_after`](crate::Policy::max_retry_after) ends the call at once, with
 //!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). Unless you say another limit, it is the
 //!   deadline or the timeout, and five minutes where there is neither: `.max_retry_after(Duration::from_secs(60))`.
-//! - [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to a hint that is the same for everybody,
-//!   so that clients do not come back together. The presets `READ_MODIFY_WRITE` do so.
+//! - [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to a hint that is the same for
+//!   everybody, so that clients do not come back together. The presets `READ_MODIFY_WRITE` do so.
 //! - [`retry_after_slack`](crate::Policy::retry_after_slack) caps how much a hint may add to the backoff.
 //!
-//! A service takes 50 calls a second and gets 500 at once. With the same `Retry-After` for all, 450 calls come back within
-//! 0.1 s; with `spread_retry_after`, 56 do (`cargo run --release -p examples --example simulation -- batch`):
+//! A service takes 50 calls a second and gets 500 at once. With the same `Retry-After` for all, 450 calls come back
+//! within 0.1 s; with `spread_retry_after`, 56 do (`cargo run --release -p examples --example simulation -- batch`):
 //!
 #![doc = include_str!("../../doc/batch-calls.svg")]
 //!
@@ -155,11 +157,12 @@
 //!
 //! A daemon that reconnects has no last attempt. No word of a policy says "no limit":
 //!
-//! - A `deadline` is a year at most: `.deadline(Duration::MAX)` counts as a year. With a deadline and without `max_attempts`, a
-//!   call makes as many attempts as fit. Set `max_retry_after` too, because a hint may be as long as the deadline.
+//! - A `deadline` is a year at most: `.deadline(Duration::MAX)` counts as a year. With a deadline and without
+//!   `max_attempts`, a call makes as many attempts as fit. Set `max_retry_after` too, because a hint may be as long as
+//!   the deadline.
 //! - `max_attempts` counts up to 262,143: a larger number counts as this one.
-//! - [`resuming()`](crate::Policy::resuming) counts failures and time from the last progress. So a daemon whose connection
-//!   works now and then never comes to the deadline:
+//! - [`resuming()`](crate::Policy::resuming) counts failures and time from the last progress. So a daemon whose
+//!   connection works now and then never comes to the deadline:
 //!
 //! ```
 //! use backoff_cloud::{Policy, Resuming, TimedOut};
@@ -192,13 +195,14 @@
 //! # }
 //! ```
 //!
-//! An error that the policy does not repeat, such as a wrong password, ends the daemon. [`stop_on`](crate::Retrying::stop_on) of
-//! the `Resuming` ends its waits. A connection that many tasks share belongs into a [`Reconnect`](crate::Reconnect).
+//! An error that the policy does not repeat, such as a wrong password, ends the daemon.
+//! [`stop_on`](crate::Retrying::stop_on) of the `Resuming` ends its waits. A connection that many tasks share belongs
+//! into a [`Reconnect`](crate::Reconnect).
 //!
 //! # A deadline from outside
 //!
-//! Who calls you may say when the answer is useless: AWS Lambda in `Context::deadline()`, a client of gRPC in the header
-//! `grpc-timeout`. Give the call the time that remains, less the time that your own answer needs:
+//! Who calls you may say when the answer is useless: AWS Lambda in `Context::deadline()`, a client of gRPC in the
+//! header `grpc-timeout`. Give the call the time that remains, less the time that your own answer needs:
 //!
 //! ```
 //! use backoff_cloud::{Policy, TimedOut};
@@ -223,7 +227,7 @@
 //! # }
 //! ```
 //!
-//! Without `timeout`, where the error has no `From<TimedOut>`, the `deadline` alone begins no wait that ends later. Hand the
-//! rest to the next service by [`Attempt::remaining`](crate::Attempt::remaining).
+//! Without `timeout`, where the error has no `From<TimedOut>`, the `deadline` alone begins no wait that ends later.
+//! Hand the rest to the next service by [`Attempt::remaining`](crate::Attempt::remaining).
 //!
 //! Previous: [Errors](super::errors) · next: [Idempotency](super::idempotency)
