@@ -51,13 +51,13 @@ fn the_page_has_a_row_for_each_key() {
 #[test]
 fn the_page_has_the_written_code() {
     let page = include_str!("../retry.md");
-    let from = "# What the attribute writes\n\nFor the function `order` above:\n\n```text\n";
     let (before, order) = page.split_once(")]\nasync fn order(").expect("an example");
     let (_, keys) = before.rsplit_once("#[retry(").expect("its keys");
-    let (order, _) = order.split_once("\n\n").expect("its end");
+    let (order, _) = order.split_once("\n```").expect("its end");
     let written = shown(&attribute(keys, &format!("async fn order({order}")));
-    let page = with(page, from, &written, "```");
-    expect_file!["../retry.md"].assert_eq(&page);
+    let page = include_str!("../expansion.md");
+    let page = with(page, "```text\n", &written, "```");
+    expect_file!["../expansion.md"].assert_eq(&page);
 }
 
 /// A field of the struct by which editors complete keys, with the line that editors show.
