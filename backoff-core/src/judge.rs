@@ -153,14 +153,14 @@ pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
 impl Policy {
     /// Decides whether a failure is retried, by the first of these facts:
     ///
-    /// 1. [`must_stop`](Fault::must_stop): no.
-    /// 2. The [kind](Fault::kind): not if permanent, a conflict with [`retry_conflicts`](Policy::retry_conflicts) only, others
-    ///    yes.
-    /// 3. The [gRPC code](Fault::grpc_code): by the policy's codes.
-    /// 4. The [status](Fault::status): by [`throttled_if`](Policy::throttled_if) and the policy's codes.
-    /// 5. A [failure of the transport](Fault::delivery): yes.
-    /// 6. No fact: no.
+    /// 1. [`must_stop`](Fault::must_stop): not retried.
+    /// 2. The [kind](Fault::kind): permanent is not retried, a conflict only with
+    ///    [`retry_conflicts`](Policy::retry_conflicts), the others are.
+    /// 3. The [gRPC code](Fault::grpc_code): the policy's codes decide.
+    /// 4. The [status](Fault::status): [`throttled_if`](Policy::throttled_if) and the policy's codes decide.
+    /// 5. A [failure of the transport](Fault::delivery): retried.
     ///
+    /// An error that states nothing is not retried.
     /// A policy that is not [idempotent](Policy::idempotent) retries no attempt that may have been applied.
     #[inline]
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {

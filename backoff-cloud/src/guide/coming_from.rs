@@ -189,7 +189,7 @@
 //! | `NeverRetry` | `.try_once()` on the client or the request |
 //! | `.with_attempt_limit(4)` | `.max_attempts(4)`: both count attempts |
 //! | `.with_time_limit(d)`, which also bounds each attempt | `.deadline(d)`, which does the same inside a client; around a client, `.timeout(d)` |
-//! | `.continue_on_too_many_requests()` | `.also_on(codes![429, RESOURCE_EXHAUSTED])` |
+//! | `.continue_on_too_many_requests()` | `.also_on(codes![429, Codes::RESOURCE_EXHAUSTED])` |
 //! | `ExponentialBackoffBuilder`: initial and maximum delay, scaling | `.base(..)`, `.max_backoff(..)`, `.factor(..)`; full jitter in both |
 //! | `AdaptiveThrottler`, `CircuitBreaker` | [`Budget::ratio`](crate::Budget::ratio), [`Budget::grpc`](crate::Budget::grpc) |
 //! | `.with_attempt_timeout(d)` | stays: it is the client's |

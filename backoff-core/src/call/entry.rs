@@ -206,8 +206,7 @@ impl Policy {
         Judged::new(self, WhenAny(judge))
     }
 
-    /// A function decides instead of the policy's codes which errors are retried. The function returns a `bool` or a
-    /// [`Verdict`]. The server's hints, [`idempotent(false)`](Policy::idempotent) and all limits hold.
+    /// A function decides instead of the policy's codes, by a `bool` or a [`Verdict`]. The server's hints, [`idempotent(false)`](Policy::idempotent) and all limits hold.
     ///
     /// ```
     /// # use backoff_core::{Fault, Policy};
@@ -246,17 +245,12 @@ impl Policy {
     ///   is one attempt of the whole update.
     /// - Conflicts (`ABORTED`, 412, [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried under every policy, a 409
     ///   without a gRPC code only if the policy names it.
-    /// - `change` returns nothing, or a `bool`: with `false`, nothing is written. Or it returns a `Result` of either, whose error
-    ///   ends the update.
+    /// - If `change` returns `false` instead of nothing, nothing is written.
     ///
-    /// After a write that may have been applied, nothing is applied twice:
-    ///
-    /// | `change` returns | the update |
-    /// |---|---|
-    /// | a `bool` | reads again; `false` means that the write has arrived |
-    /// | nothing | ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
-    /// | nothing, with [`version`](crate::Retrying::version) | reads again, and writes again if the version is the same |
-    /// | either, and the policy is not [idempotent](Policy::idempotent) | ends with `MaybeApplied` |
+    /// After a write that may have been applied, nothing is applied twice. If `change` returns a `bool`, the update reads
+    /// again, and `false` means that the write has arrived. With [`version`](crate::Retrying::version), the update reads
+    /// again, and writes again if the version is the same. Otherwise, and if the policy is not
+    /// [idempotent](Policy::idempotent), the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
     ///
     /// ```
     /// # use backoff_core::{FaultKind, Fault, Policy, Updated};
@@ -327,11 +321,11 @@ impl Policy {
     /// # let mut stored = vec!["ann"];
     /// # let read = || Ok::<_, TimedOut>(vec!["ann"]);
     /// # let write = |members| { stored = members; Ok(()) };
-    /// let change = |members: &mut Vec<_>| {
-    ///     let is_new = !members.contains(&"bob");
-    ///     if is_new { members.push("bob") }
-    ///     is_new
-    /// };
+    /// # let change = |members: &mut Vec<_>| {
+    /// #     let is_new = !members.contains(&"bob");
+    /// #     if is_new { members.push("bob") }
+    /// #     is_new
+    /// # };
     /// let updated = POLICY.blocking_update(read, change, write).call();
     /// # assert_eq!(updated, Ok(Updated::Written(())));
     /// # assert_eq!(stored, ["ann", "bob"]);

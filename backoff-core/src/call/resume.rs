@@ -152,7 +152,7 @@ impl Policy {
     /// # const POLICY: Policy = Policy::exponential().max_attempts(2);
     /// # let mut pages = Vec::new();
     /// let mut resuming = POLICY.resuming();
-    /// // Reads on behind `pages`, and calls `resuming.progress()` after each page.
+    /// // `read_on` calls `resuming.progress()` after each page.
     /// while let Err(error) = read_on(&mut client, &mut pages, &mut resuming).await {
     ///     resuming.failed(error).await?; // waits, or returns the error
     /// }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 impl Policy {
     /// Combines the changes that many callers make to one resource at the same time into one [`update`](Self::update):
     /// see [`Combining`]. `read` gets the key of the resource. `write` gets the key and the changed value, with its etag or
-    /// version. Both futures own their values.
+    /// version.
     ///
     /// ```
     /// # use backoff_core::{Policy, TimedOut, Updated};
@@ -23,10 +23,12 @@ impl Policy {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let rows = Policy::exponential().combine(read, write);
-    /// let both = tokio::join!(
-    ///     rows.update(7, |names| names.push(1)),
-    ///     rows.update(7, |names| names.push(2)),
-    /// );
+    /// # let both = tokio::join!(
+    /// #     rows.update(7, |names| names.push(1)),
+    /// #     async {
+    /// rows.update(7, |names| names.push(2)).await
+    /// #     },
+    /// # );
     /// # assert!(matches!(both, (Ok(Updated::Written(())), Ok(Updated::Written(())))));
     /// # assert_eq!(*ROW.lock().unwrap(), [1, 2]);
     /// # }

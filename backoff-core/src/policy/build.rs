@@ -86,14 +86,11 @@ impl Policy {
     }
 
     /// Waits from a function of the number of the retry, counted from 0. `max_backoff` and the jitter apply to the result.
-    /// One call can have a [`Delay`](crate::delay::Delay): [`Retrying::delays`](crate::Retrying::delays).
     ///
     /// ```
     /// # use backoff_core::{Jitter, Policy};
     /// # use std::time::Duration;
-    /// fn squares(n: u32) -> Duration {
-    ///     Duration::from_millis(100) * (n + 1).saturating_pow(2)
-    /// }
+    /// # fn squares(n: u32) -> Duration { Duration::from_millis(100) * (n + 1).saturating_pow(2) }
     /// const POLICY: Policy = Policy::custom(squares).jitter(Jitter::None);
     /// # assert_eq!(POLICY.backoff(2, Duration::ZERO, 0), Duration::from_millis(900));
     /// ```
@@ -164,9 +161,9 @@ impl Policy {
         self
     }
 
-    /// The method and the headers of an HTTP request decide whether the request may be made twice, where the library sees the
-    /// request: in `send` of `backoff-cloud` and in the layer of tower. Elsewhere as [`idempotent(false)`](Self::idempotent).
-    /// (An idempotent policy follows them there too, and repeats everything elsewhere.) The last call of the two setters counts.
+    /// The method and the headers of an HTTP request decide, where the library sees the request: in `send` of
+    /// `backoff-cloud` and in the layer of tower (there for an idempotent policy too). Elsewhere as
+    /// [`idempotent(false)`](Self::idempotent). The last call of the two setters counts.
     ///
     /// ```
     /// # use backoff_core::{Fault, Policy, Delivery, Verdict};
@@ -304,7 +301,7 @@ impl Policy {
         self.settled()
     }
 
-    /// The wait before a retry, from zero to `max_backoff`, as a pure function. `retry` counts from 0. `previous` is the wait
+    /// The wait before a retry, from zero to `max_backoff`. `retry` counts from 0. `previous` is the wait
     /// before (zero at first; only decorrelated jitter uses it). `random` is drawn uniformly from all of `u64`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
         let previous = || nanos(previous);

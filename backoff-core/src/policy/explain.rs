@@ -13,8 +13,8 @@ use core::{fmt, time::Duration};
 struct Explanation<'p>(&'p Policy);
 
 impl Policy {
-    /// Describes the policy on one line: with the number of calls if each call fails at once, if only the deadline limits them,
-    /// no wait is random or [custom](Policy::custom), and the number is at most 1,000.
+    /// Describes the policy on one line. If only the deadline limits the calls and no wait is random, the line may have the
+    /// number of calls.
     ///
     /// ```
     /// # use backoff_core::Policy;

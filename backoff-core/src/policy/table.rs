@@ -40,8 +40,7 @@ macro_rules! rules {
 
             /// The time limit for all attempts and waits, from before the first attempt; at most a year. A wait that would end later
             /// does not begin: the call returns the last error at once. A running attempt goes on;
-            /// [`timeout`](crate::Retrying::timeout) cuts it. If an async timer wakes late, the next attempt may begin after the
-            /// deadline; a blocking retry stops then.
+            /// [`timeout`](crate::Retrying::timeout) cuts it. See also [late timers](crate::how_it_works#late-timers).
             ///
             /// A deadline allows many short waits: see [`max_attempts`](Self::max_attempts) and [`budget`](Self::budget).
             ///
@@ -55,8 +54,8 @@ macro_rules! rules {
             deadline(deadline: Duration): u64 = NEVER => within_a_year(nanos(deadline)),
                 key deadline "a time";
 
-            /// A reply for which this function returns `true` counts as throttled and is retried. Asked about each error that has a status
-            /// and neither a [kind](crate::Fault::kind) nor a gRPC code. GitHub answers 403 at a limit:
+            /// A reply for which this function returns `true` counts as throttled and is retried. The policy asks about each error that has
+            /// a status and neither a [kind](crate::Fault::kind) nor a gRPC code. GitHub answers 403 at a limit:
             ///
             /// ```
             /// # use backoff_core::{Fault, Policy, Verdict};
@@ -125,8 +124,9 @@ macro_rules! rules {
             /// ```
             /// # use backoff_core::{Decision, FaultKind, Policy, RetryState, Verdict};
             /// # use std::time::Duration;
-            /// let minute = Duration::from_secs(60);
-            /// let policy = Policy::exponential().throttled_base(minute).retry_after_alone(true);
+            /// # let minute = Duration::from_secs(60);
+            /// # let policy = Policy::exponential().throttled_base(minute);
+            /// let policy = policy.retry_after_alone(true);
             /// # let second = Duration::from_secs(1);
             /// # // The first wait is 1 s at most.
             /// # for (hint, waits) in [(5 * second, 5 * second), (Duration::ZERO, second)] {

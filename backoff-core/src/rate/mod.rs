@@ -55,51 +55,42 @@ use std::sync::{Arc, OnceLock};
 /// ```
 ///
 /// # What a call does
-/// - A call in the queue makes no attempt and takes no token of a budget. One attempt takes one place, and so does a
-///   read-modify-write. At its turn the call asks its `Breaker`.
-/// - After a 429 a call waits as long as the server asks, and then joins the end of the queue. While nobody else waits, the
-///   call also waits as the policy says. After another failure a call waits as the policy says, and then joins the queue.
+/// - A call in the queue makes no attempt and takes no token of a budget. Each attempt takes one place.
+/// - After a 429 a call waits as long as the server asks, and also as the policy says while nobody else waits. After another
+///   failure it waits as the policy says. Then it joins the end of the queue.
 /// - A call that is dropped leaves the queue. A turn that is not taken within 20 ms goes to the next call that asks.
 /// - A hint above the longest hint of the call's policy, or above an hour, does not stop the other calls. Any other hint
-///   stops them for at most 64 s at a time; then a single call asks (not with
-///   [`pause_after_refusal`](Self::pause_after_refusal)).
-/// - A service that refuses every call for more than 75 s has blocked its caller. Afterwards, calls go at half of the rate
-///   that was admitted before, for as long as the block took, up to five minutes.
+///   stops them for at most 64 s at a time (longer with [`pause_after_refusal`](Self::pause_after_refusal)); then a single
+///   call asks.
+/// - A service that refuses every call for more than 75 s has blocked its caller. Afterwards, calls go at half of the former
+///   rate for as long as the block took, up to five minutes.
 ///
 /// # Deadlines and signals
-/// The time in the queue counts against `deadline` and `timeout`. No call waits in the queue beyond its deadline.
+/// The time in the queue counts against `deadline` and `timeout`.
 /// - A *retry* whose turn would come after the deadline ends at once with its last error and
-///   [`StopReason::Rate`](crate::StopReason::Rate). A blocking call in the queue returns its last error when the deadline comes.
-/// - Any other call ends at the deadline with an error made from [`TimedOut`](crate::TimedOut). Where the policy alone names
-///   the rate, [`Fault::late`](crate::Fault::late) makes the error; the derive writes this method, and the errors of the
-///   supported clients have it. [`.rate(..)`](crate::Retrying::rate), the key `rate`, `timeout`, `attempt_timeout` and
-///   `max_queue_time` need only `From<TimedOut>`.
-/// - A call whose error cannot be made begins its attempt out of turn, at a time within the last second before its deadline
-///   (within the last half of its time, if that is shorter). The log has a `WARN`.
-/// - A ready `stop_on` ends the waiting, and the first attempt is made at once. A ready `cut_on` ends the call.
+///   [`StopReason::Rate`](crate::StopReason::Rate). A blocking call in the queue returns its last error at the deadline.
+/// - Any other call ends at the deadline with an error made from [`TimedOut`](crate::TimedOut): by
+///   [`Fault::late`](crate::Fault::late), which the derive writes and the errors of the supported clients have. With
+///   [`.rate(..)`](crate::Retrying::rate), the key `rate`, `timeout`, `attempt_timeout` or `max_queue_time`, `From<TimedOut>`
+///   alone is enough.
+/// - A call whose error cannot be made begins its attempt out of turn, within the last second before its deadline (or the
+///   last half of its time, if that is shorter), with a `WARN`.
 ///
 /// # Quotas
-/// OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota. While such replies
-/// come, the quotas decide when a call goes, before the first 429. A call counts one request, and the tokens of
-/// [`.tokens(n)`](crate::Retrying::tokens) or of the key `tokens`. `hint::in_headers` has the names of the headers.
+/// OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota, in the headers of
+/// `hint::in_headers`. While such replies come, the quotas decide when a call goes, before the first 429. A call counts one
+/// request, and the tokens of [`.tokens(n)`](crate::Retrying::tokens) or of the key `tokens`.
 /// - Calls use what remains of a window, and then wait for its end. A quota that is refilled steadily lets a call go when
-///   enough has come back. (Names with `requests` or `tokens` mean a steady quota, until the replies show an end that stands
-///   still.)
-/// - What still runs is subtracted, until its own reply comes, or until the attempt is dropped or cut. A process that is
-///   alone uses the whole quota. Beside others, a process slows to its part when little remains.
-/// - A statement holds until its end. No turn is later than a second after that end, or than 61 minutes. A minute after the
-///   end, a reply without such headers ends the quotas.
-/// - If a reply says suddenly that nothing is left, any other reply corrects it, and after 2 s one call tries. If the call is
-///   refused, all wait until the end. If it is admitted, the quota counts no more until a reply states that something is left.
-/// - A 429 that asks for a shorter wait than the end of a used-up quota is believed: one call goes then. Such a 429 changes
-///   nothing else.
-/// - A call that needs more than a whole quota goes when the quota is full, with a `WARN`.
-/// - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or more
-///   than 61 minutes ahead change nothing. The first one is named in a `WARN`.
+///   enough has come back.
+/// - What still runs is subtracted, until its own reply comes, or until the attempt is dropped or cut. Beside other
+///   processes, a process slows to its part when little remains.
+/// - A statement holds until its end, and for at most 61 minutes.
 ///
-/// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
-/// layer of tower, and where a value or an error is a response. The reply to another call inside of the call is not heard.
-/// Elsewhere, call `observe` (feature `http-1`).
+/// The guide has the [special cases](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/quotas/#special-cases).
+///
+/// A reply is heard in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the layer of tower, and where a value or
+/// an error is a response. The reply to another call inside of the call is not heard. Elsewhere, call `observe` (feature
+/// `http-1`).
 ///
 /// # What it cannot know
 /// - A quota that counts down to 0 is obeyed until its end, also if the service does not enforce it.
@@ -109,8 +100,8 @@ use std::sync::{Arc, OnceLock};
 ///
 /// # One limit, one rate
 /// One `Rate` for two limits slows the calls of both: declare one for each, or
-/// [one for each customer](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#one-rate-for-one-limit). Give every process that uses a quota a `Rate`: a process
-/// without one [takes nearly everything](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#every-process-of-the-quota-needs-it). All calls of a `Rate` need the same
+/// [one for each customer](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#one-rate-for-one-limit). Give every process of a quota a `Rate`: one
+/// without [takes nearly everything](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#every-process-of-the-quota-needs-it). All calls of a `Rate` need the same
 /// clock. The clients of Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
     settle: f64,
@@ -241,11 +232,11 @@ impl Rate {
         }
     }
 
-    /// How long the rate stays near the rate that was admitted last, before it grows fast: 1.8 s by default. After about five
-    /// times as long, the rate is ten times as high. For a quota of a few calls a minute, write about 40 s.
+    /// How long the rate stays near the rate that was admitted last, before it grows fast, to ten times in about five times as
+    /// long: 1.8 s by default.
     ///
     /// # Panics
-    /// Unless `settle` is from 10 ms to five minutes. In a constant, the panic is a compile error.
+    /// Unless `settle` is from 10 ms to five minutes.
     ///
     /// ```
     /// # use backoff_core::Rate;
@@ -264,7 +255,7 @@ impl Rate {
     }
 
     /// After a 429, no call goes for as long as the server asks, or for this time if the server names none: for a service that
-    /// blocks a client longer if it asks meanwhile. By default, and with zero, single calls probe the service.
+    /// blocks longer whoever asks meanwhile. By default, and with zero, single calls probe the service.
     ///
     /// ```
     /// # use backoff_core::Rate;
@@ -273,7 +264,7 @@ impl Rate {
     /// ```
     ///
     /// # Panics
-    /// If `pause` is longer than an hour. In a constant, the panic is a compile error.
+    /// If `pause` is longer than an hour.
     #[must_use]
     #[track_caller]
     pub const fn pause_after_refusal(mut self, pause: Duration) -> Self {
