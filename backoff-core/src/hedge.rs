@@ -61,6 +61,11 @@ use core::{
 /// signals cut both requests. The two requests are one attempt: they share its number, its id, its limit of time,
 /// its span and its line in the log.
 ///
+/// # When not
+/// A hedge harms a busy fleet whose servers go on with a request that the client has dropped: at 80 % load, the 99th
+/// percentile rose in a simulation from 223 ms to between 263 and 293 ms. [The
+/// guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/hedging/#when-not) names other cases.
+///
 /// # Sources
 /// Dean and Barroso, "The Tail at Scale" (Communications of the ACM, 2013), propose the 95th percentile, which limits
 /// the additional load to about 5 %. gRPC proposal A6 has the delay, the fatal failures, and the budget.

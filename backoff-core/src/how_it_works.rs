@@ -41,3 +41,5 @@
 //! its future does not keep the error while it waits: the future would be as large as the error, and could
 //! not be `Send` where the error is not. Tokio's timer rounds up to a millisecond. A blocking retry reads the
 //! clock again after the wait.
+
+#![cfg_attr(feature = "macros", doc = include_str!("expansion.md"))]

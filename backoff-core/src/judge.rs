@@ -151,20 +151,17 @@ pub(crate) fn is_success<F: Fault + ?Sized>(fault: &F) -> bool {
 }
 
 impl Policy {
-    /// Decides whether a failure is retried. The first rule that applies decides:
+    /// Decides whether a failure is retried, by the first of these facts:
     ///
-    /// 1. The server asked not to be called again ([`Fault::must_stop`]): not retried.
-    /// 2. The error knows its [kind](Fault::kind): a permanent error is not retried, a conflict is
-    ///    retried only [if the policy says so](Policy::retry_conflicts), the other kinds are retried.
-    /// 3. The error has a [gRPC code](Fault::grpc_code): the policy's gRPC codes decide, whatever the
-    ///    HTTP status is.
-    /// 4. The error has an [HTTP status](Fault::status): the policy's statuses decide. It is throttled
-    ///    where [`Policy::throttled_if`] says so.
-    /// 5. The error is a [failure of the transport](Fault::delivery): retried.
-    /// 6. Otherwise nothing is known about the error, and it is not retried.
+    /// 1. [`must_stop`](Fault::must_stop): not retried.
+    /// 2. The [kind](Fault::kind): permanent is not retried, a conflict only with
+    ///    [`retry_conflicts`](Policy::retry_conflicts), the others are.
+    /// 3. The [gRPC code](Fault::grpc_code): the policy's codes decide.
+    /// 4. The [status](Fault::status): [`throttled_if`](Policy::throttled_if) and the policy's codes decide.
+    /// 5. A [failure of the transport](Fault::delivery): retried.
     ///
-    /// If the operation is not [idempotent](Policy::idempotent), a retryable failure is still not
-    /// retried if the attempt may have been applied.
+    /// An error that states nothing is not retried.
+    /// A policy that is not [idempotent](Policy::idempotent) retries no attempt that may have been applied.
     #[inline]
     pub fn judge<F: Fault + ?Sized>(&self, fault: &F) -> Verdict {
         self.rule(Stage::Whole, fault)

@@ -48,7 +48,7 @@ impl Scope {
         places.max().unwrap_or(Place::Item)
     }
 
-    /// The place of an expression, by the rule of `retry.md`, "When values are evaluated".
+    /// The place of an expression, by the rule of `expansion.md`, "When values are evaluated".
     pub(crate) fn place(&self, value: &Expr) -> Place {
         match value {
             Expr::Lit(_) | Expr::Const(_) | Expr::Infer(_) => Place::Item,

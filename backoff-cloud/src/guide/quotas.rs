@@ -49,6 +49,22 @@
 //! A batch waits in the queue as long as the quota needs. Where a person waits for the answer, write `.timeout(..)` or
 //! [`.max_queue_time(..)`](crate::Retrying::max_queue_time).
 //!
+//! # Special cases
+//!
+//! - Header names with `requests` or `tokens` mean a quota that is refilled steadily, until the replies show an end that
+//!   stands still: then they mean a window.
+//! - Of attempts that run together, the lowest remainder counts. A process that is alone uses the whole quota.
+//! - A statement holds until its end. The next turn is never later than that end and a second, nor than 61 minutes. A minute
+//!   after the end, a reply without such headers ends the quotas. After that, only the rules for 429s hold.
+//! - If a reply says suddenly that nothing is left, any other reply corrects it, and after 2 s one call tries. If this call
+//!   is refused, all wait until the end. If it is admitted, the quota counts no more until a reply states that something is
+//!   left. So where a service answers each call, such replies delay nobody for more than these 2 s and this one call.
+//! - A 429 that asks for a shorter wait than the end of a used-up quota is believed: one call goes then. A 429 beside a
+//!   quota that says that nothing is left changes nothing else. After any other 429, the rules for 429s hold too.
+//! - A call that needs more than a whole quota goes when the quota is full, with a `WARN`.
+//! - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or
+//!   more than 61 minutes ahead change nothing. The first one is named in a `WARN`.
+//!
 //! # A stream
 //!
 //! [`open`](crate::http::Sending::open) returns when the head of a success has come. What fails before the head is

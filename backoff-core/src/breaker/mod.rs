@@ -21,41 +21,89 @@ use core::{
 };
 use machine::{Limits, MOST_ATTEMPTS, State};
 
-/// Ends calls at once while a service is down. Declare one `static` for each service (and region), and name it in a
-/// policy with [`Policy::breaker`](crate::Policy::breaker).
+/// Ends the retries at a service that is down and, if you ask for it, its first attempts too. Declare one `static` for each
+/// service (and region), and name it in a policy with [`Policy::breaker`](crate::Policy::breaker).
 ///
-/// The breaker opens when 10 of the last 20 attempts of all its calls failed ([`opens_at`](Self::opens_at)). While it is
-/// open,
+/// The breaker opens when 10 of the last 20 attempts of all its calls failed ([`opens_at`](Self::opens_at)). While the
+/// breaker is open, one attempt is made every second as a *probe* ([`probe_every`](Self::probe_every)), if there are calls.
+/// The first probe that succeeds closes the breaker for all calls. However a probe ends, or if it hangs or is dropped, the
+/// next one goes a second after it began.
 ///
-/// - a *retry* is not made: the call ends with its last error and [`StopReason::Breaker`](crate::StopReason::Breaker).
-/// - a *first attempt* is not made. The call ends with the same reason and with an error that is made from
-///   [`TimedOut`](crate::TimedOut), if its error has `From<TimedOut>`, and says so by [`Fault::late`](crate::Fault::late):
-///   the derive and the errors of the supported clients do. A call that names its breaker itself, by
-///   [`.breaker(..)`](crate::Retrying::breaker) or by the key `breaker`, and a call with `timeout`, `attempt_timeout` or
-///   `max_queue_time` need `From<TimedOut>` alone. Any other call has no error to return: its attempt is made, and does not
-///   count. The log has a `WARN` then, once.
-/// - every second, one attempt is made as a *probe* ([`probe_every`](Self::probe_every)), if there are calls. The first probe
-///   that succeeds closes the breaker for all calls. However a probe ends, or if it hangs or is dropped, the next one goes a
-///   second after it began.
+/// # Begin with retries alone
+/// Begin with a breaker that stops retries and no first attempt: a breaker that stops first attempts makes an outage of half
+/// of the calls an outage of all. A breaker stops no first attempt if
 ///
-/// An attempt that began before the breaker opened or closed last says nothing any more: when a service that hung is back,
-/// the timeouts of old attempts do not open the breaker again. The failures are forgotten when none comes for a minute.
+/// - the policy alone names it,
+/// - [`Fault::late`](crate::Fault::late) of the error returns `None`, as it does by default in a `Fault` that you write
+///   yourself, and in one that you derive for an error without `From<TimedOut>`, and
+/// - the call has no `timeout`, no `attempt_timeout` and no `max_queue_time`.
 ///
-/// Each opening is one `WARN` in the log, and each closing is one `INFO`. The text of a `TimedOut` by a breaker names the
-/// failure that opened it, such as `status 503`.
+/// While the breaker is open, a call makes its first attempt. If this attempt fails, the call ends with its error and
+/// [`StopReason::Breaker`](crate::StopReason::Breaker). Such an attempt counts only if it is a probe. A retry whose wait began
+/// before the breaker opened is made. The log has a `WARN` once, about the first attempts.
 ///
-/// # Waits, queues and calls inside of calls
+/// ```
+/// # #[cfg(feature = "breaker")] fn main() {
+/// use backoff_core::{Breaker, Fault, Policy, StopReason};
 ///
-/// - A call that waits when the breaker opens ends after its wait. A blocking call, and an async one with `.breaker(..)`,
-///   `reported`, `stop_on` or `cut_on`, has its own last error then. An annotated async function without a signal, and an
-///   async call whose policy alone names the breaker, end with the error made from `TimedOut`: an error that is kept during
-///   the wait makes the future larger, and takes its `Send` if the error is not `Send`.
-/// - A call in the queue of a `Rate` asks the breaker when it joins, and again at its turn.
-/// - A call inside of a probe that asks the same breaker is part of the probe. It makes one attempt, and is not repeated
-///   while the breaker is open. This needs the feature `std`. A spawned task, another thread, a job and a combined change are not
-///   inside.
+/// static DOWN: Breaker = Breaker::new().name("invoices");
+/// const POLICY: Policy = Policy::exponential()
+/// #   .base(std::time::Duration::ZERO)
+///     .breaker(&DOWN);
+///
+/// #[derive(Debug)]
+/// struct Failed;
+/// impl Fault for Failed {
+///     fn status(&self) -> Option<u16> { Some(503) }
+/// }
+///
+/// let get = || Err::<(), _>(Failed);
+/// # #[cfg(feature = "std")] {
+/// for _ in 0..2 {
+///     POLICY.blocking(get).call().unwrap_err(); // five attempts each
+/// }
+/// let ended = POLICY.blocking(get).reported().call().unwrap_err();
+/// assert_eq!((ended.reason, ended.report.attempts), (StopReason::Breaker, 1));
+/// # assert!(DOWN.is_open());
+/// # }
+/// # }
+/// # #[cfg(not(feature = "breaker"))] fn main() {}
+/// ```
+///
+/// A [`Budget`](crate::Budget) ends retries too: see [which of them](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/budgets_and_outages/#which-of-them).
+///
+/// # Stop first attempts too
+/// This is for a service that hangs, where each attempt costs a caller a long timeout, a thread or a connection. While the
+/// breaker is open, a call without an attempt ends with `StopReason::Breaker` and with an error that is made from
+/// [`TimedOut`](crate::TimedOut). Its text names the failure that opened the breaker, such as `status 503`. The error must
+/// have `From<TimedOut>`, and where the policy alone names the breaker, `Fault::late` too: the derive and the errors of the
+/// supported clients have it. [`.breaker(..)`](crate::Retrying::breaker), the key `breaker`, `timeout`, `attempt_timeout` and
+/// `max_queue_time` need `From<TimedOut>` alone.
+///
+/// ```
+/// # #[cfg(feature = "breaker")] fn main() {
+/// # use backoff_core::{Breaker, Policy, StopReason, TimedOut};
+/// # use std::time::Duration;
+/// # static DOWN: Breaker = Breaker::new();
+/// # const POLICY: Policy = Policy::exponential().base(Duration::ZERO).breaker(&DOWN);
+/// # let get = || Err::<(), _>(TimedOut::new(Duration::from_secs(1)));
+/// # #[cfg(feature = "std")] {
+/// # for _ in 0..2 {
+/// #     POLICY.blocking(get).call().unwrap_err();
+/// # }
+/// # assert!(DOWN.is_open());
+/// let refused = POLICY.blocking(get).breaker(&DOWN).reported().call().unwrap_err();
+/// assert_eq!((refused.reason, refused.report.attempts), (StopReason::Breaker, 0));
+/// # }
+/// # }
+/// # #[cfg(not(feature = "breaker"))] fn main() {}
+/// ```
 ///
 /// # What counts
+///
+/// An attempt that began before the breaker opened or closed last says nothing any more: when a service that hung is back,
+/// the timeouts of old attempts do not open the breaker again. The failures are forgotten when none comes for a minute. Each
+/// opening is one `WARN` in the log, and each closing is one `INFO`.
 ///
 /// | an attempt ends with | the breaker counts |
 /// |---|---|
@@ -67,6 +115,17 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// | a signal or a drop of the call | nothing |
 ///
 /// Throttling is the subject of a `Rate`: a service that refuses works, but a refusal is not what the caller wants.
+///
+/// # Waits, queues and calls inside of calls
+///
+/// - A call that waits when the breaker opens ends after its wait, if its error can be made. A blocking call, and an async one
+///   with `.breaker(..)`, `reported`, `stop_on` or `cut_on`, has its own last error then. An annotated async function without a
+///   signal, and an async call whose policy alone names the breaker, end with the error made from `TimedOut`: an error that is
+///   kept during the wait makes the future larger, and takes its `Send` if the error is not `Send`.
+/// - A call in the queue of a `Rate` asks the breaker when it joins, and again at its turn.
+/// - A call inside of a probe that asks the same breaker is part of the probe. It makes one attempt, and is not repeated
+///   while the breaker is open. This needs the feature `std`. A spawned task, another thread, a job and a combined change are not
+///   inside.
 ///
 /// # What it cannot know
 ///
@@ -86,27 +145,6 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// attempts are always made. The clients of Google and AWS, [`resuming`](crate::Policy::resuming) and
 /// [`RetryState`](crate::RetryState) end their retries too, but their attempts do not count. A loop of your own calls
 /// [`admit`](Self::admit) and [`ended`](Self::ended).
-///
-/// ```
-/// # #[cfg(feature = "breaker")] fn main() {
-/// use backoff_core::{Breaker, Policy, StopReason, TimedOut};
-/// use std::time::Duration;
-///
-/// static DOWN: Breaker = Breaker::new().name("invoices");
-/// const POLICY: Policy = Policy::exponential().base(Duration::ZERO).breaker(&DOWN);
-///
-/// let lost = || Err::<(), _>(TimedOut::new(Duration::from_secs(1)));
-/// # #[cfg(feature = "std")] {
-/// for _ in 0..2 {
-///     POLICY.blocking(lost).call().unwrap_err(); // five attempts each
-/// }
-/// assert!(DOWN.is_open());
-/// let refused = POLICY.blocking(lost).breaker(&DOWN).reported().call().unwrap_err();
-/// assert_eq!((refused.reason, refused.report.attempts), (StopReason::Breaker, 0));
-/// # }
-/// # }
-/// # #[cfg(not(feature = "breaker"))] fn main() {}
-/// ```
 pub struct Breaker {
     state: AtomicU32,
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.

@@ -48,31 +48,24 @@ type AsyncUpdate<Read, Change, Write> = Update<Awaits<Read>, Change, Awaits<Writ
 type BlockingUpdate<Read, Change, Write> = Update<Blocks<Read>, Change, Blocks<Write>>;
 
 impl Policy {
-    /// Retries an async operation. The returned future gives the operation's own `Result`. The methods of
-    /// [`Retrying`] configure the call before the `.await`.
-    ///
-    /// A closure whose future borrows a value mutably, such as a client with `&mut self`, does not compile here: write
-    /// `retry_block!` or the attribute `#[retry]`.
-    ///
-    /// If the operation itself retries, the calls multiply: see [retries inside
-    /// retries](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/right_and_wrong/#retries-inside-retries).
+    /// Retries an async operation, and gives the operation's own `Result`. The methods of [`Retrying`] configure the call before
+    /// the `.await`. If the closure's future borrows a value mutably, write `retry_block!` or `#[retry]`.
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential();
-    /// let mut calls = 0;
-    /// let answer: Result<u32, TimedOut> = POLICY
-    ///     .retry(|| {
-    ///         calls += 1;
-    ///         std::future::ready(if calls < 3 { Err(TimedOut::new(Default::default())) } else { Ok(42) })
-    ///     })
-    ///     .await;
-    /// assert_eq!((answer, calls), (Ok(42), 3));
-    /// # }
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// # const POLICY: Policy = Policy::exponential();
+    /// # let mut calls = 0;
+    /// # let mut get = || {
+    /// #     calls += 1;
+    /// #     std::future::ready(if calls < 3 { Err(TimedOut::new(Default::default())) } else { Ok(42) })
+    /// # };
+    /// let answer = POLICY.retry(|| get()).await?;
+    /// # assert_eq!((answer, calls), (42, 3));
+    /// # Ok(()) }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn retry<F, Fut, T, E>(&self, operation: F) -> Async<'_, Plain<Awaits<F>>>
@@ -84,26 +77,23 @@ impl Policy {
         Retrying::new(self, Plain(Awaits(operation)), By(ByCodes), ASYNC, AWAITED)
     }
 
-    /// Retries an async operation. Each attempt gets an [`Attempt`]: its number, the time that remains for
-    /// it, the id of the call ([`RequestId`](crate::RequestId)), and whether an earlier attempt
-    /// [may have been applied](Attempt::maybe_applied).
+    /// As [`retry`](Self::retry). Each attempt gets an [`Attempt`].
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// # use std::time::Duration;
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
-    /// let answer: Result<u32, TimedOut> = POLICY
-    ///     .retry_with(|attempt| async move {
-    ///         assert!(attempt.remaining() <= Duration::from_secs(30));
-    ///         if attempt.number() < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
-    ///     })
-    ///     .await;
-    /// assert_eq!(answer, Ok(42));
-    /// # }
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// # const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// # let get = |limit| {
+    /// #     assert!(limit <= Duration::from_secs(30));
+    /// #     std::future::ready(Ok::<_, TimedOut>(42))
+    /// # };
+    /// let answer = POLICY.retry_with(|attempt| get(attempt.remaining())).await?;
+    /// # assert_eq!(answer, 42);
+    /// # Ok(()) }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn retry_with<F, Fut, T, E>(&self, operation: F) -> Async<'_, WithAttempt<Awaits<F>>>
@@ -115,28 +105,27 @@ impl Policy {
         self.by_codes().retry_with(operation)
     }
 
-    /// Retries a blocking operation, sleeping on this thread between attempts.
-    ///
-    /// Do not call this on a thread of an async runtime, because nothing else runs on that thread
-    /// meanwhile. Use [`retry`](Self::retry) there, or call this inside `tokio::task::spawn_blocking`: see
-    /// [the guide](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/right_and_wrong/#a-blocking-retry-in-an-async-function).
+    /// Retries a blocking operation, sleeping on this thread. In an async program, call this inside
+    /// `tokio::task::spawn_blocking`.
     ///
     /// # Errors
-    /// The operation's last error, when no further attempt is made.
+    /// The operation's last error.
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// # use std::time::Duration;
+    /// # fn main() -> Result<(), TimedOut> {
     /// # #[cfg(feature = "std")] {
-    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1));
-    /// let mut calls = 0;
-    /// let answer: Result<u32, TimedOut> = POLICY.retry_blocking(|| {
-    ///     calls += 1;
-    ///     if calls < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
-    /// });
-    /// assert_eq!((answer, calls), (Ok(42), 3));
+    /// # const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1));
+    /// # let mut calls = 0;
+    /// # let mut get = || {
+    /// #     calls += 1;
+    /// #     if calls < 3 { Err(TimedOut::new(Duration::ZERO)) } else { Ok(42) }
+    /// # };
+    /// let answer = POLICY.retry_blocking(|| get())?;
+    /// # assert_eq!((answer, calls), (42, 3));
     /// # }
+    /// # Ok(()) }
     /// ```
     #[cfg(feature = "std")]
     pub fn retry_blocking<F, T, E>(&self, operation: F) -> Result<T, E>
@@ -147,19 +136,17 @@ impl Policy {
         self.blocking(operation).call()
     }
 
-    /// Retries a blocking operation, as [`retry_blocking`](Self::retry_blocking) does, but nothing is
-    /// called until [`Retrying::call`]. The methods of [`Retrying`] configure the call before. The call
-    /// sleeps on this thread, so do not use it on a thread of an async runtime.
+    /// As [`retry_blocking`](Self::retry_blocking), with the settings of [`Retrying`] before [`call`](Retrying::call).
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// # use std::time::Duration;
+    /// #
     /// # #[cfg(feature = "std")] {
-    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
-    /// let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
-    /// let gave_up = POLICY.blocking(busy).reported().call().unwrap_err();
-    /// assert_eq!(gave_up.report.attempts, 2);
+    /// # const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+    /// # let get = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+    /// let gave_up = POLICY.blocking(get).reported().call().unwrap_err();
+    /// # assert_eq!(gave_up.report.attempts, 2);
     /// # }
     /// ```
     pub fn blocking<F, T, E>(&self, operation: F) -> Blocking<&Policy, Plain<Blocks<F>>>
@@ -170,17 +157,17 @@ impl Policy {
         self.by_codes().blocking(operation)
     }
 
-    /// As [`blocking`](Self::blocking), for an operation that takes an [`Attempt`], such as the time that remains
-    /// for the client's own limit.
+    /// As [`blocking`](Self::blocking), for an operation that takes an [`Attempt`].
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// # use std::time::Duration;
+    /// #
     /// # #[cfg(feature = "std")] {
-    /// const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
-    /// let limit = POLICY.blocking_with(|attempt| Ok::<_, TimedOut>(attempt.remaining())).call().unwrap();
-    /// assert!(limit <= Duration::from_secs(30));
+    /// # const POLICY: Policy = Policy::exponential().deadline(Duration::from_secs(30));
+    /// # let get = |limit| Ok::<_, TimedOut>(limit);
+    /// let answer = POLICY.blocking_with(|attempt| get(attempt.remaining())).call();
+    /// # assert!(answer.unwrap() <= Duration::from_secs(30));
     /// # }
     /// ```
     pub fn blocking_with<F, T, E>(&self, operation: F) -> Blocking<&Policy, WithAttempt<Blocks<F>>>
@@ -191,27 +178,23 @@ impl Policy {
         self.by_codes().blocking_with(operation)
     }
 
-    /// Lets a function decide which errors are retried, instead of the policy's codes. The error can have
-    /// any type, so no server's hint can be read from it. If the error is a [`Fault`], use
-    /// [`when`](Self::when), which obeys `Retry-After`. The policy's limits hold.
-    ///
-    /// The function returns a `bool`, or a [`Verdict`], which can carry a hint.
+    /// As [`when`](Self::when), for an error of any type, from which no facts are read: no hint, and not whether the attempt
+    /// may have been applied. A [`Verdict`] can carry a hint.
     ///
     /// ```
-    /// use backoff_core::Policy;
-    ///
+    /// # use backoff_core::Policy;
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() {
-    /// let mut calls = 0;
-    /// let answer = Policy::exponential()
-    ///     .when_any(|error: &String| error.contains("busy"))
-    ///     .retry(|| {
-    ///         calls += 1;
-    ///         std::future::ready(if calls < 3 { Err("busy".to_string()) } else { Ok(42) })
-    ///     })
-    ///     .await;
-    /// assert_eq!(answer, Ok(42));
+    /// # const POLICY: Policy = Policy::exponential();
+    /// # let mut calls = 0;
+    /// # let get = || {
+    /// #     calls += 1;
+    /// #     std::future::ready(if calls < 3 { Err("busy".to_string()) } else { Ok(42) })
+    /// # };
+    /// let answer = POLICY.when_any(|error: &String| error.contains("busy")).retry(get).await;
+    /// # assert_eq!(answer, Ok(42));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
@@ -223,30 +206,25 @@ impl Policy {
         Judged::new(self, WhenAny(judge))
     }
 
-    /// Lets a function decide which errors are retried, instead of the policy's codes. The error is a
-    /// [`Fault`]: if the server asks not to be called for a time, or not to be called again, the call
-    /// obeys; [`idempotent(false)`](Policy::idempotent) holds; and the error's text is logged. For an error
-    /// that is not a `Fault`, use [`when_any`](Self::when_any).
-    ///
-    /// The function returns a `bool`, or a [`Verdict`].
+    /// A function decides instead of the policy's codes, by a `bool` or a [`Verdict`]. The server's hints, [`idempotent(false)`](Policy::idempotent) and all limits hold.
     ///
     /// ```
-    /// use backoff_core::{Fault, Policy};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Fault, Policy};
+    /// # use std::time::Duration;
+    /// #
     /// # #[derive(Debug)]
-    /// struct Busy;
-    /// impl Fault for Busy {
-    ///     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(30)) }
-    /// }
-    ///
+    /// # struct Busy;
+    /// # impl Fault for Busy {
+    /// #     fn retry_after(&self) -> Option<Duration> { Some(Duration::from_secs(30)) }
+    /// # }
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() {
-    /// let busy = || std::future::ready(Err::<(), _>(Busy));
-    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
-    /// let gave_up = POLICY.when(|_: &Busy| true).retry(busy).reported().await.unwrap_err();
-    /// assert_eq!(gave_up.report.slept, Duration::from_secs(30));
+    /// # let get = || std::future::ready(Err::<(), _>(Busy));
+    /// # const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// let gave_up = POLICY.when(|_: &Busy| true).retry(get).reported().await.unwrap_err();
+    /// # assert_eq!(gave_up.report.slept, Duration::from_secs(30));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
@@ -259,80 +237,60 @@ impl Policy {
         Judged::new(self, When(judge))
     }
 
-    /// Changes a value that others change too, without losing an update: reads the value, applies `change`
-    /// to it, and writes it back on the condition that nobody has written in between.
+    /// Changes a value that others change too, and loses no update: reads the value, applies `change`, and writes the value
+    /// back on the condition that nobody has written in between:
+    /// [read, modify, write](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/read_modify_write/).
     ///
-    /// - When a read fails and the error is retried, the read is made again.
-    /// - When a write fails and the error is retried, conflict or not, the update waits and reads again.
-    ///   Then `change` decides anew, on the new value.
-    /// - When `change` changes nothing, nothing is written.
+    /// - After a failed read or write that is retried, the update waits and reads again, and `change` decides anew. Each failure
+    ///   is one attempt of the whole update.
+    /// - Conflicts (`ABORTED`, 412, [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried under every policy, a 409
+    ///   without a gRPC code only if the policy names it.
+    /// - If `change` returns `false` instead of nothing, nothing is written.
     ///
-    /// Deadline, attempts and budget belong to the whole update: each failed read and each failed write
-    /// counts as one attempt. Conflicts (`ABORTED`, 412,
-    /// [`FaultKind::Conflict`](crate::FaultKind::Conflict)) are retried, whatever the policy says
-    /// about them, because an update expects them. 409 without a gRPC code is retried only if the policy
-    /// names it, because it may also mean that something exists already.
-    ///
-    /// `change` may return nothing, which counts as a change; a `bool`, whether it changed anything; or a
-    /// `Result` of either, whose error ends the update. `write` gets only the value that was read, with its
-    /// etag or version, so it cannot write without having read.
-    ///
-    /// # After a write that may have been applied
-    ///
-    /// A write whose reply is lost may have been applied. The next step depends on the return type of
-    /// `change`:
-    ///
-    /// | `change` returns | | after such a write |
-    /// |---|---|---|
-    /// | `bool` | it recognises its own effect: "the member is there already" | read again; `false` means that the write has arrived |
-    /// | nothing | a counter, a list that is appended to | the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied) |
-    /// | nothing, with the setting [`version`](crate::Retrying::version) | the same, and the value has an etag or a number | read again; written again only if the version is still the same |
-    ///
-    /// So nothing is applied twice. If the policy is not [idempotent](Policy::idempotent), the update
-    /// ends with `MaybeApplied` after every such write. Failed reads are repeated in any case.
+    /// After a write that may have been applied, nothing is applied twice. If `change` returns a `bool`, the update reads
+    /// again, and `false` means that the write has arrived. With [`version`](crate::Retrying::version), the update reads
+    /// again, and writes again if the version is the same. Otherwise, and if the policy is not
+    /// [idempotent](Policy::idempotent), the update ends with [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied).
     ///
     /// ```
-    /// use backoff_core::{FaultKind, Fault, Policy, Updated};
-    /// use std::cell::Cell;
-    ///
-    /// #[derive(Debug, PartialEq)]
-    /// struct Stale;
-    /// impl Fault for Stale {
-    ///     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
-    /// }
-    ///
-    /// /// A number, and the version that a write must name.
-    /// struct Store(Cell<(u32, u64)>);
-    ///
-    /// impl Store {
-    ///     async fn get(&self) -> Result<(u32, u64), Stale> { Ok(self.0.get()) }
-    ///     async fn set(&self, number: u32, version: u64) -> Result<(), Stale> {
-    ///         if version != self.0.get().1 { return Err(Stale) }
-    ///         self.0.set((number, version + 1));
-    ///         Ok(())
-    ///     }
-    /// }
-    ///
+    /// # use backoff_core::{FaultKind, Fault, Policy, Updated};
+    /// # use std::cell::Cell;
+    /// #
+    /// # #[derive(Debug, PartialEq)]
+    /// # struct Stale;
+    /// # impl Fault for Stale {
+    /// #     fn kind(&self) -> Option<FaultKind> { Some(FaultKind::Conflict) }
+    /// # }
+    /// #
+    /// # /// A number, and the version that a write must name.
+    /// # struct Store(Cell<(u32, u64)>);
+    /// #
+    /// # impl Store {
+    /// #     async fn get(&self) -> Result<(u32, u64), Stale> { Ok(self.0.get()) }
+    /// #     async fn set(&self, number: u32, version: u64) -> Result<(), Stale> {
+    /// #         if version != self.0.get().1 { return Err(Stale) }
+    /// #         self.0.set((number, version + 1));
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() {
-    /// let store = Store(Cell::new((1, 1)));
-    /// let mut others = 2;
-    /// let updated = Policy::exponential()
-    ///     .update(
-    ///         || store.get(),
-    ///         |(number, _)| {
-    ///             *number += 1;
-    ///             // Meanwhile, somebody else is faster, twice.
-    ///             if others > 0 { others -= 1; store.0.set((10, store.0.get().1 + 1)); }
-    ///         },
-    ///         |(number, version)| store.set(number, version),
-    ///     )
-    ///     .version(|(_, version)| *version)
-    ///     .await;
-    /// assert_eq!(updated, Ok(Updated::Written(())));
-    /// assert_eq!(store.0.get().0, 11);
-    /// # }
+    /// # async fn main() -> Result<(), Stale> {
+    /// # const POLICY: Policy = Policy::exponential();
+    /// # let store = Store(Cell::new((1, 1)));
+    /// # let mut others = 2;
+    /// # let read = || store.get();
+    /// # let write = |(number, version)| store.set(number, version);
+    /// # let change = |(number, _): &mut (u32, u64)| {
+    /// #     *number += 1;
+    /// #     // Meanwhile, somebody else is faster, twice.
+    /// #     if others > 0 { others -= 1; store.0.set((10, store.0.get().1 + 1)); }
+    /// # };
+    /// let updated = POLICY.update(read, change, write).version(|(_, version)| *version).await?;
+    /// # assert_eq!(updated, Updated::Written(()));
+    /// # assert_eq!(store.0.get().0, 11);
+    /// # Ok(()) }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     pub fn update<Read, Change, Write, Reading, Changes, Writing, V, W, E>(
@@ -353,28 +311,24 @@ impl Policy {
         self.by_codes().update(read, change, write)
     }
 
-    /// As [`update`](Self::update), blocking. Nothing is called until [`Retrying::call`]. The methods of
-    /// [`Retrying`] configure the call before.
+    /// As [`update`](Self::update), blocking, with the settings of [`Retrying`] before [`call`](Retrying::call).
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut, Updated};
-    ///
+    /// # use backoff_core::{Policy, TimedOut, Updated};
+    /// #
     /// # #[cfg(feature = "std")] {
-    /// const POLICY: Policy = Policy::exponential();
-    /// let mut stored = vec!["ann"];
-    /// let updated = POLICY
-    ///     .blocking_update(
-    ///         || Ok::<_, TimedOut>(vec!["ann"]),
-    ///         |members| {
-    ///             let is_new = !members.contains(&"bob");
-    ///             if is_new { members.push("bob") }
-    ///             is_new
-    ///         },
-    ///         |members| { stored = members; Ok(()) },
-    ///     )
-    ///     .call();
-    /// assert_eq!(updated, Ok(Updated::Written(())));
-    /// assert_eq!(stored, ["ann", "bob"]);
+    /// # const POLICY: Policy = Policy::exponential();
+    /// # let mut stored = vec!["ann"];
+    /// # let read = || Ok::<_, TimedOut>(vec!["ann"]);
+    /// # let write = |members| { stored = members; Ok(()) };
+    /// # let change = |members: &mut Vec<_>| {
+    /// #     let is_new = !members.contains(&"bob");
+    /// #     if is_new { members.push("bob") }
+    /// #     is_new
+    /// # };
+    /// let updated = POLICY.blocking_update(read, change, write).call();
+    /// # assert_eq!(updated, Ok(Updated::Written(())));
+    /// # assert_eq!(stored, ["ann", "bob"]);
     /// # }
     /// ```
     pub fn blocking_update<Read, Change, Write, Changes, V, W, E>(

@@ -116,12 +116,12 @@ pub type Resuming<'p, E, S = By<ByCodes>, R = AsyncRuntime, N = Unstopped> =
     Retrying<&'p Policy, Resumed<E>, S, R, ByCaller<N>>;
 
 impl Policy {
-    /// Waits between the attempts of an operation that continues where it stopped. After progress, waits
-    /// and attempts count anew: see [`Resuming`].
+    /// Waits between the attempts of an operation that continues where it stopped. After progress, waits and attempts count
+    /// anew: see [`Resuming`].
     ///
     /// ```
-    /// use backoff_core::{Policy, Resuming, TimedOut};
-    ///
+    /// # use backoff_core::{Policy, Resuming, TimedOut};
+    /// #
     /// # struct Client { calls: u32 }
     /// # impl Client {
     /// #     async fn page(&mut self, number: usize) -> Result<Vec<usize>, TimedOut> {
@@ -131,32 +131,32 @@ impl Policy {
     /// #     }
     /// # }
     /// # #[cfg(feature = "tokio")]
-    /// /// Goes on behind the pages that were read before.
-    /// async fn read_on(
-    ///     client: &mut Client,
-    ///     pages: &mut Vec<Vec<usize>>,
-    ///     resuming: &mut Resuming<'_, TimedOut>,
-    /// ) -> Result<(), TimedOut> {
-    ///     loop {
-    ///         let page = client.page(pages.len()).await?;
-    ///         if page.is_empty() { return Ok(()) }
-    ///         pages.push(page);
-    ///         resuming.progress();
-    ///     }
-    /// }
-    ///
+    /// # async fn read_on(
+    /// #     client: &mut Client,
+    /// #     pages: &mut Vec<Vec<usize>>,
+    /// #     resuming: &mut Resuming<'_, TimedOut>,
+    /// # ) -> Result<(), TimedOut> {
+    /// #     loop {
+    /// #         let page = client.page(pages.len()).await?;
+    /// #         if page.is_empty() { return Ok(()) }
+    /// #         pages.push(page);
+    /// #         resuming.progress();
+    /// #     }
+    /// # }
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() -> Result<(), TimedOut> {
     /// # let mut client = Client { calls: 0 };
-    /// // Every page fails once, so two attempts would never do for all of them.
-    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
-    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.resuming());
+    /// # // Every page fails once, so two attempts would never do for all of them.
+    /// # const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// # let mut pages = Vec::new();
+    /// let mut resuming = POLICY.resuming();
+    /// // `read_on` calls `resuming.progress()` after each page.
     /// while let Err(error) = read_on(&mut client, &mut pages, &mut resuming).await {
-    ///     // Waits, or gives the error back when it is not to be retried any more.
-    ///     resuming.failed(error).await?;
+    ///     resuming.failed(error).await?; // waits, or returns the error
     /// }
-    /// assert_eq!(pages.len(), 5);
+    /// # assert_eq!(pages.len(), 5);
     /// # Ok(()) }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
@@ -167,26 +167,23 @@ impl Policy {
     /// As [`resuming`](Self::resuming), for a loop that blocks its thread.
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut};
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::{Policy, TimedOut};
+    /// # use std::time::Duration;
+    /// #
     /// # fn main() -> Result<(), TimedOut> {
     /// # let mut calls = 0;
     /// # let mut page = |_: usize| {
     /// #     calls += 1;
     /// #     if calls % 2 == 1 { Err(TimedOut::new(Duration::ZERO)) } else { Ok("rows") }
     /// # };
-    /// const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
-    /// let (mut pages, mut resuming) = (Vec::new(), POLICY.blocking_resuming());
-    /// while pages.len() < 5 {
-    ///     match page(pages.len()) {
-    ///         Ok(read) => {
-    ///             pages.push(read);
-    ///             resuming.progress();
-    ///         }
-    ///         Err(error) => resuming.failed_blocking(error)?,
-    ///     }
+    /// # const POLICY: Policy = Policy::exponential().base(Duration::from_millis(1)).max_attempts(2);
+    /// # let (mut pages, mut resuming) = (Vec::new(), POLICY.blocking_resuming());
+    /// # while pages.len() < 5 {
+    /// match page(pages.len()) {
+    ///     Ok(read) => { pages.push(read); resuming.progress() }
+    ///     Err(error) => resuming.failed_blocking(error)?,
     /// }
+    /// # }
     /// # Ok(()) }
     /// ```
     pub fn blocking_resuming<E: Fault>(&self) -> Resuming<'_, E, By<ByCodes>, BlockingRuntime> {

@@ -6,33 +6,31 @@ use core::{any::type_name_of_val, future::Future};
 use std::sync::Arc;
 
 impl Policy {
-    /// Combines the changes that many callers make to the same resource at the same time into one
-    /// read-modify-write, an [`update`](Self::update) by this policy. [`Combining`] has the rules, and says how to write
-    /// the update yourself where it needs further settings.
-    ///
-    /// `read` reads the resource with this key. `write` writes it on the condition that nobody has written
-    /// in between; it gets only the value that was read, with its etag or version. The futures of both own
-    /// the values that they use.
+    /// Combines the changes that many callers make to one resource at the same time into one [`update`](Self::update):
+    /// see [`Combining`]. `read` gets the key of the resource. `write` gets the key and the changed value, with its etag or
+    /// version.
     ///
     /// ```
-    /// use backoff_core::{Policy, TimedOut, Updated};
-    /// use std::sync::Mutex;
-    ///
-    /// // A service with one row, which nobody else writes.
-    /// static ROW: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-    /// async fn read(_row: u8) -> Result<Vec<u32>, TimedOut> { Ok(ROW.lock().unwrap().clone()) }
-    /// async fn write(_row: u8, names: Vec<u32>) -> Result<(), TimedOut> { Ok(*ROW.lock().unwrap() = names) }
-    ///
+    /// # use backoff_core::{Policy, TimedOut, Updated};
+    /// # use std::sync::Mutex;
+    /// #
+    /// # // A service with one row, which nobody else writes.
+    /// # static ROW: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+    /// # async fn read(_row: u8) -> Result<Vec<u32>, TimedOut> { Ok(ROW.lock().unwrap().clone()) }
+    /// # async fn write(_row: u8, names: Vec<u32>) -> Result<(), TimedOut> { Ok(*ROW.lock().unwrap() = names) }
+    /// #
     /// # #[cfg(feature = "tokio")]
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// let rows = Policy::exponential().combine(read, write);
-    /// let both = tokio::join!(
-    ///     rows.update(7, |names| names.push(1)),
-    ///     rows.update(7, |names| names.push(2)),
-    /// );
-    /// assert!(matches!(both, (Ok(Updated::Written(())), Ok(Updated::Written(())))));
-    /// assert_eq!(*ROW.lock().unwrap(), [1, 2]);
+    /// # let both = tokio::join!(
+    /// #     rows.update(7, |names| names.push(1)),
+    /// #     async {
+    /// rows.update(7, |names| names.push(2)).await
+    /// #     },
+    /// # );
+    /// # assert!(matches!(both, (Ok(Updated::Written(())), Ok(Updated::Written(())))));
+    /// # assert_eq!(*ROW.lock().unwrap(), [1, 2]);
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```

@@ -21,7 +21,7 @@ use core::time::Duration;
 use crate::facts::idempotence::{is_safe, may_repeat};
 
 impl Policy {
-    /// Exponential backoff with the defaults of the table above.
+    /// Exponential backoff, with the defaults of the table above.
     pub const fn exponential() -> Self {
         EXPONENTIAL
     }
@@ -47,34 +47,30 @@ impl Policy {
         self.settled()
     }
 
-    /// The same wait before each retry, up to `max_backoff`, with full jitter and the other
-    /// defaults of the table above. [`delay::Constant`](crate::delay::Constant) in a policy.
+    /// The same wait before each retry, drawn by the jitter. [`delay::Constant`](crate::delay::Constant) in a policy.
     pub const fn constant(wait: Duration) -> Self {
         Self::growing(Growth::Constant, wait)
     }
 
-    /// Waits that grow by `step` each time, up to a `max_backoff` of 64 s.
-    /// [`delay::Linear`](crate::delay::Linear) in a policy.
+    /// Waits that grow by `step`. [`delay::Linear`](crate::delay::Linear) in a policy.
     pub const fn linear(first: Duration, step: Duration) -> Self {
         Self::growing(Growth::Linear(nanos(step)), first)
     }
 
-    /// Waits that grow like the Fibonacci numbers, up to a `max_backoff` of 64 s.
-    /// [`delay::Fibonacci`](crate::delay::Fibonacci) in a policy.
+    /// Waits that grow like the Fibonacci numbers. [`delay::Fibonacci`](crate::delay::Fibonacci) in a policy.
     pub const fn fibonacci(first: Duration) -> Self {
         Self::growing(Growth::Fibonacci, first)
     }
 
-    /// Random slots as on Ethernet, and 16 attempts. `max_backoff` is 64 s and limits the longest waits
-    /// if a slot is longer than 62 ms. [`delay::Slots`](crate::delay::Slots) in a policy.
+    /// Random slots as on Ethernet, and 16 attempts. [`delay::Slots`](crate::delay::Slots) in a policy.
     pub const fn slots(slot: Duration) -> Self {
         Self::growing(Growth::Slots, slot)
             .jitter(Jitter::Slots)
             .max_attempts(slots::ATTEMPTS)
     }
 
-    /// Celery's backoff with its own defaults: a maximum of 600 s, full jitter in whole seconds, 3
-    /// retries. [`delay::Celery`](crate::delay::Celery) in a policy.
+    /// Celery's backoff with its defaults: `factor` in seconds, at most 600 s, full jitter in whole seconds, 3 retries.
+    /// [`delay::Celery`](crate::delay::Celery) in a policy.
     pub const fn celery(factor: u32) -> Self {
         Self::growing(Growth::Exponential(2.0), Duration::from_secs(factor as u64))
             .max_backoff(Duration::from_secs(600))
@@ -82,43 +78,31 @@ impl Policy {
             .max_attempts(4)
     }
 
-    /// The waits between attempts to connect a socket: 1, 2, 4, …, 32 s, seven attempts, no jitter.
-    /// [`delay::ConnectRetry`](crate::delay::ConnectRetry) in a policy.
+    /// Waits of 1, 2, 4, …, 32 s, seven attempts, no jitter. [`delay::ConnectRetry`](crate::delay::ConnectRetry) in a policy.
     pub const fn connect_retry() -> Self {
         Self::exponential()
             .jitter(Jitter::None)
             .max_attempts(series::CONNECT_ATTEMPTS)
     }
 
-    /// An algorithm of your own: a function of the number of the retry, counted from 0. `max_backoff`
-    /// limits the function's result, and the policy's jitter is applied to it. `base` is used only if
-    /// the jitter needs it.
-    ///
-    /// If an algorithm is more than a function, give it to one operation:
-    /// [`Retrying::delays`](crate::Retrying::delays).
+    /// Waits from a function of the number of the retry, counted from 0. `max_backoff` and the jitter apply to the result.
     ///
     /// ```
-    /// use backoff_core::{Jitter, Policy};
-    /// use std::time::Duration;
-    ///
-    /// fn squares(n: u32) -> Duration {
-    ///     Duration::from_millis(100) * (n + 1).saturating_pow(2)
-    /// }
-    ///
+    /// # use backoff_core::{Jitter, Policy};
+    /// # use std::time::Duration;
+    /// # fn squares(n: u32) -> Duration { Duration::from_millis(100) * (n + 1).saturating_pow(2) }
     /// const POLICY: Policy = Policy::custom(squares).jitter(Jitter::None);
-    /// assert_eq!(POLICY.backoff(2, Duration::ZERO, 0), Duration::from_millis(900));
+    /// # assert_eq!(POLICY.backoff(2, Duration::ZERO, 0), Duration::from_millis(900));
     /// ```
     pub const fn custom(delay: fn(u32) -> Duration) -> Self {
         Self::growing(Growth::Custom(delay), Duration::from_secs(1))
     }
 
-    /// The factor between a wait and the wait before it, at least 1. The factors 1 and 2 are exact.
-    /// With any other factor, a wait is rounded by a nanosecond or by one part in 10¹³, whichever is
-    /// more.
+    /// The factor between a wait and the wait before it. [`delay::Exponential`](crate::delay::Exponential) says how waits are
+    /// rounded.
     ///
     /// # Panics
-    /// Panics if `factor` is below 1, infinite or NaN, or if the policy is not exponential. In a
-    /// constant, the panic is a compile error.
+    /// If `factor` is below 1, infinite or NaN, or if the policy is not exponential.
     #[track_caller]
     pub const fn factor(mut self, factor: f64) -> Self {
         assert!(
@@ -129,59 +113,47 @@ impl Policy {
         self.settled()
     }
 
-    /// The HTTP statuses and gRPC codes that are retried. They replace the codes set so far.
+    /// The HTTP statuses and gRPC codes that are retried, instead of the codes so far.
     pub const fn on(mut self, codes: Codes) -> Self {
         self.codes = codes;
         self
     }
 
-    /// HTTP statuses and gRPC codes that are retried in addition to the codes set so far.
+    /// HTTP statuses and gRPC codes that are retried in addition to the codes so far.
     ///
     /// ```
-    /// use backoff_core::{Codes, Policy, codes};
-    ///
-    /// const POLICY: Policy = Policy::exponential().on(codes![503]).also_on(codes![Codes::ABORTED]);
-    /// assert_eq!(POLICY, Policy::exponential().on(codes![503, Codes::ABORTED]));
+    /// # use backoff_core::{Codes, Policy, codes};
+    /// const POLICY: Policy = Policy::exponential().also_on(codes![408, Codes::ABORTED]);
+    /// # assert_eq!(POLICY, Policy::exponential().on(codes![408, 429, 500, 502..=504, Codes::ABORTED]));
     /// ```
     pub const fn also_on(mut self, codes: Codes) -> Self {
         self.codes = self.codes.union(codes);
         self
     }
 
-    /// Whether the operation may be applied twice without harm, or carries a precondition (an etag, a
-    /// generation, a request id).
+    /// Whether the operation may be applied twice without harm, or carries a precondition (an etag, a generation, a request
+    /// id). With `false`, a failure after which the request may have been applied ends the call with
+    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied). The first fact that the error states decides:
     ///
-    /// With `false`, a failure is retried only if the request was surely not applied, or if the server
-    /// says that it did not apply the request. Any other retryable failure ends with
-    /// [`StopReason::MaybeApplied`](crate::StopReason::MaybeApplied):
-    ///
-    /// | failure | applied? | retried if not idempotent |
+    /// | the error states | not applied | perhaps applied |
     /// |---|---|---|
-    /// | no such name, refused, connect timeout, stream refused ([`Delivery::NotSent`](crate::Delivery)) | no | yes |
-    /// | 429, `RESOURCE_EXHAUSTED`, [`FaultKind::Throttled`] | no: the server says so | yes |
-    /// | 409, 412, `ABORTED`, `FAILED_PRECONDITION`, [`FaultKind::Conflict`] | no: the server says so | if the policy retries them |
-    /// | 403, `PERMISSION_DENIED`, 408, 425, 449 | no: the server says so | if the policy names the code |
-    /// | 409, 449 with [`FaultKind::Transient`] | no: the server says so | yes |
-    /// | any error in a [`NotApplied`](crate::NotApplied) | no: the caller says so | if the policy retries the error |
-    /// | [`FaultKind::Pending`] | nothing failed | yes |
-    /// | reset, reply lost or cut, attempt timed out ([`Delivery::MaybeSent`](crate::Delivery)) | perhaps | no |
-    /// | 500, 502, 503, 504, `UNAVAILABLE`, `INTERNAL`, [`FaultKind::Transient`] | perhaps: a proxy may have sent it | no |
+    /// | [`delivery`](crate::Delivery) | `NotSent`: no such name, refused, connect timeout | `MaybeSent`: reset, reply lost, attempt timed out |
+    /// | [`kind`](FaultKind) | `Throttled`, `Conflict`, `Pending`; any kind with 409 or 449 | `Transient` |
+    /// | gRPC code | `RESOURCE_EXHAUSTED`, `ABORTED`, `FAILED_PRECONDITION`, `PERMISSION_DENIED` | others, as `UNAVAILABLE` |
+    /// | HTTP status | 403, 408, 409, 412, 425, 429, 449 | others, as 503: a proxy may have sent it |
     ///
-    /// If an error states several of these facts, the transport failure is used first, then the kind,
-    /// then the gRPC code, then the HTTP status. The table applies to [`when`](Self::when) too. A
-    /// function given to [`when_any`](Self::when_any) sees no such facts and decides alone.
+    /// An error in a [`NotApplied`](crate::NotApplied) was not applied, an error that states nothing perhaps. With
+    /// [`when_any`](Self::when_any), the function decides alone.
     ///
     /// ```
-    /// use backoff_core::{Fault, Policy, Delivery, Verdict};
-    ///
-    /// struct Reset;
-    /// impl Fault for Reset {
-    ///     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
-    /// }
-    ///
+    /// # use backoff_core::{Fault, Policy, Delivery, Verdict};
+    /// # struct Reset;
+    /// # impl Fault for Reset {
+    /// #     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
+    /// # }
     /// const PAYMENT: Policy = Policy::exponential().idempotent(false);
     /// assert_eq!(PAYMENT.judge(&Reset), Verdict::MaybeApplied);
-    /// assert!(matches!(Policy::exponential().judge(&Reset), Verdict::Retry { .. }));
+    /// # assert!(matches!(Policy::exponential().judge(&Reset), Verdict::Retry { .. }));
     /// ```
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
@@ -189,26 +161,18 @@ impl Policy {
         self
     }
 
-    /// Lets the method and the headers of an HTTP request say whether it may be made twice, wherever the
-    /// library sees the request: in `send` of the crate `backoff-cloud`, and in the layer of tower. A `PUT`
-    /// may, a `POST` only with a key or a precondition.
-    ///
-    /// Everywhere else (in an attribute, around a closure, inside a client) nobody sees a request, and the
-    /// policy counts as [`idempotent(false)`](Self::idempotent). So the policy is safe around any request. A
-    /// policy that is idempotent asks the request too where it is seen, and repeats everything elsewhere.
-    ///
-    /// The last call of this and of [`idempotent`](Self::idempotent) counts.
+    /// The method and the headers of an HTTP request decide, where the library sees the request: in `send` of
+    /// `backoff-cloud` and in the layer of tower (there for an idempotent policy too). Elsewhere as
+    /// [`idempotent(false)`](Self::idempotent). The last call of the two setters counts.
     ///
     /// ```
-    /// use backoff_core::{Fault, Policy, Delivery, Verdict};
-    ///
-    /// struct Reset;
-    /// impl Fault for Reset {
-    ///     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
-    /// }
-    ///
+    /// # use backoff_core::{Fault, Policy, Delivery, Verdict};
+    /// # struct Reset;
+    /// # impl Fault for Reset {
+    /// #     fn delivery(&self) -> Option<Delivery> { Some(Delivery::MaybeSent) }
+    /// # }
     /// const REST: Policy = Policy::exponential().idempotent_by_method();
-    /// assert_eq!(REST.judge(&Reset), Verdict::MaybeApplied);
+    /// # assert_eq!(REST.judge(&Reset), Verdict::MaybeApplied);
     /// ```
     pub const fn idempotent_by_method(mut self) -> Self {
         self.idempotent = false;
@@ -231,18 +195,16 @@ impl Policy {
         }
     }
 
-    /// Removes the budget: the policy retries as long as its other limits allow.
+    /// Removes the budget.
     pub const fn without_budget(mut self) -> Self {
         self.budget = None;
         self.settled()
     }
 
-    /// All calls with this rate go as fast as the service allows, which they learn from its 429s. After a 429,
-    /// all calls wait in the queue of the [`Rate`], whose page describes the order and the limits.
+    /// After a 429, all calls with this [`Rate`] wait in its queue.
     ///
     /// ```
-    /// use backoff_core::{Policy, Rate};
-    ///
+    /// # use backoff_core::{Policy, Rate};
     /// static GMAIL: Rate = Rate::new();
     /// const POLICY: Policy = Policy::exponential().rate(&GMAIL);
     /// ```
@@ -260,11 +222,10 @@ impl Policy {
         self
     }
 
-    /// While the service of this breaker is down, calls end at once: see [`Breaker`].
+    /// While the service of this [`Breaker`] is down, calls end at once.
     ///
     /// ```
-    /// use backoff_core::{Breaker, Policy};
-    ///
+    /// # use backoff_core::{Breaker, Policy};
     /// static DOWN: Breaker = Breaker::new();
     /// const POLICY: Policy = Policy::exponential().breaker(&DOWN);
     /// ```
@@ -292,24 +253,19 @@ impl Policy {
         return None;
     }
 
-    /// The same policy with all its times multiplied: `scaled(0.01)` makes a test a hundred times as
-    /// fast, `scaled(2.0)` makes a client twice as patient. Limits that are not set stay unset. The
-    /// waits of a custom function do not change.
+    /// The same policy with all its times multiplied. Limits that are not set stay unset. The waits of a custom function do not
+    /// change.
     ///
     /// ```
-    /// use backoff_core::Policy;
-    /// use std::time::Duration;
-    ///
-    /// const FAST: Policy = Policy::exponential().deadline(Duration::from_secs(300)).scaled(0.01);
-    /// let by_hand = Policy::exponential()
-    ///     .base(Duration::from_millis(10))
-    ///     .max_backoff(Duration::from_millis(640))
-    ///     .deadline(Duration::from_secs(3));
-    /// assert_eq!(FAST, by_hand);
+    /// # use backoff_core::Policy;
+    /// # use std::time::Duration;
+    /// const FAST: Policy = Policy::exponential().scaled(0.01); // for tests
+    /// # let by_hand = Policy::exponential().base(Duration::from_millis(10)).max_backoff(Duration::from_millis(640));
+    /// # assert_eq!(FAST, by_hand);
     /// ```
     ///
     /// # Panics
-    /// Panics if `by` is not a finite number above 0. In a constant, the panic is a compile error.
+    /// If `by` is not a finite number above 0.
     #[track_caller]
     #[inline]
     pub const fn scaled(mut self, by: f64) -> Self {
@@ -345,9 +301,8 @@ impl Policy {
         self.settled()
     }
 
-    /// The wait before a retry, as a pure function. `retry` counts from 0. `previous` is the wait
-    /// before this one (zero at first; only decorrelated jitter uses it). `random` is drawn uniformly
-    /// from all of `u64`. The result is between zero and `max_backoff`.
+    /// The wait before a retry, from zero to `max_backoff`. `retry` counts from 0. `previous` is the wait
+    /// before (zero at first; only decorrelated jitter uses it). `random` is drawn uniformly from all of `u64`.
     pub fn backoff(&self, retry: u32, previous: Duration, random: u64) -> Duration {
         let previous = || nanos(previous);
         let wait = self.backoff_nanos(FaultKind::Transient, retry, previous, || random);

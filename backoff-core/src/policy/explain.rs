@@ -13,28 +13,21 @@ use core::{fmt, time::Duration};
 struct Explanation<'p>(&'p Policy);
 
 impl Policy {
-    /// Describes the policy on one line. If only the deadline limits the attempts, the line also shows
-    /// the average number of calls if each call fails at once (except for a [`custom`](Policy::custom)
-    /// function, because `explain` does not call the function):
+    /// Describes the policy on one line. If only the deadline limits the calls and no wait is random, the line may have the
+    /// number of calls.
     ///
     /// ```
-    /// use backoff_core::Policy;
-    /// use std::time::Duration;
-    ///
-    /// let policy = Policy::exponential().deadline(Duration::from_secs(300));
-    /// assert_eq!(
-    ///     policy.explain().to_string(),
-    ///     "waits 1s, doubling up to 64s, each drawn from zero up to that; retries {429, 500, \
-    ///      502..=504, UNKNOWN, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE} and \
-    ///      failures of the connection; gives up when the next wait would end after 300s",
-    /// );
+    /// # use backoff_core::Policy;
+    /// # use std::time::Duration;
+    /// # const POLICY: Policy = Policy::constant(Duration::from_secs(1));
+    /// assert!(POLICY.explain().to_string().starts_with("waits 1s, "));
     /// ```
     pub fn explain(&self) -> impl fmt::Display + '_ {
         Explanation(self)
     }
 }
 
-/// The same text as [`Policy::explain`].
+/// As [`Policy::explain`].
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.explain().fmt(f)

@@ -44,52 +44,40 @@ macro_rules! policy {
     )*) => {
         /// What is retried, how long to wait, and when to give up: every rule in one constant.
         ///
-        /// Every policy is usable. A setter refuses a value that makes no sense; in a constant, such a value is
-        /// a compile error. If two rules disagree, the stricter rule applies: `max_backoff` limits `base`, and
-        /// a deadline before the end of the first wait means no retry.
+        /// A setter panics if a value makes no sense; in a constant, the panic is a compile error. If two rules disagree,
+        /// the stricter one applies: `max_backoff` limits `base`, and a deadline before the end of the first wait means
+        /// no retry. [Waits and limits](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/waits_and_limits/)
+        /// explains the rules.
         ///
-        /// | rule | setter | default |
-        /// |---|---|---|
-        /// | first wait | [`base`](Self::base) | 1 s |
-        /// | first wait after throttling | [`throttled_base`](Self::throttled_base) | as `base` |
-        /// | growth | [`factor`](Self::factor) | 2 |
-        /// | longest wait | [`max_backoff`](Self::max_backoff) | 64 s |
-        /// | random part of a wait | [`jitter`](Self::jitter) | [`Jitter::Full`](crate::Jitter::Full) |
-        /// | attempts | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and no base is zero |
-        /// | time for everything | [`deadline`](Self::deadline) | none |
-        /// | codes | [`on`](Self::on) | 429, 500, 502, 503, 504 |
-        /// | replies that are limits without saying so by a code | [`throttled_if`](Self::throttled_if) | none |
-        /// | conflicts | [`retry_conflicts`](Self::retry_conflicts) | not retried |
-        /// | longest hint | [`max_retry_after`](Self::max_retry_after) | the deadline, else 5 min |
-        /// | how much a hint may add to a wait | [`retry_after_slack`](Self::retry_after_slack) | no limit |
-        /// | add the backoff to a hint | [`spread_retry_after`](Self::spread_retry_after) | no: the longer of the two |
-        /// | after throttling a hint takes the place of the backoff | [`retry_after_alone`](Self::retry_after_alone) | no: the longer of the two |
-        /// | tokens for all retries | [`budget`](Self::budget) | none |
-        /// | calls end at once while the service is down | `breaker`, with the feature `breaker` | no |
-        /// | the operation may run twice | [`idempotent`](Self::idempotent) | yes |
-        /// | level of the log event before each wait | [`log_waits`](Self::log_waits) | `INFO` |
-        /// | name of the policy in metrics | [`name`](Self::name) | none |
+        /// | rule | default |
+        /// |---|---|
+        /// | [`base`](Self::base): the first wait | 1 s |
+        /// | [`throttled_base`](Self::throttled_base): after throttling | as `base` |
+        /// | [`factor`](Self::factor): growth | 2 |
+        /// | [`max_backoff`](Self::max_backoff): the longest wait | 64 s |
+        /// | [`jitter`](Self::jitter): the random part | [`Jitter::Full`](crate::Jitter::Full) |
+        /// | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and no base is zero |
+        /// | [`deadline`](Self::deadline) | none |
+        /// | [`on`](Self::on): codes | 429, 500, 502, 503, 504, and their gRPC codes |
+        /// | [`throttled_if`](Self::throttled_if) | none |
+        /// | [`retry_conflicts`](Self::retry_conflicts) | no |
+        /// | [`max_retry_after`](Self::max_retry_after): the longest hint | the deadline or the [timeout](crate::Retrying::timeout), else 5 min |
+        /// | [`retry_after_slack`](Self::retry_after_slack) | no limit |
+        /// | [`spread_retry_after`](Self::spread_retry_after), [`retry_after_alone`](Self::retry_after_alone) | no: the longer one of hint and backoff |
+        /// | [`budget`](Self::budget), `rate`, `breaker` | none |
+        /// | [`idempotent`](Self::idempotent) | yes |
+        /// | [`log_waits`](Self::log_waits) | `INFO` |
+        /// | [`name`](Self::name) | none |
         ///
         /// ```
-        /// use backoff_core::{codes, Jitter, Policy};
+        /// use backoff_core::{codes, Policy};
         /// use std::time::Duration;
         ///
         /// const POLICY: Policy = Policy::exponential()
-        ///     .base(Duration::from_secs(1))
-        ///     .max_backoff(Duration::from_secs(64))
-        ///     .jitter(Jitter::Full)
-        ///     .max_attempts(8)
         ///     .deadline(Duration::from_secs(300))
         ///     .on(codes![429, 500..=504]);
-        ///
-        /// // The third retry waits 4 s at most. The greatest random number gives the longest wait.
-        /// assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
-        /// ```
-        ///
-        /// A value that makes no sense does not compile:
-        ///
-        /// ```compile_fail
-        /// const NEVER_CALLED: backoff_core::Policy = backoff_core::Policy::exponential().max_attempts(0);
+        /// # // The third retry waits 4 s at most. The greatest random number gives the longest wait.
+        /// # assert_eq!(POLICY.backoff(2, Duration::ZERO, u64::MAX), Duration::from_secs(4));
         /// ```
         #[derive(Clone, Copy)]
         #[must_use = "a policy does nothing until it is given an operation"]
@@ -239,9 +227,8 @@ impl Delay for &Policy {
     }
 }
 
-/// Two policies are equal if their rules are equal and their budget, rate, breaker and custom function are the same.
-/// [`log_waits`](Policy::log_waits) and [`name`](Policy::name) are not compared, because they only
-/// concern logs and metrics.
+/// Compares all rules except [`log_waits`](Policy::log_waits) and [`name`](Policy::name). Budget, rate, breaker and
+/// functions must be the same.
 impl PartialEq for Policy {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -270,7 +257,7 @@ impl Default for Policy {
     }
 }
 
-/// The rules in words, as in [`Policy::explain`], and what only logs and metrics read.
+/// As [`Policy::explain`], with `log_waits` and `name`.
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (level, name) = (self.log_waits, self.name);

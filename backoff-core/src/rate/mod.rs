@@ -38,101 +38,71 @@ use quotas::Share;
 pub(crate) use quotas::{NO_TOKENS, Tokens};
 use std::sync::{Arc, OnceLock};
 
-/// Finds the rate that a service allows, from its 429s. Declare one `static` for each limit of a service,
-/// and name it in a policy with [`Policy::rate`](crate::Policy::rate).
+/// Finds the rate that a service allows, from its 429s and from the quotas that its replies state. Declare one `static` for
+/// each limit of a service, and name it in a policy with [`Policy::rate`](crate::Policy::rate).
 ///
-/// Before the first 429, no call is delayed. After a 429, all calls that share the `Rate` wait in one queue,
-/// first in, first out, and go one after the other at a rate that follows the replies. When no call has been
-/// refused for a while (a minute, or longer if [`settle`](Self::settle) is long), the `Rate` switches itself
-/// off.
+/// Before the first 429, no call is delayed. After a 429, all calls that share the `Rate` wait in one queue, first in, first
+/// out, and go at a rate that follows the replies. When no call has been refused for a minute (longer if
+/// [`settle`](Self::settle) is long), the `Rate` switches itself off. The guide has programs:
+/// [Rates](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/), [Calls to an LLM](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/quotas/).
 ///
 /// ```
 /// use backoff_core::{Policy, Rate};
 ///
 /// static GMAIL: Rate = Rate::new();
 /// const POLICY: Policy = Policy::exponential().rate(&GMAIL);
-///
-/// assert_eq!((GMAIL.per_second(), GMAIL.waiting()), (None, 0)); // no 429 yet
+/// # assert_eq!((GMAIL.per_second(), GMAIL.waiting()), (None, 0)); // no 429 yet
 /// ```
 ///
 /// # What a call does
-/// - A call that waits in the queue makes no attempt and takes no token of a budget. One attempt takes one
-///   place; a read-modify-write is one attempt.
-/// - After a 429 a call waits as long as the server asks, and then joins the end of the queue. While nobody else waits,
-///   it also waits as the policy says, so that a lone call does not use its attempts up. After another failure a call
-///   waits as the policy says, and then joins the queue.
-/// - A call that is dropped leaves the queue. A call that is kept and not polled holds up nobody: a turn that is not
-///   taken within 20 ms goes to the next call that asks.
-/// - A call in the queue asks its `Breaker` at its turn.
-/// - A hint above the longest hint of the call's policy, and any hint above an hour, is no hint for the others. Another one,
-///   also a wrong one, stops the others for at most 64 s at a time: then a single call asks. (With
-///   [`pause_after_refusal`](Self::pause_after_refusal), nobody asks before the hint is over.)
-/// - A service that refuses every call for more than 75 s has blocked its caller. After such a block, calls go at half
-///   of the rate that was admitted before it, and the rate then stays flat for as long as the block took, up to five minutes.
+/// - A call in the queue makes no attempt and takes no token of a budget. Each attempt takes one place.
+/// - After a 429 a call waits as long as the server asks, and also as the policy says while nobody else waits. After another
+///   failure it waits as the policy says. Then it joins the end of the queue.
+/// - A call that is dropped leaves the queue. A turn that is not taken within 20 ms goes to the next call that asks.
+/// - A hint above the longest hint of the call's policy, or above an hour, does not stop the other calls. Any other hint
+///   stops them for at most 64 s at a time (longer with [`pause_after_refusal`](Self::pause_after_refusal)); then a single
+///   call asks.
+/// - A service that refuses every call for more than 75 s has blocked its caller. Afterwards, calls go at half of the former
+///   rate for as long as the block took, up to five minutes.
 ///
 /// # Deadlines and signals
-/// The time in the queue counts against `deadline` and `timeout`, and no call waits in the queue beyond its deadline.
-/// - A *retry* whose turn would come after the deadline, as the rate is now, ends at once with its last error and
-///   [`StopReason::Rate`](crate::StopReason::Rate). A blocking call that waits in the queue returns its last error when
-///   the deadline comes.
-/// - Any other call ends with an error made from [`TimedOut`](crate::TimedOut) when the deadline comes, if its error has
-///   `From<TimedOut>`, and says so by [`Fault::late`](crate::Fault::late): the derive and the errors of the supported
-///   clients do. A call that names its rate itself, by [`.rate(..)`](crate::Retrying::rate) or by the key `rate`, and a
-///   call with `timeout`, `attempt_timeout` or `max_queue_time` need `From<TimedOut>` alone.
-/// - A call whose error cannot be made begins its attempt then, out of turn. So that calls with the same deadline do not begin all at once,
-///   each of them begins at some time within the last second before its deadline, or within the last half of its time
-///   if that is shorter. 1,000 calls with a deadline of 10 s
-///   under a limit of 50 a second make 1.95 calls for each job; 501 of these calls begin in the last second, at most 54
-///   of them in a tenth of a second. The log has a `WARN` that says what to write.
-/// - A ready `stop_on` ends the waiting, and the first attempt is made at once. A ready `cut_on` ends the call.
+/// The time in the queue counts against `deadline` and `timeout`.
+/// - A *retry* whose turn would come after the deadline ends at once with its last error and
+///   [`StopReason::Rate`](crate::StopReason::Rate). A blocking call in the queue returns its last error at the deadline.
+/// - Any other call ends at the deadline with an error made from [`TimedOut`](crate::TimedOut): by
+///   [`Fault::late`](crate::Fault::late), which the derive writes and the errors of the supported clients have. With
+///   [`.rate(..)`](crate::Retrying::rate), the key `rate`, `timeout`, `attempt_timeout` or `max_queue_time`, `From<TimedOut>`
+///   alone is enough.
+/// - A call whose error cannot be made begins its attempt out of turn, within the last second before its deadline (or the
+///   last half of its time, if that is shorter), with a `WARN`.
 ///
 /// # Quotas
-/// Many services state in each reply what remains of a quota: OpenAI, Groq, Anthropic, GitHub, Cloudflare, and who follows
-/// the IETF's draft. While such replies come, the quotas decide when a call goes, before the first 429. A call counts one
-/// request, and the tokens that [`.tokens(n)`](crate::Retrying::tokens) or the key `tokens` names. (The names of the headers are those of
-/// `hint::in_headers`.)
-/// - Of a window, calls use what remains, and then wait for its end. Of a quota that is refilled steadily, a call goes when
-///   enough has come back. Names with `requests` or `tokens` mean a steady quota at first. Then the replies decide: the end
-///   of a window stands still, whatever is used.
-/// - What runs is subtracted, from the first reply on. An attempt runs until its own reply comes, or until it is dropped or
-///   cut. Of attempts that run together, the lowest remainder counts.
-/// - What is missing beside the own calls was used by others. A process that is alone uses the whole quota; beside others
-///   it slows to its part of what comes back, or of what is left of the window, when little remains.
-/// - A statement holds until its end. The next turn is never later than that end and a second, nor than 61 minutes. A minute
-///   after the end, a reply without such headers ends the quotas. After that, only the rules for 429s hold.
-/// - If a reply says suddenly that nothing is left, any other reply corrects it, and after 2 s one call tries. If the call is
-///   refused, all wait until the end. If the call is admitted, the quota counts no more until a reply states that something
-///   is left. So where a service answers each call, such replies delay nobody for more than these 2 s and this one call.
-/// - A 429 that asks for a shorter wait than the end of a used-up quota is believed: one call goes then.
-/// - A 429 changes nothing else if a quota says that nothing is left. After any other 429, the rules for 429s hold too.
-/// - A call that needs more than a whole quota goes when the quota is full, with a `WARN`.
-/// - A header that cannot be read, a limit of zero, a remainder below zero or above the limit, and a reset in the past or
-///   more than 61 minutes ahead change nothing. The first one is named in a `WARN`.
+/// OpenAI, Groq, Anthropic, GitHub, Cloudflare and others state in each reply what remains of a quota, in the headers of
+/// `hint::in_headers`. While such replies come, the quotas decide when a call goes, before the first 429. A call counts one
+/// request, and the tokens of [`.tokens(n)`](crate::Retrying::tokens) or of the key `tokens`.
+/// - Calls use what remains of a window, and then wait for its end. A quota that is refilled steadily lets a call go when
+///   enough has come back.
+/// - What still runs is subtracted, until its own reply comes, or until the attempt is dropped or cut. Beside other
+///   processes, a process slows to its part when little remains.
+/// - A statement holds until its end, and for at most 61 minutes.
 ///
-/// A reply is heard where the library sees its headers: in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the
-/// layer of tower, and where a value or an error is a response (`.responses()`). Only replies to the call that has the rate
-/// are heard, and not those to other calls inside of it. Elsewhere, call `observe` with the headers, also from inside of
-/// another call (feature `http-1`).
+/// The guide has the [special cases](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/quotas/#special-cases).
+///
+/// A reply is heard in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the layer of tower, and where a value or
+/// an error is a response. The reply to another call inside of the call is not heard. Elsewhere, call `observe` (feature
+/// `http-1`).
 ///
 /// # What it cannot know
-/// - A quota that counts down to 0 as calls use it is obeyed until its end, also if the service does not enforce it.
+/// - A quota that counts down to 0 is obeyed until its end, also if the service does not enforce it.
 /// - The first burst goes before any header has come.
-/// - A window that ends later than stated, headers that come seconds late, and more processes than a window has calls lead
-///   to 429s.
-/// - Without headers, a block of up to 75 s is not told from a window of a minute, and a window of more than 75 s from a
-///   block.
+/// - A window that ends later than stated, late headers, and more processes than a window has calls lead to 429s.
+/// - Without headers, a block of up to 75 s looks like a window of a minute, and a longer window like a block.
 ///
-/// # Every process needs it
-/// A process with a `Rate` slows down at each 429, and a process without one does not. Beside 50 workers with jitter
-/// alone, a process with a `Rate` gets 3 % of the calls that a service admits. So give every process that uses a quota a
-/// `Rate`. The log warns when the service admits less than a tenth of what it admitted before the first 429. A service
-/// that admits a large first burst gives cause for this warning too.
-///
-/// # One limit
-/// One `Rate` for two limits slows the calls of both to the lower rate: declare one for each. Where each customer has a
-/// limit, keep a map of `Arc<Rate>`, and write [`.rate(&rate)`](crate::Retrying::rate) after the call. All calls of a `Rate`
-/// need the same clock: threads that share a `Rate` under `testing::instant()` let its time run
-/// ahead. The clients of Google and AWS have their own loops and do not ask a `Rate`.
+/// # One limit, one rate
+/// One `Rate` for two limits slows the calls of both: declare one for each, or
+/// [one for each customer](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#one-rate-for-one-limit). Give every process of a quota a `Rate`: one
+/// without [takes nearly everything](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/rates/#every-process-of-the-quota-needs-it). All calls of a `Rate` need the same
+/// clock. The clients of Google and AWS have their own loops and do not ask a `Rate`.
 pub struct Rate {
     settle: f64,
     pause: u64,
@@ -262,17 +232,15 @@ impl Rate {
         }
     }
 
-    /// How long the rate stays near the rate that was admitted last, before it grows fast: 1.8 s by default.
-    /// After about five times as long, the rate is ten times as high. For a quota of a few calls a minute,
-    /// write about 40 s.
+    /// How long the rate stays near the rate that was admitted last, before it grows fast, to ten times in about five times as
+    /// long: 1.8 s by default.
     ///
     /// # Panics
-    /// Unless `settle` is from 10 ms to five minutes. In a constant, the panic is a compile error.
+    /// Unless `settle` is from 10 ms to five minutes.
     ///
     /// ```
-    /// use backoff_core::Rate;
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::Rate;
+    /// # use std::time::Duration;
     /// static A_FEW_A_MINUTE: Rate = Rate::new().settle(Duration::from_secs(40));
     /// ```
     #[must_use]
@@ -286,19 +254,17 @@ impl Rate {
         self
     }
 
-    /// After a 429, no call goes for as long as the server asks, or for this time if the server names none: for a
-    /// service that blocks for a while whoever goes over its limit, and blocks longer who asks meanwhile. By
-    /// default, and with zero, single calls probe the service.
+    /// After a 429, no call goes for as long as the server asks, or for this time if the server names none: for a service that
+    /// blocks longer whoever asks meanwhile. By default, and with zero, single calls probe the service.
     ///
     /// ```
-    /// use backoff_core::Rate;
-    /// use std::time::Duration;
-    ///
+    /// # use backoff_core::Rate;
+    /// # use std::time::Duration;
     /// static GITHUB: Rate = Rate::new().pause_after_refusal(Duration::from_secs(60));
     /// ```
     ///
     /// # Panics
-    /// If `pause` is longer than an hour. In a constant, the panic is a compile error.
+    /// If `pause` is longer than an hour.
     #[must_use]
     #[track_caller]
     pub const fn pause_after_refusal(mut self, pause: Duration) -> Self {
@@ -310,12 +276,10 @@ impl Rate {
         self
     }
 
-    /// The same rate with a name. Log events and metrics show the rate under this name. Metrics do not show a
-    /// rate without a name.
+    /// The name of the rate in log events and metrics. Metrics do not show a rate without a name.
     ///
     /// ```
-    /// use backoff_core::Rate;
-    ///
+    /// # use backoff_core::Rate;
     /// static GMAIL: Rate = Rate::new().name("gmail");
     /// ```
     #[must_use]
@@ -334,8 +298,8 @@ impl Rate {
         self.name
     }
 
-    /// The calls a second that go now, as of the last call or reply; `None` while no 429 slows the calls. Calls that a
-    /// quota holds back count in [`waiting`](Self::waiting) alone.
+    /// The calls a second that go now, as of the last call or reply; `None` while no 429 slows the calls, even if a quota holds
+    /// calls back.
     pub fn per_second(&self) -> Option<f64> {
         self.shared.get()?.lock().control.per_second()
     }

@@ -60,23 +60,18 @@ impl Rate {
         begin_scope(Some((Arc::clone(self.shared()), attempt)))
     }
 
-    /// Learns from the headers of a reply what remains of the service's quotas: see [the page above](Rate#quotas). Only
-    /// needed where no function of this library sees the reply: `send` and the functions of `backoff-cloud`'s `http` and
-    /// the layer of tower call `observe` themselves, for calls whose policy or settings name a rate.
-    ///
-    /// Call `observe` for every reply, a success too, best inside of the attempt: then the rate knows which attempt has
-    /// the reply. A header that makes no sense changes nothing, and the first one of a rate is named in a `WARN`.
+    /// Learns from the headers of a reply what remains of the service's quotas: see [the page above](Rate#quotas). Only for
+    /// replies that the library does not see. Call it for every reply, a success too, best inside of the attempt: then the rate
+    /// knows which attempt has the reply.
     ///
     /// ```
-    /// use backoff_core::Rate;
+    /// # use backoff_core::Rate;
     /// # use http_1 as http;
-    ///
-    /// static OPENAI: Rate = Rate::new();
-    ///
-    /// let mut headers = http::HeaderMap::new();
-    /// headers.insert("x-ratelimit-limit-requests", "500".parse().unwrap());
+    /// # static OPENAI: Rate = Rate::new();
+    /// # let mut headers = http::HeaderMap::new();
+    /// # headers.insert("x-ratelimit-limit-requests", "500".parse().unwrap());
     /// headers.insert("x-ratelimit-remaining-requests", "499".parse().unwrap());
-    /// headers.insert("x-ratelimit-reset-requests", "120ms".parse().unwrap());
+    /// # headers.insert("x-ratelimit-reset-requests", "120ms".parse().unwrap());
     /// OPENAI.observe(&headers);
     /// ```
     #[cfg(feature = "http-1")]

@@ -82,11 +82,8 @@ impl<J> RetryLayer<Cloned, LayerSettings<J>> {
 }
 
 impl Policy {
-    /// A layer of tower that sends each request by this policy: see
-    /// [the module `tower`](crate::tower).
-    ///
-    /// A policy that [retries conflicts](Self::retry_conflicts) does not retry them in this layer, because
-    /// the same request would conflict for ever.
+    /// A layer of [tower](crate::tower) that sends each request by this policy. The layer retries no conflict, even if the
+    /// policy [does](Self::retry_conflicts), because the same request would conflict for ever.
     pub const fn layer(&self) -> RetryLayer {
         RetryLayer::new(*self)
     }

@@ -12,8 +12,8 @@ fn with(file: &str, from: &str, written: &str, to: &str) -> String {
     format!("{before}{from}{written}{to}{after}")
 }
 
-/// The cells of each key in the tables of the page: the key, what the key takes, what holds without the key, and an
-/// example.
+/// The rows of the tables of the page: the key, an example that begins with the key, what the key sets, and what holds
+/// without it.
 fn rows() -> Vec<[String; 4]> {
     let lines = include_str!("../retry.md").lines();
     let lines = lines.skip_while(|line| *line != "# Keys");
@@ -23,13 +23,14 @@ fn rows() -> Vec<[String; 4]> {
         let row = row.trim_end_matches('|').replace("\\|", "\u{1}");
         let cells = row.split('|').map(|cell| cell.trim().replace('\u{1}', "|"));
         let cells: Vec<String> = cells.collect();
-        <[String; 4]>::try_from(cells).expect("a row has four cells")
+        let [example, sets, without] =
+            <[String; 3]>::try_from(cells).expect("a row has three cells");
+        let example = example.trim_end_matches('`');
+        let end = example.find(|c: char| c != '_' && !c.is_alphanumeric());
+        let key = &example[..end.unwrap_or(example.len())];
+        [key.to_owned(), example.to_owned(), sets, without]
     };
-    let mut rows: Vec<[String; 4]> = rows.map(row).collect();
-    for [key, ..] in &mut rows {
-        key.pop();
-    }
-    rows
+    rows.map(row).collect()
 }
 
 #[test]
@@ -39,10 +40,8 @@ fn the_page_has_a_row_for_each_key() {
     described.sort();
     known.sort_unstable();
     assert_eq!(described, known);
-    for [key, _, _, example] in rows() {
+    for [_, example, ..] in rows() {
         let mut errors = crate::errors::Errors::default();
-        let example = example.trim_matches('`');
-        assert!(example.starts_with(&key), "{example}");
         crate::args::parse(example.parse().unwrap(), &mut errors);
         assert_eq!(errors.messages(), [""; 0], "{example}");
     }
@@ -51,24 +50,24 @@ fn the_page_has_a_row_for_each_key() {
 #[test]
 fn the_page_has_the_written_code() {
     let page = include_str!("../retry.md");
-    let from = "# What the attribute writes\n\nFor the function `order` above:\n\n```text\n";
     let (before, order) = page.split_once(")]\nasync fn order(").expect("an example");
     let (_, keys) = before.rsplit_once("#[retry(").expect("its keys");
-    let (order, _) = order.split_once("\n\n").expect("its end");
+    let (order, _) = order.split_once("\n```").expect("its end");
     let written = shown(&attribute(keys, &format!("async fn order({order}")));
-    let page = with(page, from, &written, "```");
-    expect_file!["../retry.md"].assert_eq(&page);
+    let page = include_str!("../expansion.md");
+    let page = with(page, "```text\n", &written, "```");
+    expect_file!["../expansion.md"].assert_eq(&page);
 }
 
 /// A field of the struct by which editors complete keys, with the line that editors show.
-fn field([key, takes, without, example]: &[String; 4]) -> String {
+fn field([key, example, sets, without]: &[String; 4]) -> String {
     let plain = |text: &str| text.replace("[`", "`").replace("`]", "`");
-    let takes = plain(&(takes[..1].to_uppercase() + &takes[1..]));
+    let sets = plain(&(sets[..1].to_uppercase() + &sets[1..]));
     let without = match without.as_str() {
         "" => String::new(),
         without => format!(" Without it: {}.", plain(without)),
     };
-    format!("    /// {takes}.{without} Example: {example}.\n    pub {key}: (),\n")
+    format!("    /// {sets}.{without} Example: `{example}`.\n    pub {key}: (),\n")
 }
 
 /// The struct is in the library. Only the repository has its source beside this one.
