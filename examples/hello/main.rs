@@ -19,10 +19,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn serve(server: &TcpListener) -> std::io::Result<()> {
-    for head in ["503 Busy\r\nretry-after: 1", "200 OK"] {
+    for (head, body) in [("503 Busy\r\nretry-after: 1", ""), ("200 OK", "{\"id\":7}")] {
         let mut client = server.accept()?.0;
         let _ = client.read(&mut [0; 1024])?;
-        write!(client, "HTTP/1.1 {head}\r\ncontent-length: 8\r\n\r\n{{\"id\":7}}")?;
+        write!(
+            client,
+            "HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
     }
     Ok(())
 }

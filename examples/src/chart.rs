@@ -1,8 +1,9 @@
 //! Charts of means: lines with error bars, each named where it ends.
 
+pub use crate::drawing::PAGE;
 use crate::drawing::{
-    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PAGE, PURPLE, Picture,
-    SHADE, SKY, SLATE, SMALL, VERMILLION, apart, fill, line, mark, page, text, wrapped,
+    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PURPLE, Picture, SHADE, SKY,
+    SLATE, SMALL, VERMILLION, apart, fill, line, mark, page, text, wrapped,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -149,7 +150,9 @@ pub fn draw(chart: &Chart) -> Picture {
         let across: Vec<_> = points.map(|point| point.0).collect();
         for (index, shown) in chart.panels.iter().enumerate() {
             let top = head + panel * index as i32;
-            let area = page.clone().shrink((0, top), (chart.width as u32, panel as u32));
+            let area = page
+                .clone()
+                .shrink((0, top), (chart.width as u32, panel as u32));
             Frame::new(area, shown, &across, (chart.width, panel)).draw()?;
         }
         Ok(())
@@ -178,7 +181,12 @@ struct Frame<'a, 'svg> {
 
 impl<'a, 'svg> Frame<'a, 'svg> {
     /// `across` are the values along the x axis in all panels, which have that axis in common.
-    fn new(area: Area<'svg>, panel: &'a Panel, across: &[f64], (width, height): (i32, i32)) -> Self {
+    fn new(
+        area: Area<'svg>,
+        panel: &'a Panel,
+        across: &[f64],
+        (width, height): (i32, i32),
+    ) -> Self {
         let titled = !panel.title.is_empty();
         let top = AXIS_NAME + if titled { PANEL_TITLE } else { 0 };
         let bottom = height - AXIS;

@@ -7,9 +7,8 @@ pub(crate) mod quotas;
 pub(crate) mod rate;
 
 use crate::axis::Scale::{Linear, Logarithmic};
-use crate::chart::{Axis, Chart, Line, PHONE, Panel};
+use crate::chart::{Axis, Chart, Line, PAGE, PHONE, Panel};
 use crate::clock::SECOND;
-use crate::drawing::PAGE;
 use crate::load::{Load, Process, Row, Strategy, Work};
 use crate::measures::*;
 use crate::quota::{Hint, Quota};

@@ -91,7 +91,7 @@ pub(crate) fn outage() -> Scenario {
 
 fn drawn(findings: &Findings) -> Chart {
     let panel = |y, part: Range<usize>| {
-        let line = |(client, name)| {
+        let line = |(client, name): (usize, _)| {
             let points = findings.points(["down", CLIENTS[client].name], part.clone(), 2.0);
             Line::measured(name, client, points)
         };
