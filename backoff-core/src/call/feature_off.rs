@@ -1,7 +1,7 @@
 //! Setters whose feature is off: the message of the compiler says which feature to turn on.
 
 #[cfg(not(all(feature = "rate", feature = "breaker")))]
-use super::{Driver, Plan, Retrying, Surrounds};
+use super::{Driver, Plan, Surrounds, retrying::Retrying};
 #[cfg(not(all(feature = "rate", feature = "breaker")))]
 use crate::policy::Policy;
 
