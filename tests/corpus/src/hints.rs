@@ -6,16 +6,8 @@ use std::time::{Duration, SystemTime};
 
 /// Values of hint headers, and texts that are nearly such values.
 pub const SAMPLES: &str = include_str!("../samples/hints.txt");
-const NAMES: [&str; 8] = [
-    "retry-after",
-    "retry-after-ms",
-    "x-ms-retry-after-ms",
-    "x-amz-retry-after",
-    "date",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "ratelimit",
-];
+const NAMES: &str = "retry-after retry-after-ms x-ms-retry-after-ms x-amz-retry-after \
+                     date x-ratelimit-remaining x-ratelimit-reset ratelimit";
 
 fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
@@ -82,7 +74,8 @@ pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
     }
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let name = HeaderName::from_static(NAMES[usize::from(*name) % NAMES.len()]);
+        let name = NAMES.split(' ').cycle().nth((*name).into());
+        let name = HeaderName::from_static(name.expect("a cycle"));
         if let Ok(value) = HeaderValue::from_bytes(value.as_ref()) {
             headers.append(name, value);
         }
@@ -93,11 +86,11 @@ pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
     if !headers.contains_key("date") {
         let asked = headers.iter().filter_map(|(name, value)| {
             let text = str::from_utf8(value.as_bytes()).unwrap_or("?");
-            match NAMES.iter().position(|it| name == it)? {
-                0 => Some(hint::retry_after(text, now)),
-                1..4 => Some(hint::retry_after_ms(text, now)),
-                _ => None,
-            }
+            let is_asked = name.as_str().contains("retry-after");
+            is_asked.then(|| match name == "retry-after" {
+                true => hint::retry_after(text, now),
+                false => hint::retry_after_ms(text, now),
+            })
         });
         let asked: Vec<_> = asked.collect();
         assert_eq!(any, asked.iter().copied().max().flatten(), "{headers:?}");
@@ -117,7 +110,7 @@ pub fn check_headers(given: &[(u8, impl AsRef<[u8]>)]) {
 
 #[test]
 fn every_sample() {
-    let names = 0..NAMES.len() as u8;
+    let names = 0..NAMES.split(' ').count() as u8;
     for value in SAMPLES.lines().map(str::as_bytes) {
         check_text(value);
         for other in SAMPLES.lines().map(str::as_bytes) {

@@ -194,7 +194,7 @@ mod tests {
             }
         }
         let rubbish = "| |-1|+1|-0|-1.5|1e3|1E3|0x10|1 2|1_000|inf|Infinity|nan|NaN|soon|.|1.2.3|1..2|\u{661}|\0|s|ms|\
-                       -60s|1m-5s|1q|1.s5|60 s s|\"120\"|120;|(5)|,|, ,|1777672879|1777672880001|99999999999999999";
+                       -60s|1m-5s|1q|1.s5|60 s s|\"120\"|120;|(5)|,|, ,|1777672879|1777672880001|18446744073709551615";
         let dates = "06 Nov|-01 May 2025 22:02:18 GMT|-Thu May 1 22:02:18 2025|+Thu May 1 22:02:18 2025|Thu, 01 May 2025|Thu, 32 May 2025 22:02:18 GMT|Thu, 31 Apr 2025 22:02:18 GMT|\
                      Thu, 01 May 2025 24:02:18 GMT|Thu, 01 May 2025 22:02:18|Thu, 01 May 2025 22:02:18 CET|\
                      Thu, 01 Mai 2025 22:02:18 GMT|2025-05-01|2025-05-01T22:02:18|2025-13-01T22:02:18Z|\
@@ -213,11 +213,6 @@ mod tests {
             assert_eq!(read, Some(Duration::MAX), "{text}");
         }
         assert_eq!(retry_after_ms(&beyond, at(0)), Some(Duration::MAX));
-        // The greatest number is an epoch that is too far ahead.
-        assert_eq!(retry_after(&u64::MAX.to_string(), at(0)), None);
-        let years = u64::MAX / 1_000;
-        let most = Some(Duration::from_millis(years * 1_000));
-        assert_eq!(retry_after(&format!("{years}s"), at(0)), most);
         let most = format!("{beyond}.5s");
         for (text, seconds, nanos) in [
             ("0s", 0, 0),

@@ -6,15 +6,13 @@ use crate::{
     server::{
         Column, End, Facts, Frames, MAYBE_SENT, NOT_SENT, NOTHING,
         Repeated::{Always, IfIdempotent, Never, Refused},
-        Target, assert_row, fails_on_the_way, nobody, raw, serve_frames,
+        Target, assert_row, fails_on_the_way, nobody, serve_frames,
     },
 };
 use backoff_core::GrpcCode;
 use http_1::HeaderMap;
 use hyper_1::body::{Body, Bytes};
-use hyper_util::rt::TokioIo;
-use std::{error::Error as _, fmt::Display, io, time::Duration};
-use tokio::net::TcpStream;
+use std::{error::Error as _, fmt::Display, time::Duration};
 use tonic_014::{
     Code, Request, Status,
     client::{Grpc, GrpcService},
@@ -106,24 +104,6 @@ async fn on_the_way() {
         assert!(error.source().is_none(), "{error:?}");
         assert_row("truncated", error, MAYBE_SENT, IfIdempotent);
     }
-}
-
-/// The connection broke before hyper had begun the request, and it says so.
-#[tokio::test]
-async fn no_http2() {
-    let http1 = crate::server::serve(raw("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    // The request would be begun if the server were slow. So hyper gets the connection when the reply is there.
-    let connect = tower::service_fn(move |_| async move {
-        let stream = TcpStream::connect(http1).await?;
-        stream.writable().await?;
-        stream.try_write(b"\r\n\r\n")?;
-        stream.readable().await?;
-        Ok::<_, io::Error>(TokioIo::new(stream))
-    });
-    let channel = endpoint(http1).connect_with_connector_lazy(connect);
-    let error = call_on(channel).await.expect_err("no HTTP/2");
-    assert_eq!(error.code(), Code::Cancelled);
-    assert_row("no HTTP/2", error, NOT_SENT, Always);
 }
 
 /// A request that is longer than the client sends: its body fails, and nobody can cure that.
