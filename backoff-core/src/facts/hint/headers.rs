@@ -301,8 +301,8 @@ mod tests {
         map
     }
 
-    /// Rows: the statuses, the seconds of the hint, and the headers. The header that cannot be read is marked. A sum
-    /// counts from the client's clock, all else from the `Date` of the reply.
+    /// Rows: the statuses, the seconds of the hint, if there is one, and the headers. The mark `!` stands before the header
+    /// that cannot be read. A moment counts from the `Date` of the reply; in a row with `+`, from the client's clock.
     #[test]
     fn headers_say_how_long_to_wait() {
         // The longest of the first four headers. They count before the quotas, unless they cannot be read.

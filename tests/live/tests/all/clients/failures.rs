@@ -6,11 +6,7 @@ use crate::server::{
     STALL, Server, Target, assert_row, client, client_012, fails_on_the_way, nobody, reply, serve,
     serve_frames, status,
 };
-use backoff_cloud::{
-    http::{ApiError, SendExt as _},
-    presets,
-};
-use backoff_core::{StopReason, Verdict};
+use backoff_cloud::http::ApiError;
 use hyper_1::body::Bytes;
 use serde_json::Value;
 use std::{
@@ -87,28 +83,18 @@ async fn both_versions_of_reqwest_say_the_same_of_a_failure() {
     }
 }
 
-/// A reqwest without TLS, and URLs that are none: no policy repeats it. The server counts what is sent to it all the
-/// same.
+/// A reqwest without TLS, and URLs that are none. `send/requests.rs` has what a call makes of them.
 #[tokio::test]
-async fn what_cannot_be_sent_ends_at_the_first_attempt() {
+async fn what_cannot_be_sent_is_permanent() {
     let server = Server::always(STALL);
     let https = format!("https://{}/", server.address);
     let invalid = ["", "no address", "http://", "ftp://127.0.0.1/", "/path"];
     let urls = invalid.map(|url| (url, NOTHING)).into_iter();
     for (url, facts) in urls.chain([(&*https, NOT_SENT)]) {
-        let newer = client().get(url).send().await.expect_err(url);
         let older = client_012().get(url).send().await.expect_err(url);
         assert_row(url, older, facts, Never);
-        let error = ApiError::from(newer);
-        for (preset, policy) in presets::ALL {
-            // As an error of a function, too, which sends by itself.
-            assert_eq!(policy.judge(&error), Verdict::Permanent, "{preset} {url}");
-            let sent = policy.send(client().get(url)).reply().reported().await;
-            let ended = sent.expect_err(url);
-            let said = (ended.reason, ended.report.attempts);
-            assert_eq!(said, (StopReason::Permanent, 1), "{preset} {url}");
-        }
-        assert_row(url, error, facts, Never);
+        let newer = client().get(url).send().await.expect_err(url);
+        assert_row(url, ApiError::from(newer), facts, Never);
     }
     assert_eq!(server.requests(), 0);
 }
