@@ -179,22 +179,19 @@ mod tests {
             let (said, reply) = row.split_once('|').expect(row);
             let (numbers, message) = reply.split_once('|').expect(row);
             let numbers = numbers.split_whitespace().map(|it| it.parse().expect(row));
-            let mut states = numbers.map(|number| state_of_mysql(number, message));
+            let states = numbers.map(|number| state_of_mysql(number, message));
             let said = match said.trim() {
                 "conflict" => conflict,
                 "full" => full,
                 "not applied" => NOT_APPLIED,
                 "maybe applied" => MAYBE_APPLIED,
                 _ => {
-                    assert!(states.all(|state| state.is_none()), "{row}");
+                    assert!(states.into_iter().all(|state| state.is_none()), "{row}");
                     continue;
                 }
             };
-            all_say(
-                said,
-                said != conflict,
-                states.map(|state| state.expect(row)),
-            );
+            let states = states.map(|state| state.expect(row));
+            all_say(said, said != conflict, states);
         }
     }
 
