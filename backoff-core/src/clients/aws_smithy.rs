@@ -346,12 +346,9 @@ mod tests {
             // Credentials that are temporarily unavailable.
             ConnectorError::other(refused().into(), None),
         ]);
-        let reading = || words("HTTP read timeout occurred after 3.1s");
-        let cut = words("cut");
         all(MAYBE_SENT, true, vec![
-            ConnectorError::timeout(reading()),
-            ConnectorError::other(cut, Some(ErrorKind::TransientError)),
-            ConnectorError::timeout(reading()),
+            ConnectorError::timeout(words("HTTP read timeout occurred after 3.1s")),
+            ConnectorError::other(words("cut"), Some(ErrorKind::TransientError)),
         ]);
         all(PERMANENT, false, vec![
             ConnectorError::io(words("invalid URL, scheme is not http")),

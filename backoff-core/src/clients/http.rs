@@ -126,7 +126,6 @@ mod tests {
         let quota = [("x-ratelimit-remaining", "0.0"), ("x-ratelimit-reset", "7.5")];
         let limited = TestError::status(429).after(Duration::from_millis(7_500));
         all_say(limited, false, [response(429, &quota)]);
-        all_say(TestError::status(500), false, [response(500, &quota)]);
         let vague = response(503, &[("retry-after", "soon")]);
         assert_eq!(vague.unread_hint(), Some(("retry-after", &b"soon"[..])));
         all_say(busy, false, [vague]);

@@ -234,49 +234,31 @@ mod tests {
 
     #[test]
     fn a_reply_says_whether_the_server_began_and_whether_another_one_can_help() {
-        let here = [
-            "LOADING Redis is loading the dataset in memory",
-            "BUSY Redis is busy running a script.",
-            "NOREPLICAS Not enough good replicas to write.",
-            "CLUSTERDOWN Hash slot not served",
-            "TRYAGAIN Multiple keys request during rehashing",
-        ];
-        all_say(NOT_APPLIED, false, here.map(reply));
-        let inside = |line| io::Error::other(reply(line));
-        all_say(NOT_APPLIED, false, here.map(inside));
-        let of_other_servers = [
-            "READONLY You can't write against a read only replica.",
-            "MASTERDOWN Link with MASTER is down",
-            "UNBLOCKED force unblock from blocking operation",
-            "ERR max number of clients reached",
-        ];
-        all_say(NOT_APPLIED, true, of_other_servers.map(reply));
-        let permanent = [
-            "NOAUTH Authentication required.",
-            "WRONGTYPE Operation against a key holding the wrong kind of value",
-            "OOM command not allowed when used memory > 'maxmemory'.",
-            "EXECABORT Transaction discarded because of previous errors.",
-            "UNBLOCKED client unblocked via CLIENT UNBLOCK",
-            "MOVED 3999 127.0.0.1:6381",
-            "ASK 3999 127.0.0.1:6381",
-            "NOSCRIPT No matching script.",
-            "ERR unknown command",
-        ];
-        all_say(PERMANENT, false, permanent.map(reply));
-        all_say(PERMANENT, false, permanent.map(inside));
+        let replies = |lines: &'static str| lines.split('|').map(reply);
+        let inside = |lines: &'static str| replies(lines).map(io::Error::other);
+        let here = "LOADING Redis is loading the dataset in memory|BUSY Redis is busy running a script.|\
+                    NOREPLICAS Not enough good replicas to write.|CLUSTERDOWN Hash slot not served|\
+                    TRYAGAIN Multiple keys request during rehashing";
+        all_say(NOT_APPLIED, false, replies(here));
+        all_say(NOT_APPLIED, false, inside(here));
+        let of_other_servers = "READONLY You can't write against a read only replica.|\
+                                MASTERDOWN Link with MASTER is down|\
+                                UNBLOCKED force unblock from blocking operation|\
+                                ERR max number of clients reached";
+        all_say(NOT_APPLIED, true, replies(of_other_servers));
+        let permanent = "NOAUTH Authentication required.|OOM command not allowed|\
+                         WRONGTYPE Operation against a key holding the wrong kind of value|\
+                         EXECABORT Transaction discarded because of previous errors.|\
+                         UNBLOCKED client unblocked via CLIENT UNBLOCK|ERR unknown command|\
+                         MOVED 3999 127.0.0.1:6381|ASK 3999 127.0.0.1:6381|NOSCRIPT No matching script.";
+        all_say(PERMANENT, false, replies(permanent));
+        all_say(PERMANENT, false, inside(permanent));
     }
 
     #[test]
     fn a_connection_that_failed_is_opened_anew() {
         all_say(NOT_SENT, true, [ConnectionRefused, NotFound].map(of));
-        let broken = [
-            BrokenPipe,
-            ConnectionReset,
-            UnexpectedEof,
-            TimedOut,
-            WouldBlock,
-            Other,
-        ];
+        let broken = [BrokenPipe, ConnectionReset, UnexpectedEof, TimedOut, WouldBlock, Other];
         all_say(MAYBE_SENT, true, broken.map(of));
         let cut = RedisError::from(CUT);
         assert!(cut.is_timeout());

@@ -1,13 +1,19 @@
 //! The errors of reqwest and Google's client when TLS fails. The test is in this package, because only this
 //! package builds reqwest with TLS.
 
-use backoff_core::{Delivery, Fault, FaultKind, Policy, Verdict};
 use google_cloud_gax_1::retry_policy::NeverRetry;
 use google_cloud_secretmanager_v1::client::SecretManagerService;
 use official::{client, install_tls};
-use std::{io, net::SocketAddr, sync::Arc};
-use support::listen;
-use tokio::{io::AsyncReadExt as _, net::TcpStream};
+use std::{net::SocketAddr, sync::Arc};
+use support::{
+    NOT_SENT,
+    Repeated::{Always, Never},
+    assert_row, listen,
+};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 use tokio_rustls::TlsAcceptor;
 
 /// A server whose certificate nobody has signed but itself.
@@ -24,54 +30,29 @@ fn untrusted() -> SocketAddr {
     })
 }
 
-/// The error of a request of this URL.
-async fn by_reqwest(url: &str) -> reqwest::Error {
-    let client = reqwest::Client::builder().retry(reqwest::retry::never());
-    let get = client.build().expect("a client").get(url);
-    get.send().await.expect_err("TLS fails")
-}
-
-/// No handshake, no request.
-fn assert_not_sent(row: &str, error: &(impl Fault + std::fmt::Debug), kind: Option<FaultKind>) {
-    let says = (error.delivery(), error.status(), error.kind());
-    let not_sent = (Some(Delivery::NotSent), None, kind);
-    assert_eq!(says, not_sent, "{row}: {error:?}");
-    let careful = Policy::exponential().idempotent(false).judge(error);
-    if kind.is_none() {
-        assert!(error.must_reconnect(), "{row}: {error:?}");
-        assert!(matches!(careful, Verdict::Retry { .. }), "{row}: {error:?}");
-    } else {
-        assert_eq!(careful, Verdict::Permanent, "{row}: {error:?}");
-    }
-}
-
+/// No handshake, no request. The table of failures has handshakes that are cut.
 #[tokio::test]
 async fn nothing_was_sent() {
     install_tls();
-    let permanent = Some(FaultKind::Permanent);
-    let plain = listen(async |mut stream: TcpStream| -> io::Result<()> {
-        use tokio::io::AsyncWriteExt as _;
+    let plain = listen(async |mut stream: TcpStream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             .await?;
         stream.read(&mut [0; 1_024]).await.map(drop)
     });
-    let hasty = listen(async |mut stream: TcpStream| {
-        stream.read_exact(&mut [0; 64]).await?;
-        stream.set_zero_linger()
-    });
-    for (row, server, kind) in [
-        ("a server without TLS", plain, None),
-        ("closed during the handshake", hasty, None),
-        // No repetition makes it trusted.
-        ("not trusted", untrusted(), permanent),
+    // No repetition makes it trusted.
+    for (row, server, repeated) in [
+        ("without TLS", plain, Always),
+        ("untrusted", untrusted(), Never),
     ] {
         let url = format!("https://{server}");
-        let error = by_reqwest(&url).await;
+        let reqwest = reqwest::Client::builder().retry(reqwest::retry::never());
+        let get = reqwest.build().expect("a client").get(&url);
+        let error = get.send().await.expect_err(row);
         assert!(error.is_connect(), "{error:?}");
-        assert_not_sent(row, &error, kind);
+        assert_row(row, error, NOT_SENT, repeated);
         let client = client!(SecretManagerService, url, with_retry_policy(NeverRetry));
         let get = client.get_secret().set_name("projects/p/secrets/s");
-        assert_not_sent(row, &get.send().await.expect_err(row), kind);
+        assert_row(row, get.send().await.expect_err(row), NOT_SENT, repeated);
     }
 }

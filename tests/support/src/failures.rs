@@ -5,7 +5,7 @@ use crate::{
     AMPLE, Act, CANCEL, CLOSE, End, Facts, Frames, GOAWAY_AFTER, GOAWAY_BEFORE, HALF_A_REPLY,
     MAYBE_SENT, NOT_SENT, PATIENCE, REFUSED_STREAM, RESET,
     Repeated::{self, Always, IfIdempotent, Never},
-    STALL, Server, assert_row, full, half, head, listen, nobody, raw, serve_frames, status,
+    STALL, Server, assert_row, full, half, head, listen, nobody, raw, reply, serve_frames, status,
 };
 use backoff_core::Fault;
 use std::{error::Error, time::Duration};
@@ -51,8 +51,11 @@ pub trait Column {
     /// Whether it is built with TLS.
     const HAS_TLS: bool = false;
 
-    /// The rows that the client cannot have.
-    const CANNOT: &[&str] = &[];
+    /// Whether a status is an error, and whether that error has the hint of the header `retry-after`.
+    const REPLIES: (bool, bool) = (true, false);
+
+    /// The rows that the client cannot have, separated by `|`.
+    const CANNOT: &str = "";
 
     /// Whether the client's own word for the error fits the row.
     fn fits(_error: &Self::Error, _row: &str) -> bool {
@@ -74,13 +77,13 @@ pub async fn failure<C: Column>(act: Act) -> C::Error {
     got.expect_err("the failure")
 }
 
-/// A failure that no reply describes, for all clients that can have it.
+/// The failures on the way and the replies that clients have in common, for each client that can have them.
 pub async fn fails_on_the_way<C: Column>() {
     let check = |row: &str, error: C::Error, facts, repeated| {
         assert!(C::fits(&error, row), "{row}: {error:?}");
         assert_row(row, error, facts, repeated);
     };
-    let can = |row: &str| !C::CANNOT.contains(&row);
+    let can = |row: &str| C::CANNOT.split('|').all(|it| it != row);
     for (row, host, connect) in [
         ("nobody listens", nobody().to_string(), AMPLE),
         // No resolver may know a name below it: RFC 6761, section 6.4.
@@ -158,6 +161,18 @@ pub async fn fails_on_the_way<C: Column>() {
         }
         let error = C::read(target).await.expect_err(row);
         check(row, error, facts, repeated);
+    }
+    let (has_status, has_hint) = C::REPLIES;
+    for (codes, repeated) in [
+        (&[500, 502, 503][..], IfIdempotent),
+        (&[429], Always),
+        (&[400, 401, 403, 404], Never),
+    ] {
+        let replies = codes.iter().filter(|_| has_status).map(|code| {
+            let act = reply(*code, "retry-after: 7\r\n", "<p>No</p>");
+            (*code, act, has_hint.then_some(7_000), repeated)
+        });
+        says::<C>(replies).await;
     }
 }
 

@@ -201,29 +201,27 @@ fn accepts<F: Future<Output = io::Result<()>> + Send + 'static>(
 pub fn listen<F: Future<Output = io::Result<()>> + Send + 'static>(
     each: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> SocketAddr {
-    let (address, tasks) = accepts(THREADS.handle(), each);
-    std::mem::forget(tasks);
-    address
+    std::mem::ManuallyDrop::new(accepts(THREADS.handle(), each)).0
 }
 
 /// An address on which nobody listens. Its socket is bound until the process ends, because a port that is
 /// free again may be given to another test.
 pub fn nobody() -> SocketAddr {
+    let socket = std::mem::ManuallyDrop::new(bound());
+    socket.local_addr().expect("its address")
+}
+
+fn bound() -> TcpSocket {
     let socket = TcpSocket::new_v4().expect("a socket");
     let loopback = (Ipv4Addr::LOCALHOST, 0);
     socket.bind(loopback.into()).expect("a port on loopback");
-    let address = socket.local_addr().expect("its address");
-    std::mem::forget(socket);
-    address
+    socket
 }
 
 /// An address where nobody accepts, and the queue is full: the kernel answers no more, until the process ends.
 pub fn full() -> SocketAddr {
     let _here = THREADS.enter();
-    let socket = TcpSocket::new_v4().expect("a socket");
-    let loopback = (Ipv4Addr::LOCALHOST, 0);
-    socket.bind(loopback.into()).expect("a port on loopback");
-    let listener = socket.listen(1).expect("a short queue");
+    let listener = bound().listen(1).expect("a short queue");
     let address = listener.local_addr().expect("its address");
     let mut queue = Vec::new();
     while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, PATIENCE) {
@@ -236,10 +234,7 @@ pub fn full() -> SocketAddr {
 
 /// Treats every request so, until the process ends.
 pub fn serve(act: Act) -> SocketAddr {
-    let server = Server::always(act);
-    let address = server.address;
-    std::mem::forget(server);
-    address
+    std::mem::ManuallyDrop::new(Server::always(act)).address
 }
 
 /// It serves until it is dropped.

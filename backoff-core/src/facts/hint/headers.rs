@@ -301,218 +301,150 @@ mod tests {
         map
     }
 
-    /// Rows: the seconds of the hint, and the headers of a reply with the status 429. The client's clock is two hours late.
+    /// Rows: the statuses, the seconds of the hint, if there is one, and the headers. The mark `!` stands before the header
+    /// that cannot be read. A moment counts from the `Date` of the reply; in a row with `+`, from the client's clock.
     #[test]
     fn headers_say_how_long_to_wait() {
         // The longest of the first four headers. They count before the quotas, unless they cannot be read.
         let asked = "
-            none   = x-items-remaining: 0|x-items-reset: 30
-            1      = retry-after: 1|retry-after-ms: 500
-            1.001  = retry-after: 1|x-ms-retry-after-ms: 1001
-            7      = retry-after: 7|x-amz-retry-after: 1500
-            1      = retry-after: -1|retry-after: 1
-            20.5005 = retry-after: 20.5|retry-after-ms: 20500.5
-            61     = retry-after: 1746136938|x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938
-            2      = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|retry-after: 2
-            30     = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|retry-after: soon
+            429 -     = x-items-remaining: 0|x-items-reset: 30
+            429 1     = retry-after: 1|retry-after-ms: 500
+            429 1.001 = retry-after: 1|x-ms-retry-after-ms: 1001
+            500 7     = retry-after: 7|x-amz-retry-after: 1500
+            429 1     = !retry-after: -1|retry-after: 1
+            429 20.5005 = retry-after: 20.5|retry-after-ms: 20500.5
+            429 2     = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|retry-after: 2
+            429 30    = x-ratelimit-remaining: 0|x-ratelimit-reset: 30|!retry-after: soon
+            429 42    = x-rate-limit-remaining: 0|x-rate-limit-retry-after-seconds: 42
+            429 5     = retry-after: soon, 5
+            429 -     = x-token: soon|set-cookie: a=b|date: soon
+            500 -     = !retry-after: |x-a: b
+            500 -     = !retry-after: é
+            500 5     = retry-after: 5|!retry-after-ms: 1e3
+            500 -     = !x-amz-retry-after: invalid
         ";
         let drafts = r#"
-            30   = ratelimit: "default";r=0;t=30
-            55   = ratelimit: "api";r=0;t=55|ratelimit-policy: "fixed window";"api";q=500;w=300
-            7    = ratelimit: "a";r=5;t=60, "b";t=7;r=0
-            60   = ratelimit: "a";r=0;t=7, "b";r=0;t=60, "c";r=0;t=9
-            60   = ratelimit: "a";r=0;t=7|ratelimit: "b";r=0;t=60
-            7    = ratelimit: "a,b"; r=0 ; t=7
-            7.5  = ratelimit: "default";r=0.0;t=7.5
-            none = ratelimit: "default";r=0.5;t=30
-            none = ratelimit: "default";r=50;t=30
-            none = ratelimit: "default";r=0
-            30   = ratelimit: limit=5, remaining=0, reset=30
-            none = ratelimit: limit=5, remaining=2, reset=30
-            12   = ratelimit-remaining: 0|ratelimit-reset: 12
-            none = ratelimit-remaining: 0
-            12   = ratelimit-reset: 12
-            none = ratelimit-remaining: 1|ratelimit-reset: 12|x-a-reset: 9
+            429 55  = ratelimit: "api";r=0;t=55|ratelimit-policy: "fixed window";"api";q=500;w=300
+            429 7   = ratelimit: "a";r=5;t=60, "b";t=7;r=0
+            429 60  = ratelimit: "a";r=0;t=7, "b";r=0;t=60, "c";r=0;t=9
+            429 60  = ratelimit: "a";r=0;t=7|ratelimit: "b";r=0;t=60
+            429 7   = ratelimit: "a,b"; r=0 ; t=7,
+            429 7.5 = ratelimit: "default";r=0.0;t=7.5
+            429 -   = ratelimit: "default";r=0.5;t=30
+            429 -   = ratelimit: "a";r=7;t=soon
+            429 -   = !ratelimit: "a";r=0;t=soon
+            429 -   = !ratelimit: "a";r=0
+            429 -   = !ratelimit: "a";t=7
+            429 -   = !ratelimit: a=b
+            429 -   = !ratelimit: soon
+            429 30  = ratelimit: limit=5, remaining=0, reset=30
+            429 -   = ratelimit: limit=5, remaining=2, reset=30
+            429 12  = ratelimit-remaining: 0|ratelimit-reset: 12
+            429 -   = ratelimit-remaining: 0
+            429 12  = ratelimit-reset: 12
+            429 -   = ratelimit-remaining: 1|ratelimit-reset: 12|x-a-reset: 9
+            429 7   = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60|ratelimit-reset: 7
+            429 60  = ratelimit-remaining: 0|ratelimit-remaining: 5|ratelimit-reset: 60|ratelimit-reset: 7
+            429 7   = ratelimit-remaining: 5, 0|ratelimit-reset: 60, 7
+            429 60  = ratelimit-remaining: 0,5|ratelimit-reset: 60,7
+            429 -   = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60
+            429 -   = x-ratelimit-remaining: 5, 0|!x-ratelimit-reset: 30
+            429 30  = x-ratelimit-remaining: 0, 5|x-ratelimit-reset: 30
         "#;
-        let twice = "
-            7    = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60|ratelimit-reset: 7
-            60   = ratelimit-remaining: 0|ratelimit-remaining: 5|ratelimit-reset: 60|ratelimit-reset: 7
-            7    = ratelimit-remaining: 5, 0|ratelimit-reset: 60, 7
-            60   = ratelimit-remaining: 0,5|ratelimit-reset: 60,7
-            none = ratelimit-remaining: 5|ratelimit-remaining: 0|ratelimit-reset: 60
-        ";
         // GitHub, Okta, X, Discord, Atlassian, Sentry, OpenAI and Anthropic.
         let services = "
-            31     = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908
-            31     = x-ratelimit-limit: 60|x-ratelimit-reset: 1746136908
-            55     = x-ratelimit-remaining-requests: 24|x-rate-limit-reset-tokens: 55|x-rate-limit-reset-day: 3000
-            12.5   = x-ratelimit-reset-after: 12.5
-            42     = x-rate-limit-remaining: 0|x-rate-limit-retry-after-seconds: 42
-            30.5   = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908500
-            999999999 = x-ratelimit-remaining: 0|x-ratelimit-reset: 999999999
-            1      = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136878
-            30     = x-ratelimit-remaining: 0.0|x-ratelimit-reset: 30
-            30     = x-ratelimit-remaining: 000|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 05|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 0.5|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: -0|x-ratelimit-reset: 30
-            none   = x-ratelimit-remaining: 0|x-ratelimit-reset: soon
-            none   = x-ratelimit-remaining: |x-ratelimit-reset: 30
-            48     = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
-            60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136938.180|x-ratelimit-reset-after: 60.18
-            60.18  = x-ratelimit-remaining: 0|x-ratelimit-reset-after: 60.18
-            103    = x-ratelimit-remaining: 0|x-ratelimit-reset: 2025-05-01T22:03Z
-            31     = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
-            360    = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 6m0s
-            179.56 = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 2m59.56s
-            3      = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 1s|x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 3s
-            31     = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
-            0      = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:00:48Z
-            none   = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01
-            31     = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
+            429 31   = x-ratelimit-remaining: 0|x-ratelimit-reset: 1746136908
+            429 31   = x-ratelimit-limit: 60|x-ratelimit-reset: 1746136908
+            429 55   = x-ratelimit-remaining-requests: 24|x-rate-limit-reset-tokens: 55|x-rate-limit-reset-day: 3000
+            429 12.5 = x-ratelimit-reset-after: 12.5
+            429 30   = x-ratelimit-remaining: 0.0|x-ratelimit-reset: 30
+            429 30   = x-ratelimit-remaining: 000|x-ratelimit-reset: 30
+            429 -    = x-ratelimit-remaining: 05|x-ratelimit-reset: 30
+            429 -    = !x-ratelimit-remaining: |x-ratelimit-reset: 30
+            429 -    = !x-ratelimit-remaining: -0|x-ratelimit-reset: 30
+            429 -    = !x-ratelimit-remaining: 0;w=1|x-ratelimit-reset: 10
+            429 -    = x-ratelimit-remaining: 0|!x-ratelimit-reset: 10;w=1
+            429 -    = !x-ratelimit-reset: 1746136938000000
+            429 48   = x-rate-limit-remaining: 0|x-rate-limit-reset: 1746136925
+            429 60.18 = x-ratelimit-remaining: 0|x-ratelimit-reset-after: 60.18
+            429 31   = x-sentry-ratelimit-remaining: 0|x-sentry-ratelimit-reset: 1746136908
+            429 3    = x-ratelimit-remaining-tokens: 0|x-ratelimit-reset-tokens: 1s|x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 3s
+            429 31   = anthropic-ratelimit-tokens-remaining: 0|anthropic-ratelimit-tokens-reset: 2025-05-01T22:01:48Z
+            429 31   = anthropic-priority-tokens-remaining: 0|anthropic-priority-tokens-reset: 2025-05-01T22:01:48Z
         ";
-        let rows = [asked, drafts, twice, services].map(str::lines);
-        for row in rows.into_iter().flatten().filter(|row| row.contains(" = ")) {
-            let (seconds, headers) = row.split_once(" = ").expect(row);
-            let headers = map(&format!("{headers}|date: Thu, 01 May 2025 22:01:18 GMT"));
-            let found = in_headers(429, &headers, at(SENT - 2 * 3_600));
-            let hint = seconds.trim().parse().ok().map(nanos);
-            assert_eq!(found, hint, "{row}");
-            assert!(hint.is_some() || seconds.trim() == "none", "{row}");
-        }
-        assert_eq!(in_headers(429, &map(""), at(SENT)), None);
-    }
-
-    #[test]
-    fn a_quota_counts_only_where_the_reply_says_that_it_is_used_up() {
-        let pair = "x-ratelimit-remaining-a: 0|x-ratelimit-reset-a: 4m0s";
-        let quota = |name: &str| map(&pair.replace("-a", name));
-        let (github, openai) = (quota(""), quota("-requests"));
-        let field = map(r#"ratelimit: "a";r=0;t=240"#);
-        let asks = map("retry-after: 240");
-        for (statuses, counts) in [
-            (&[429, 503][..], [true, true, true]),
-            (&[403], [true, false, false]),
-            (&[200, 400, 408, 500, 502, 504, 529], [false; 3]),
-        ] {
-            for status in statuses {
-                let waits = Some(Duration::from_secs(240));
-                let hint = |headers| in_headers(*status, headers, at(SENT));
-                let hints = [&github, &openai, &field].map(hint);
-                assert_eq!(hints, counts.map(|it| waits.filter(|_| it)), "{status}");
-                assert_eq!(hint(&asks), waits, "{status}");
-            }
-        }
-    }
-
-    /// Rows: the status and the headers. The header that cannot be read is marked.
-    #[test]
-    fn a_hint_that_cannot_be_read_is_named() {
-        let rows = r#"
-            429 retry-after: 2.5
-            429 retry-after: soon, 5
-            429 x-token: soon|set-cookie: a=b|date: soon
-            429 !retry-after: soon
-            500 !retry-after: -1
-            500 !retry-after: |x-a: b
-            500 !retry-after: é
-            500 !retry-after: 4102444800
-            500 retry-after: 5|!retry-after-ms: 1e3
-            500 !x-amz-retry-after: invalid
-            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: soon
-            429 !x-ratelimit-remaining: none|x-ratelimit-reset: 5
-            500 x-ratelimit-remaining: 0|x-ratelimit-reset: soon
-            429 !ratelimit: soon
-            429 !ratelimit: "a";r=0;t=soon
-            429 ratelimit: "a";r=7;t=soon
-            429 ratelimit: "a,b";r=0;t=7,
-            429 !ratelimit: "a";r=0
-            429 !ratelimit: "a";t=7
-            429 !ratelimit: a=b
-            429 x-ratelimit-remaining: 5, 0|!x-ratelimit-reset: 30
-            429 x-ratelimit-remaining: 0, 5|x-ratelimit-reset: 30
-            429 x-ratelimit-remaining: 0|!x-ratelimit-reset: 10;w=1
-            429 !x-ratelimit-remaining: 0;w=1|x-ratelimit-reset: 10
-            429 !x-ratelimit-reset: 1746136938000000
-            429 x-ratelimit-reset: 30
+        let statuses = r#"
+            403,429,503 240 = x-ratelimit-remaining: 0|x-ratelimit-reset: 4m0s
+            429,503     240 = x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 4m0s
+            429,503     30  = ratelimit: "default";r=0;t=30
+            others      -   = x-ratelimit-remaining: 0|x-ratelimit-reset: soon
+            others      -   = x-ratelimit-remaining: 0|x-ratelimit-reset: 4m0s
+            403,others  -   = x-ratelimit-remaining-requests: 0|x-ratelimit-reset-requests: 4m0s
+            403,others  -   = ratelimit: "default";r=0;t=30
+            403,others  240 = retry-after: 240
         "#;
-        let rows = rows.lines().map(str::trim_ascii_start);
-        for row in rows.filter(|row| !row.is_empty()) {
-            let (status, headers) = row.split_once(' ').expect(row);
-            let headers = map(&headers.replace('!', ""));
-            let found = unread_in_headers(status.parse().unwrap(), &headers, at(SENT));
-            let marked = row.split('|').find_map(|it| Some(it.split_once('!')?.1));
-            let unread = marked.map(|it| it.split_once(": ").expect(row));
-            let unread = unread.map(|(name, value)| (name, value.as_bytes()));
-            assert_eq!(found, unread, "{row}");
-        }
-        let mut bytes = http_1::HeaderMap::new();
-        let value = http_1::HeaderValue::from_bytes(b"\xff").unwrap();
-        bytes.insert("retry-after", value);
-        let found = unread_in_headers(429, &bytes, at(SENT));
-        assert_eq!(found, Some(("retry-after", &b"\xff"[..])));
-    }
-
-    /// Rows: how many seconds the client's clock is late, the hint's seconds, and the `Date` of the reply.
-    #[test]
-    fn a_moment_counts_from_the_servers_clock_unless_a_cache_has_kept_the_reply() {
-        let rows = "
-            0      61    = Thu, 01 May 2025 22:01:18 GMT
-            -86401 61    = Thu, 01 May 2025 22:01:18 GMT
-            999999 61    = Thu, 01 May 2025 22:01:18 GMT
-            7200   61    = Thursday, 01-May-25 22:01:18 GMT|Thu, 1 May 2025 22:01:18 UTC
-            7200   0     = Thu, 01 May 2025 22:02:38 GMT|Fri, 31 Dec 9999 23:59:59 GMT
-            30     91    = Thu, 01 May 2025 21:31:18 GMT;age: 1800|Thu, 01 May 2025 22:01:18 GMT;age: x
-            30     91    = yesterday||30|30s|1746136878|\u{e9}
+        let statuses = statuses.replace("others", "200,400,408,500,502,504,529");
+        let clocks = "
+            429 61  = retry-after: Thu, 01 May 2025 22:02:18 GMT
+            429 61  = retry-after: 1746136938|date: Thursday, 01-May-25 22:01:18 GMT
+            429 61  = retry-after: 2025-05-01T22:02:18Z|date: Thu, 1 May 2025 22:01:18 UTC
+            429 0   = retry-after: 1746136938|date: Thu, 01 May 2025 22:02:38 GMT
+            429 0   = retry-after: 1746136938|date: Fri, 31 Dec 9999 23:59:59 GMT
+            429 +61 = retry-after: Thu, 01 May 2025 22:02:18 GMT
+            429 +61 = retry-after: Thu, 01 May 2025 22:02:18 GMT|date: Thu, 01 May 2025 21:31:18 GMT|age: 1800
+            429 +61 = retry-after: 1746136938|date: Thu, 01 May 2025 22:01:18 GMT|age: x
+            429 +61 = retry-after: 2025-05-01T22:02:18Z|date: 30s
+            429 +61 = retry-after: 1746136938|date: 1746136878
+            429 +61 = retry-after: 1746136938|date: é
         ";
-        let moments = "Thu, 01 May 2025 22:02:18 GMT|1746136938|2025-05-01T22:02:18Z";
-        for (clock, dates) in rows.lines().filter_map(|row| row.split_once(" = ")) {
-            let numbers: Vec<i64> = clock.split_whitespace().flat_map(str::parse).collect();
-            let [late, seconds] = numbers[..] else {
-                panic!("{clock}")
-            };
-            for (date, moment) in dates
+        let rows = [asked, drafts, services, &statuses, clocks].map(str::lines);
+        for row in rows.into_iter().flatten().filter(|row| row.contains(" = ")) {
+            let (says, lines) = row.trim_ascii_start().split_once(" = ").expect(row);
+            let (statuses, seconds) = says.split_once(' ').expect(row);
+            let sent = ["|date: Thu, 01 May 2025 22:01:18 GMT", ""];
+            let is_sum = seconds.trim_ascii().starts_with('+');
+            let headers = map(&(lines.replace('!', "") + sent[usize::from(is_sum)]));
+            let seconds: Option<f64> = seconds.trim_ascii().parse().ok();
+            let bad = lines
                 .split('|')
-                .flat_map(|date| moments.split('|').map(move |it| (date, it)))
-            {
-                let date = date.replace(';', "|");
-                let headers = map(&format!("retry-after: {moment}|date: {date}"));
-                let client = at(SENT.checked_sub_signed(late).unwrap());
-                let wait = in_headers(429, &headers, client).map(|wait| wait.as_secs());
-                assert_eq!(wait, Some(seconds.unsigned_abs()), "{date} {late} {moment}");
+                .find_map(|it| it.strip_prefix('!')?.split_once(": "));
+            let bad = bad.map(|(name, value)| (name, value.as_bytes()));
+            for status in statuses.split(',').map(|it| it.parse().expect(row)) {
+                for late in [7_200, -86_401] {
+                    let client = at(SENT.checked_sub_signed(late).unwrap());
+                    let late = if is_sum { late as f64 } else { 0.0 };
+                    let hint = seconds.map(|it| nanos((it + late).max(0.0)));
+                    assert_eq!(in_headers(status, &headers, client), hint, "{status} {row}");
+                    let unread = unread_in_headers(status, &headers, client);
+                    assert_eq!(unread, bad, "{status} {row}");
+                }
             }
         }
-        let headers = map("retry-after: Thu, 01 May 2025 22:02:18 GMT");
-        let wait = in_headers(429, &headers, at(SENT));
-        assert_eq!(wait, Some(Duration::from_secs(61)));
+        let bytes = http_1::HeaderValue::from_bytes(b"\xff").unwrap();
+        let bytes = http_1::HeaderMap::from_iter([(http_1::header::RETRY_AFTER, bytes)]);
+        let unread = unread_in_headers(429, &bytes, at(SENT));
+        assert_eq!(unread, Some(("retry-after", &b"\xff"[..])));
     }
 
     /// What follows 32 items, 8 KiB or 256 lines counts as if it were not there, and so does a name of more than 128 bytes.
     #[test]
     fn only_the_beginning_of_headers_counts() {
         let hint = |lines: &str| in_headers(429, &map(lines), at(SENT)).map(|it| it.as_secs());
-        for (before, last) in [(31, 9), (32, 1)] {
-            let list = "1,".repeat(before);
-            let quotas = r#""a";r=0;t=1,"#.repeat(before);
-            let value = format!("retry-after: {list}9");
-            let field = format!(r#"ratelimit: {quotas}"b";r=0;t=9"#);
-            assert_eq!([value, field].map(|it| hint(&it)), [Some(last); 2]);
-            let left = "0,".repeat(before);
-            let lists = format!("x-ratelimit-remaining: {left}0|x-ratelimit-reset: {list}9");
-            assert_eq!(hint(&lists), Some(9));
-        }
-        for (blanks, expected) in [(8_000, 9), (9_000, 1)] {
-            let value = format!("retry-after: 1,{}9", " ".repeat(blanks));
-            assert_eq!(hint(&value), Some(expected), "{blanks}");
-        }
-        for (lines, expected) in [(255, Some(9)), (256, None)] {
-            let others: String = (0..lines).map(|n| format!("x-{n}: 1|")).collect();
-            let last = hint(&format!("{others}retry-after: 9"));
-            assert_eq!(last, expected, "{lines}");
-        }
-        for (bytes, expected) in [(128, Some(9)), (129, None)] {
-            let name = format!("{:x<bytes$}", "ratelimit-reset-");
-            assert_eq!(hint(&format!("{name}: 9")), expected, "{bytes}");
+        let list = |n| format!("retry-after: {}9", "1,".repeat(n));
+        let field = |n| format!(r#"ratelimit: {}"b";r=0;t=9"#, r#""a";r=0;t=1,"#.repeat(n));
+        let left = |n| format!("x-ratelimit-remaining: {}0|", "0,".repeat(n));
+        let lists = |n| format!("{}x-ratelimit-reset: {}9", left(n), "1,".repeat(n));
+        let blanks = |n| format!("retry-after: 1,{}9", " ".repeat(n));
+        let lines = |n| format!("{}retry-after: 9", "x: 1|".repeat(n));
+        let name = |n| format!("{:x<n$}: 9", "ratelimit-reset-");
+        for (within, beyond, last) in [
+            (list(31), list(32), Some(1)),
+            (field(31), field(32), Some(1)),
+            (lists(31), lists(32), Some(9)),
+            (blanks(8_000), blanks(9_000), Some(1)),
+            (lines(255), lines(256), None),
+            (name(128), name(129), None),
+        ] {
+            assert_eq!([hint(&within), hint(&beyond)], [Some(9), last], "{within}");
         }
     }
 }

@@ -1,12 +1,11 @@
 //! ureq, a blocking client.
 
 use crate::assert_cut;
-use backoff_core::{codes, testing::VirtualTime};
-use std::{io, sync::Mutex, time::Duration};
+use std::io;
 use support::{
-    AMPLE, Column, MAYBE_SENT, NOT_SENT, NOTHING, POLICY,
-    Repeated::{Always, IfIdempotent, Never},
-    STALL, Server, Target, assert_row, fails_on_the_way, failure, nobody, reply, says, serve,
+    AMPLE, Column, NOT_SENT, NOTHING,
+    Repeated::{Always, Never},
+    STALL, Server, Target, assert_row, assert_says, fails_on_the_way, nobody, reply, serve, status,
 };
 use ureq::{Agent, Error, Timeout};
 use ureq_3 as ureq;
@@ -43,62 +42,27 @@ impl Column for Ureq {
 async fn on_the_way() {
     fails_on_the_way::<Ureq>().await;
     assert_cut::<Error>();
-    // The time of the whole call does not say how far it came.
-    for whole in [Timeout::Global, Timeout::PerCall] {
-        assert_row("late", Error::Timeout(whole), MAYBE_SENT, IfIdempotent);
-    }
-    assert_row("no name", Error::HostNotFound, NOT_SENT, Always);
     let inside = io::Error::other(Error::Other(Box::new(Error::HostNotFound)));
     assert_row("inside", inside, NOT_SENT, Always);
 }
 
-#[tokio::test]
-async fn statuses() {
-    let rows = [
-        // The header is lost.
-        (503, "retry-after: 7\r\n", IfIdempotent),
-        (502, "content-type: text/html\r\n", IfIdempotent),
-        (429, "", Always),
-        (409, "", Never),
-    ];
-    let said = |(code, headers, repeated)| (code, reply(code, headers, ""), None, repeated);
-    says::<Ureq>(rows.map(said)).await;
-    let conflict = failure::<Ureq>(reply(409, "", "")).await;
-    assert_ne!(POLICY.also_on(codes![409]).judge(&conflict), false.into());
-}
-
 #[test]
 fn a_response_that_is_kept_says_its_hint() {
-    let throttled = reply(429, "retry-after: 7\r\n", "");
-    let server = Server::start([throttled, reply(200, "", "done")]);
+    let throttled = serve(reply(429, "retry-after: 7\r\n", ""));
     let config = Agent::config_builder().http_status_as_error(false);
-    let agent = config.build().new_agent();
-    let (hints, time) = (Mutex::new(Vec::new()), VirtualTime::new());
-    let call = POLICY.blocking(|| agent.get(server.url("")).call());
-    let call = call.responses().runtime(time.clone()).notify(|event| {
-        // The success after it has none.
-        let Some(fault) = event.fault() else { return };
-        let mut hints = hints.lock().expect("no panic");
-        hints.push((fault.status(), fault.retry_after()));
-    });
-    let mut response = call.call().expect("a response");
-    let body = response.body_mut().read_to_string();
-    assert_eq!(body.expect("its body"), "done");
-    let seven = Duration::from_secs(7);
-    assert_eq!(*hints.lock().expect("no panic"), [(Some(429), Some(seven))]);
-    assert!(time.elapsed() >= seven, "{:?}", time.elapsed());
-    assert_eq!(server.requests(), 2);
+    let got = config
+        .build()
+        .new_agent()
+        .get(format!("http://{throttled}"));
+    let response = got.call().expect("a response");
+    assert_says("kept", &response, status(429).after(7_000), Always);
 }
 
 #[test]
 fn a_proxy_without_a_tunnel() {
-    for (code, repeated) in [
-        (403, Never),
-        (407, Never),
-        (408, Always),
-        (429, Always),
-        (502, Always),
-    ] {
+    let refusals = [403, 407].map(|code| (code, Never));
+    let others = [408, 429, 502].map(|code| (code, Always));
+    for (code, repeated) in refusals.into_iter().chain(others) {
         let proxy = format!("http://{}", serve(reply(code, "", "")));
         let proxy = ureq::Proxy::new(&proxy).expect("a proxy");
         let config = Agent::config_builder().proxy(Some(proxy));

@@ -1,8 +1,6 @@
 //! The facts in the errors of real clients. Each failure is caused on a real loopback socket.
 
-mod configuration;
-mod failures;
+pub(crate) mod failures;
 mod hyper;
 mod hyper_util;
-mod reqwest;
 pub(crate) mod tonic;
