@@ -10,7 +10,6 @@
 /// const SILENT: Policy = QUIET.log_waits(LogLevel::Off);
 /// assert_eq!(LogLevel::default(), LogLevel::Info);
 /// ```
-#[doc(alias = "log level")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LogLevel {
     /// No event.

@@ -152,6 +152,7 @@ macro_rules! rules {
             /// # use backoff_core::{LogLevel, Policy};
             /// const CACHE: Policy = Policy::exponential().log_waits(LogLevel::Off);
             /// ```
+            #[doc(alias = "log level")]
             #[cfg_attr(
                 not(feature = "tracing"),
                 deprecated = "nothing is logged: turn on the feature `tracing` of `backoff-core` or `backoff-cloud`"
