@@ -1,6 +1,6 @@
 //! Retry policies for Google Cloud, AWS, Azure, LLM APIs, GitHub, Kubernetes and databases: each is a constant with
-//! the waits, the codes and the limits that the provider documents. This crate re-exports all of [`backoff_core`], so
-//! it is the only dependency that you need.
+//! the waits, the codes and the limits that the provider documents. This crate re-exports all of
+//! `backoff_core`, so it is the only dependency that you need.
 //!
 //! **A function.** Name the provider's policy, and change single rules where you know better:
 //!

@@ -77,8 +77,8 @@ use std::{error::Error, time::SystemTime};
 ///
 /// Behind an `anyhow::Error` or in a `Box<dyn Error>`, the type of an operation's error cannot be
 /// guessed, because each operation has its own type. Without the type, these facts are found: that no
-/// connection was made or that the connection broke ([`ConnectorError`]), and the codes that the
-/// operation's model leaves out ([`ErrorMetadata`]). These facts are not found: the codes that have
+/// connection was made or that the connection broke (`ConnectorError`), and the codes that the
+/// operation's model leaves out (`ErrorMetadata`). These facts are not found: the codes that have
 /// types of their own in the model, the HTTP status, the hints, and the client's timeouts. The key
 /// `faults(SdkError<PutItemError>)` of `#[retry]` names the type, and then all facts are known. The
 /// error that a client's crate has for all its operations (`aws_sdk_dynamodb::Error`) leaves out the

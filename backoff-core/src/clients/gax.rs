@@ -35,7 +35,7 @@ use std::{error::Error as _, time::SystemTime};
 /// An error that says that a retry policy is exhausted is permanent, like a
 /// [`RetryError`](crate::RetryError): the client's own loop has repeated the call until its limit, and
 /// a retry around the client does not start that loop again. The status, the gRPC code and the hint
-/// come from the error behind it (its [`source`](core::error::Error::source), an [`Error`] too), for
+/// come from the error behind it (its [`source`](core::error::Error::source), an `Error` too), for
 /// logs and for a function given to [`when`](crate::Policy::when). Only a time limit of gax leaves this
 /// mark. An error that ended a loop by its number of attempts has no mark, so a retry around the client
 /// repeats the whole call. To retry yourself, let the client try once: `gax::WithPolicy::try_once` of

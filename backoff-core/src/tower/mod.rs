@@ -27,7 +27,7 @@
 //! # #[cfg(not(feature = "tokio"))] fn main() {}
 //! ```
 //!
-//! The layer has no rules of its own: policy, state machine and events are those of [`Policy::retry`].
+//! The layer has no rules of its own: policy, state machine and events are those of [`Policy::retry`](crate::Policy::retry).
 //! A response is judged as an error is ([`Retrying::responses`](crate::Retrying::responses)): after a
 //! 503 with `Retry-After` the layer waits, and the caller gets the last response unchanged. The
 //! deadline counts from the first attempt. Each success refills the budget, even at the first attempt.
@@ -88,7 +88,7 @@
 //! Behind `BoxError`, the error of tower's own layers, the error is found along its sources. Nothing is
 //! known about an error of tower itself, such as the `Elapsed` of its `TimeoutLayer`, so such an error
 //! is not retried: cut attempts by [`RetryLayer::attempt_timeout`] instead, or judge such errors by
-//! [`Policy::when_any`]: `POLICY.when_any(|error: &BoxError| ..).layer()`.
+//! [`Policy::when_any`](crate::Policy::when_any): `POLICY.when_any(|error: &BoxError| ..).layer()`.
 //!
 //! When a gRPC call fails before any message, the code is in the headers of the response. Nearly every
 //! server does this for a unary call. The layer does not see a code in the trailers after a message.

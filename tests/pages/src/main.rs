@@ -45,6 +45,8 @@ fn normal(path: &Path) -> PathBuf {
 struct Pages {
     href: Regex,
     id: Regex,
+    /// `[<code>Policy</code>]`.
+    linked: Regex,
     code: Regex,
     tag: Regex,
     brackets: Regex,
@@ -57,12 +59,13 @@ impl Pages {
         Ok(Pages {
             href: Regex::new(r#"<a [^>]*href="([^"]*)""#)?,
             id: Regex::new(r#" id="([^"]*)""#)?,
+            linked: Regex::new(r"\[<code>([A-Za-z][\w:]*)</code>\]")?,
             code: Regex::new(
-                "(?s)<pre.*?</pre>|<code.*?</code>|<h4.*?</h4>|<h3.*?</h3>|<svg.*?</svg>",
+                "(?s)<pre.*?</pre>|<code.*?</code>|<h4.*?</h4>|<h3.*?</h3>|<svg.*?</svg>|<script.*?</script>",
             )?,
             tag: Regex::new("<[^>]*>")?,
             // A link to an item, and a link with an address.
-            brackets: Regex::new(r"\[[\w:!#()` -]+\]\(|\[[A-Z]\w+(::\w+)*\]")?,
+            brackets: Regex::new(r"\[[\w:!#()` -]+\]\(|\[[A-Za-z]\w+(::\w+)*\]")?,
             ids: HashMap::new(),
         })
     }
@@ -107,7 +110,12 @@ impl Pages {
             .filter(|it| self.is_dead(page, it))
             .collect();
         let begin = text.find("id=\"main-content\"").unwrap_or_default();
-        let prose = self.code.replace_all(&text[begin..], " ");
+        // Implementations of other crates' traits have the sentences of these crates.
+        let end = text
+            .find("id=\"trait-implementations\"")
+            .unwrap_or(text.len());
+        let prose = self.linked.replace_all(&text[begin..end], "[$1]");
+        let prose = self.code.replace_all(&prose, " ");
         let prose = self.tag.replace_all(&prose, "");
         dead.extend(
             self.brackets
@@ -172,6 +180,10 @@ mod tests {
                 "crate::Policy",
             ),
             ("<p>see [Policy]</p>", "[Policy]"),
+            (
+                "<p>see [<code>Policy::update</code>]</p>",
+                "[Policy::update]",
+            ),
             ("<p>see [the guide](super::guide)</p>", "[the guide]("),
             ("<pre>[Policy]</pre><p>the list [1, 2]</p>", ""),
             (

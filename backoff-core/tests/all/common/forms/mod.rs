@@ -1,7 +1,7 @@
 //! The forms of a call. Each runs a script of outcomes under the same settings, and must come to the same end.
 //!
-//! A rule is a [`Row`]: a name, settings, a script, and a sentence that tells what comes of it. [`Row::check`]
-//! runs it through all forms. Why a form cannot have some settings, [`Form::can`] says.
+//! A row of `limits.rs` is a name, settings, a script, and a sentence that tells what comes of it. Each form runs it, but
+//! for those that cannot have its settings: [`Form::can`] says why.
 
 mod builder;
 mod came;
