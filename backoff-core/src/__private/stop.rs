@@ -69,13 +69,15 @@ impl<F> NoSignal<F> {
 
 pin_project! {
     /// An attempt that the signal cuts.
-    pub struct CutOn<'a, A: Future, F> {
+    // `R` is the output of `A`. If the field named it `A::Output`, rustc would ask for `A: Future` without lifetimes, and find
+    // that a function with a constant policy is not `Send`.
+    pub struct CutOn<'a, A, F, R> {
         #[pin]
         attempt: A,
         stop: Pin<&'a mut F>,
         is_first: bool,
         cut: &'a mut Option<Ending>,
-        made: fn(Stopped) -> A::Output,
+        made: fn(Stopped) -> R,
     }
 }
 
@@ -86,7 +88,7 @@ pub fn cut_on<'a, A, F, T, E>(
     state: &CallState,
     cut: &'a mut Option<Ending>,
     attempt: A,
-) -> CutOn<'a, A, F>
+) -> CutOn<'a, A, F, Result<T, E>>
 where
     A: Future<Output = Result<T, E>>,
     F: Future<Output = ()>,
@@ -101,14 +103,14 @@ where
     }
 }
 
-impl<A, F> Future for CutOn<'_, A, F>
+impl<A, F, R> Future for CutOn<'_, A, F, R>
 where
-    A: Future,
+    A: Future<Output = R>,
     F: Future<Output = ()>,
 {
-    type Output = A::Output;
+    type Output = R;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<A::Output> {
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<R> {
         let this = self.project();
         let has_come = this.stop.as_mut().poll(cx).is_ready();
         let is_begun = !core::mem::take(this.is_first);

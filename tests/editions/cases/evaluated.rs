@@ -152,6 +152,10 @@ fn functions_timers_and_signals() {
         [base = "1ms", runtime = *guarded(Tokio)];
         [base = "1ms", stop_on = never()];
         [base = "1ms", cut_on = never()];
+        [policy = QUICK, stop_on = never()];
+        [policy = QUICK, cut_on = never()];
+        [policy = QUICK, cut_on = never(), timeout = LONG];
+        [policy = QUICK, cut_on = never(), attempt_spans];
     }
 }
 
