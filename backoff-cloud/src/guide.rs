@@ -93,16 +93,30 @@ pub mod why_retries;
 pub mod which;
 
 #[doc(alias("503", "500", "retryable", "status code", "anyhow", "thiserror"))]
-#[doc(alias("error type", "classification"))]
+#[doc(alias("error type", "classification", "which errors", "5xx"))]
 pub mod errors;
 
 #[doc(alias("Retry-After", "jitter", "timeout", "deadline", "max_attempts"))]
 #[doc(alias("max_delay", "cancel", "linear", "fibonacci"))]
-#[doc(alias("retry forever", "unlimited", "infinite", "Lambda"))]
+#[doc(alias(
+    "retry forever",
+    "unlimited",
+    "infinite",
+    "Lambda",
+    "forever",
+    "daemon"
+))]
+#[doc(alias("retry for ever", "endless", "duration", "total time", "worst case"))]
 pub mod waits_and_limits;
 
 #[doc(alias("idempotency key", "Idempotency-Key", "POST", "duplicate"))]
-#[doc(alias("exactly once", "at least once", "lost reply", "double charge"))]
+#[doc(alias(
+    "exactly once",
+    "at least once",
+    "lost reply",
+    "double charge",
+    "twice"
+))]
 pub mod idempotency;
 
 #[doc(alias("etag", "If-Match", "optimistic locking", "compare and swap"))]
@@ -114,12 +128,12 @@ pub mod read_modify_write;
 pub mod many_writers;
 
 #[doc(alias("config", "TOML", "serde", "environment variable", "settings"))]
-#[doc(alias("dotenv", "reload", "hot reload"))]
+#[doc(alias("dotenv", "reload", "hot reload", "config file"))]
 pub mod configuration;
 
 #[doc(alias("circuit breaker", "retry budget", "token bucket", "outage"))]
 #[doc(alias("overload", "load shedding", "fail fast"))]
-#[doc(alias("per host", "per tenant", "for each host"))]
+#[doc(alias("per host", "per tenant", "for each host", "host", "tenant"))]
 pub mod budgets_and_outages;
 
 #[doc(alias("rate limit", "429", "Too Many Requests", "throttle"))]
@@ -141,7 +155,7 @@ pub mod right_and_wrong;
 
 #[doc(alias("prometheus", "OpenTelemetry", "logging", "metrics", "tracing"))]
 #[doc(alias("shutdown", "CancellationToken", "ctrl-c", "observability"))]
-#[doc(alias("dashboard", "Grafana", "alert"))]
+#[doc(alias("dashboard", "Grafana", "alert", "graceful shutdown", "SIGTERM"))]
 pub mod telemetry_and_shutdown;
 
 #[doc(alias("mock", "virtual time", "start_paused", "unit test"))]
@@ -191,7 +205,14 @@ pub mod coming_from;
 pub mod ported;
 
 #[doc(alias("alternatives", "versus", "backon", "tower-resilience"))]
-#[doc(alias("seatbelt", "reqwest-retry"))]
+#[doc(alias(
+    "seatbelt",
+    "reqwest-retry",
+    "performance",
+    "compile time",
+    "build time"
+))]
+#[doc(alias("dependencies", "allocation", "cost", "overhead"))]
 pub mod comparison;
 
 #[doc(alias("benchmark", "figures", "simulation"))]

@@ -140,7 +140,8 @@
 //! # One for each host
 //!
 //! The keys `budget`, `rate` and `breaker` of the attribute, and the methods of a policy, take a `static`. A call
-//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map:
+//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map. Their `name` is a literal, so
+//! the log does not tell these hosts apart; the events of `send` have the field `host`:
 //!
 //! ```
 //! use backoff_cloud::{Breaker, Budget, Policy, Rate, TimedOut};

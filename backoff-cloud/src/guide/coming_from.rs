@@ -120,7 +120,7 @@
 //! | `Jitter::Bounded`: from half of the minimum to the wait | `Jitter::Equal` is the nearest: from half of the wait to the wait |
 //! | `DefaultRetryableStrategy`: 408, 429, every 5xx | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD), or `.on(codes![408, 429, 500..=599])` |
 //! | a `RetryableStrategy` of your own | `POLICY.send(request).when(..)`: its errors keep status, headers and body |
-//! | an error for a body that is a stream | the request is sent once, and the reason says so |
+//! | an error for a body that is a stream | `send` refuses such a body before the first attempt, and the error says what to write; a layer of tower sends it once |
 //!
 //! `.send(..).json()` reads the body within the attempt. A `POST` is repeated only where that does no harm: write
 //! `.idempotency_key()`, or choose the policy.

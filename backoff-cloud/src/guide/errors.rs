@@ -119,6 +119,11 @@
 //! # }
 //! ```
 //!
+//! In the function form, write `.when_any(|error: &anyhow::Error| ..)` with
+//! [`known_fault`](crate::known_fault), and `downcast_ref` for your own types. An error with `#[error(transparent)]` of
+//! thiserror leaves the error inside out of its sources: derive `Fault` with `#[fault(forward)]`, or use
+//! `#[error("..")]` with `#[source]`.
+//!
 //! Do not turn an `anyhow::Error` into a `Box<dyn Error>` or an `io::Error` on the way, for example by `?` in a
 //! function that returns a box: anyhow hides the error in a private type. Return `anyhow::Error`, or add a
 //! `.context(..)`, which makes the error a source.

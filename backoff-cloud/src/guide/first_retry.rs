@@ -8,7 +8,8 @@
 //!
 //! ```sh
 //! cargo add backoff-cloud --features http
-//! cargo add reqwest@0.13 serde_json
+//! cargo add reqwest@0.13 --features json # for `.json(..)` of a request
+//! cargo add serde_json
 //! cargo add tokio --features macros,rt-multi-thread
 //! ```
 //!

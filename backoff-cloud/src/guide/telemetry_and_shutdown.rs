@@ -31,6 +31,22 @@
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
 //!
+//! # Dashboards and alerts
+//!
+//! The library has no dashboard to import. These queries of Prometheus are for a panel or an alert each:
+//!
+//! ```text
+//! # The share of calls that failed
+//! sum(rate(retry_call_duration_seconds_count{retry_outcome=~"failed.*"}[5m]))
+//!   / sum(rate(retry_call_duration_seconds_count[5m]))
+//! # Retries for each call: alert above 0.2
+//! sum(rate(retry_call_retries_sum[5m])) / sum(rate(retry_call_duration_seconds_count[5m]))
+//! # Calls that something ended, by what it was: budget, rate, breaker, deadline, attempts
+//! sum by (retry_stop_reason) (rate(retry_call_duration_seconds_count{retry_stop_reason!=""}[5m]))
+//! # A budget that is empty: alert after five minutes
+//! min by (retry_budget) (retry_budget_level) < 1
+//! ```
+//!
 //! # A program that uses the crate `log`
 //!
 //! Turn the feature `log` of `tracing` on in the program. Where the program has no subscriber of `tracing`,

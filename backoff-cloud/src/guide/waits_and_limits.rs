@@ -63,7 +63,11 @@
 //!
 //! - Without any of them a call makes five attempts. With a `deadline` or a `timeout` alone, the call
 //!   makes as many attempts as fit.
-//! - Both a number and a time may be said; the first one that is reached ends the call.
+//! - Both a number and a time may be said; the first one that is reached ends the call. `timeout` ends a call with the
+//!   reason [`Deadline`](crate::StopReason::Deadline), too.
+//! - Without `deadline` and `timeout`, the longest time of a call is the time of all attempts and the longest waits. A hint
+//!   may ask for 300 s: five attempts of `plain_http::BY_METHOD.send(..)`, each of which waits ten minutes for the head of
+//!   its reply, can take 70 minutes. Write a `timeout`. [`Policy::schedule`](crate::Policy::schedule) prints the waits.
 //! - A call that has an `attempt_timeout` is also cut at the policy's `deadline`.
 //! - `timeout` and `attempt_timeout` need an error that implements `From<TimedOut>`, and an async call.
 //!   [Blocking programs](super::blocking#instead-of-attempt_timeout-and-timeout) use a limit of the client.
@@ -194,6 +198,8 @@
 //! # assert!(tokio::time::timeout(days, daemon).await.is_err());
 //! # }
 //! ```
+//!
+//! By the attribute, write `deadline = "365d", max_retry_after = "300s"`. The year counts from the first attempt of a call.
 //!
 //! An error that the policy does not repeat, such as a wrong password, ends the daemon.
 //! [`stop_on`](crate::Retrying::stop_on) of the `Resuming` ends its waits. A connection that many tasks share belongs

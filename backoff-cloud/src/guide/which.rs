@@ -9,6 +9,7 @@
 //! | a call that must be made even if this process ends, or that waits for hours | a job in a queue: [`SavedRetry`](crate::SavedRetry), or [apalis](crate::apalis) | [Beyond one process](super::jobs) |
 //! | a value is read, changed and written back | [`Policy::update`](crate::Policy::update); for a role of Google Cloud, [`iam::add`](crate::iam::add) or [`iam::Members`](crate::iam::Members) | [Read, modify, write](super::read_modify_write) |
 //! | a list of pages, a download or a stream, which goes on where it failed | [`Policy::resuming`](crate::Policy::resuming) | [Polling, pages and streams](super::polling_pages_streams) |
+//! | a connection of a daemon, for ever | [`Policy::resuming`](crate::Policy::resuming), or [`Reconnect`](crate::Reconnect) if tasks share it | [Retry for ever](super::waits_and_limits#retry-for-ever) |
 //! | a question, until a value is there | [`until`](crate::Retrying::until), after `retry` or `send`, or as a key of the attribute | [the same page](super::polling_pages_streams) |
 //! | all requests of one client of tower, hyper or tonic | [`POLICY.layer()`](crate::Policy::layer) | [tower](mod@super::tower) |
 //! | one request of reqwest | [`POLICY.send(request)`](crate::http::SendExt::send) | [The first retry](super::first_retry) |

@@ -75,7 +75,7 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// # Stop first attempts too
 /// This is for a service that hangs, where each attempt costs a caller a long timeout, a thread or a connection. While the
 /// breaker is open, a call without an attempt ends with `StopReason::Breaker` and with an error that is made from
-/// [`TimedOut`](crate::TimedOut). Its text names the failure that opened the breaker, such as `status 503`. The error must
+/// [`TimedOut`](crate::TimedOut). Its text names the HTTP status of the failure that opened the breaker, if it had one. The error must
 /// have `From<TimedOut>`, and where the policy alone names the breaker, `Fault::late` too: the derive and the errors of the
 /// supported clients have it. [`.breaker(..)`](crate::Retrying::breaker), the key `breaker`, `timeout`, `attempt_timeout` and
 /// `max_queue_time` need `From<TimedOut>` alone.

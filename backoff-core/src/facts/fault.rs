@@ -452,8 +452,8 @@ impl TimedOut {
         }
     }
 
-    /// Whether the breaker of the call was open, so that no attempt was made. The text of the error names the failure that
-    /// opened the breaker.
+    /// Whether the breaker of the call was open, so that no attempt was made. The text of the error names the HTTP
+    /// status of the failure that opened the breaker, if it had one.
     ///
     /// ```
     /// use backoff_core::TimedOut;

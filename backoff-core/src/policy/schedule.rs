@@ -33,7 +33,8 @@ pub enum Fits {
 
 impl Policy {
     /// The shortest and the longest possible wait before each retry after transient failures, up to the last attempt or the
-    /// first retry that never begins before the deadline. The schedule can be endless.
+    /// first retry that never begins before the deadline. A policy with a deadline of a year
+    /// may have millions of retries: take the first ones by `.take(20)`.
     ///
     /// ```
     /// # use backoff_core::{Policy, schedule::Fits};
@@ -45,6 +46,7 @@ impl Policy {
     /// # assert_eq!(third.fits, Fits::Always); // 1 + 2 + 4 at the most
     /// # assert_eq!(policy.schedule().nth(3).unwrap().fits, Fits::Perhaps);
     /// ```
+    #[doc(alias("print", "preview", "simulate", "dry run"))]
     pub fn schedule(&self) -> Schedule {
         Schedule {
             policy: *self,

@@ -34,7 +34,7 @@ macro_rules! rules {
             ///
             /// # Panics
             /// If `max_attempts` is 0.
-            #[doc(alias = "max_retries")]
+            #[doc(alias("max_retries", "max retries", "retry count"))]
             #[track_caller]
             max_attempts(max_attempts: u32): u32 = 0 => checked_attempts(max_attempts),
                 key attempts "a whole number from 1, the first call included";
