@@ -87,6 +87,7 @@
 //! })?;
 //! # Ok(()) }
 //! ```
+#![doc(alias("reqwest 0.12", "reqwest-012", "send"))]
 
 mod body;
 mod copies;

@@ -105,7 +105,6 @@ pub mod storage;
 #[cfg(feature = "gax-1")]
 pub mod gax;
 #[cfg(feature = "http")]
-#[doc(alias("reqwest 0.12", "reqwest-012", "send"))]
 pub mod http;
 
 // Inlined, so that each name has its page in this crate's documentation.
