@@ -161,8 +161,24 @@ impl Budget {
         self
     }
 
-    /// The name of the budget in metrics.
-    #[cfg(feature = "metrics")]
+    /// The same budget with a name that is made at run time, such as that of a host. A process keeps 10,000
+    /// such names; further ones are `other`.
+    ///
+    /// ```
+    /// use backoff_core::Budget;
+    ///
+    /// let host = String::from("api.example.com");
+    /// let budget = Budget::aws().named(host);
+    /// assert!(format!("{budget:?}").contains("api.example.com"));
+    /// ```
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(crate::name::kept(name.into()));
+        self
+    }
+
+    /// The name, if the budget has one.
     pub(crate) const fn label(&self) -> Option<&'static str> {
         self.name
     }

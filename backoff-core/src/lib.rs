@@ -105,6 +105,8 @@ pub mod features;
 mod hedge;
 pub mod how_it_works;
 mod judge;
+#[cfg(feature = "std")]
+mod name;
 mod named_debug;
 #[cfg(feature = "rate")]
 mod rate;

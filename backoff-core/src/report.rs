@@ -322,6 +322,8 @@ pub struct RetryError<E, R = Report> {
     pub error: E,
     /// Why no further attempt was made.
     pub reason: StopReason,
+    /// The name of the budget, the rate or the breaker that ended the call, if it has one.
+    pub by: Option<&'static str>,
     /// The number of attempts and the time.
     pub report: R,
     /// The operation's last own error, if `error` only says that an attempt was cut or did not begin
@@ -340,6 +342,7 @@ impl<E, R> RetryError<E, R> {
         RetryError {
             error,
             reason,
+            by: None,
             report,
             last: None,
             retry_after: None,
@@ -392,7 +395,11 @@ impl<E: fmt::Display, R: fmt::Display> fmt::Display for RetryError<E, R> {
         } = self;
         let error = Loggable(error);
         let earlier = of_earlier(self.maybe_applied, *reason);
-        write!(f, "gave up after {report}: {reason}{earlier}: {error}")
+        write!(f, "gave up after {report}: {reason}")?;
+        if let Some(name) = self.by {
+            write!(f, " ({})", Loggable(name))?;
+        }
+        write!(f, "{earlier}: {error}")
     }
 }
 
@@ -402,6 +409,7 @@ impl<E: fmt::Debug, R: fmt::Debug> fmt::Debug for RetryError<E, R> {
         f.debug_struct("RetryError")
             .field("error", &Loggable(&self.error))
             .field("reason", &self.reason)
+            .field("by", &self.by)
             .field("report", &self.report)
             .field("last", &self.last.as_ref().map(Loggable))
             .field("retry_after", &self.retry_after)

@@ -163,6 +163,9 @@
 //! | `retry.rate.waiting` | gauge | {call} | the same: the calls in the queue | `retry.rate` alone |
 //! | `retry.rate.delay` | histogram | s | when a call has waited in the queue, and its attempt begins at its turn | `retry.rate` alone |
 //! | `retry.rate.refused` | counter | {attempt} | when a call with the rate gets a 429 | `retry.rate` alone |
+//! | `retry.breaker.state` | gauge | | of a `Breaker` that has a name, when it opens or closes: 0 closed, 1 open | `retry.breaker` alone |
+//! | `retry.breaker.opened` | counter | {opening} | when such a breaker opens | `retry.breaker` alone |
+//! | `retry.breaker.refused` | counter | {call} | when a call ends because of such a breaker | `retry.breaker` alone |
 //! | `retry.hedge.sent` | counter | {request} | when an attempt gets a second request from a [`Hedge`](crate::Hedge) | |
 //! | `retry.hedge.won` | counter | {request} | when such a request is the first to succeed | |
 //!
@@ -414,6 +417,21 @@ pub fn describe() {
         "retry.rate.refused",
         Unit::Count,
         "How many attempts at a rate were refused"
+    );
+    describe_gauge!(
+        "retry.breaker.state",
+        Unit::Count,
+        "Whether a breaker is open: 0 closed, 1 open"
+    );
+    describe_counter!(
+        "retry.breaker.opened",
+        Unit::Count,
+        "How often a breaker opened"
+    );
+    describe_counter!(
+        "retry.breaker.refused",
+        Unit::Count,
+        "How many calls ended because of a breaker"
     );
     describe_counter!(
         "retry.hedge.sent",

@@ -329,8 +329,9 @@ impl<T: 'static> Operation for Requests<T> {
             request.headers_mut().insert(IDEMPOTENCY_KEY, id);
         }
         let may_know_key = attempt.is_some_and(|attempt| attempt.maybe_applied());
-        if cfg!(feature = "tracing") {
-            self.host = request.url().host_str().map(Box::from);
+        // Only a closure makes another request for each attempt.
+        if matches!(self.copies, Copies::Anew(..)) {
+            self.host = host_of(request.url());
         }
         let asked = self.is_careful.then(|| request.url().clone());
         let (limits, read) = (self.limits, self.read);
@@ -599,11 +600,12 @@ impl<J: Judge<ApiError>> Sending<J> {
             Rule::ByRequest if self.adds_key => Rule::Set(true),
             rule => rule,
         };
-        let (mut policy, mut method) = (self.policy, OTHER);
+        let (mut policy, mut method, mut host) = (self.policy, OTHER, None);
         let copies = match self.source.begun() {
             Ok((request, build)) => {
                 policy = rule.policy(policy, &request).without_conflicts();
                 method = name_of(request.method());
+                host = host_of(request.url());
                 Copies::of(request, build, makes_one_attempt(&policy))
             }
             // The error's text contains no secrets of the URL.
@@ -613,7 +615,7 @@ impl<J: Judge<ApiError>> Sending<J> {
         let requests = Requests {
             copies,
             method,
-            host: None,
+            host,
             limits: self.limits,
             adds_key: self.adds_key,
             info: None,
@@ -635,6 +637,15 @@ const METHODS: [&str; 9] = [
 
 /// The name of any other method, as in OpenTelemetry's `http.request.method`: a label of metrics must have few values.
 const OTHER: &str = "_OTHER";
+
+/// The host of a request for logs, with its port if that is not the scheme's own.
+fn host_of(url: &Url) -> Option<Box<str>> {
+    let host = url.host_str().filter(|_| cfg!(feature = "tracing"))?;
+    Some(match url.port() {
+        Some(port) => format!("{host}:{port}").into(),
+        None => host.into(),
+    })
+}
 
 /// The method as the name of an operation.
 fn name_of(method: &Method) -> &'static str {

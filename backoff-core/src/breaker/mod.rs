@@ -5,6 +5,8 @@
 //! back. A [`Breaker`] ends these calls at once. Single attempts ask whether the service is back.
 
 mod machine;
+#[cfg(feature = "metrics")]
+mod shown;
 #[cfg_attr(
     not(all(feature = "breaker", feature = "std")),
     path = "without_threads.rs"
@@ -149,6 +151,10 @@ pub struct Breaker {
     state: AtomicU32,
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.
     status: AtomicU16,
+    /// How many calls were refused since the log has said so last.
+    refused: AtomicU32,
+    /// When that was, in milliseconds of the clock.
+    said: AtomicU32,
     /// Whether the log has said that first attempts are made while the breaker is open.
     has_warned_unrefused: AtomicBool,
     /// Whether the log has said that a loop does not ask the breaker.
@@ -178,6 +184,8 @@ impl Breaker {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
             status: AtomicU16::new(0),
+            refused: AtomicU32::new(0),
+            said: AtomicU32::new(0),
             has_warned_unrefused: AtomicBool::new(false),
             is_unasked: AtomicBool::new(false),
             limits: Limits {
@@ -259,6 +267,29 @@ impl Breaker {
         self
     }
 
+    /// The same breaker with a name that is made at run time, such as that of a host. A process keeps
+    /// 10,000 such names; further ones are `other`.
+    ///
+    /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
+    /// # use backoff_core::Breaker;
+    /// let host = String::from("api.example.com");
+    /// let breaker = Breaker::new().named(host);
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
+    /// ```
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(crate::name::kept(name.into()));
+        self
+    }
+
+    /// The name.
+    pub(crate) const fn label(&self) -> Option<&'static str> {
+        self.name
+    }
+
     /// Whether the breaker is open: only probes are made.
     pub fn is_open(&self) -> bool {
         self.state().is_open()
@@ -277,7 +308,7 @@ impl Breaker {
 
     /// The error of a call that is refused.
     pub(crate) fn refusal(&self) -> TimedOut {
-        TimedOut::by_breaker(self.status.load(Relaxed))
+        TimedOut::by_breaker(self.status.load(Relaxed), self.name)
     }
 
     /// For a loop of your own: asks before an attempt whether it may begin. Nothing means that the breaker is open, and that
@@ -333,26 +364,68 @@ impl Breaker {
             then = self.limits.ended(state, period, failure, now);
             (then != state).then_some(then)
         });
-        let change = (before.map(State::is_open), then.is_open());
-        if change == (Ok(false), true) {
-            self.status.store(status.unwrap_or_default(), Relaxed);
-        }
-        #[cfg(feature = "tracing")]
-        match change {
-            (Ok(false), true) => tracing::warn!(
-                target: "backoff",
-                breaker = self.name,
-                status,
-                "the breaker opens: {} of the last {} attempts failed",
-                self.limits.failures,
-                self.limits.attempts,
-            ),
-            (Ok(true), false) => tracing::info!(
-                target: "backoff",
-                breaker = self.name,
-                "the breaker closes: a probe succeeded",
-            ),
+        match (before.map(State::is_open), then.is_open()) {
+            (Ok(false), true) => self.opened(status, millis(now())),
+            (Ok(true), false) => self.closed(),
             _ => {}
+        }
+    }
+
+    /// The breaker has opened.
+    #[cold]
+    fn opened(&self, status: Option<u16>, now: u32) {
+        self.status.store(status.unwrap_or_default(), Relaxed);
+        self.refused.store(0, Relaxed);
+        self.said.store(now, Relaxed);
+        #[cfg(feature = "metrics")]
+        shown::opened(self.name);
+        #[cfg(feature = "tracing")]
+        tracing::warn!(
+            target: "backoff",
+            breaker = self.name,
+            status,
+            "the breaker opens: {} of the last {} attempts failed",
+            self.limits.failures,
+            self.limits.attempts,
+        );
+    }
+
+    /// The breaker has closed.
+    #[cold]
+    fn closed(&self) {
+        let refused = self.refused.swap(0, Relaxed);
+        #[cfg(feature = "metrics")]
+        shown::closed(self.name);
+        #[cfg(feature = "tracing")]
+        tracing::info!(
+            target: "backoff",
+            breaker = self.name,
+            refused,
+            "the breaker closes: a probe succeeded",
+        );
+        let _ = refused;
+    }
+
+    /// A call has ended because of the breaker. Each call is logged at `DEBUG`, so this counts the calls for a warning: at
+    /// most one every ten seconds. The opening is the first warning, and the closing says the rest.
+    #[cold]
+    pub(crate) fn refused(&self, now: Duration) {
+        let refused = self.refused.fetch_add(1, Relaxed) + 1;
+        #[cfg(feature = "metrics")]
+        shown::refused(self.name);
+        let (now, said) = (millis(now), self.said.load(Relaxed));
+        let is_due = now.wrapping_sub(said) >= WARNS_EVERY;
+        let says = |_| self.said.compare_exchange(said, now, Relaxed, Relaxed).is_ok();
+        if Some(refused).filter(|_| is_due).is_some_and(says) {
+            let refused = self.refused.swap(0, Relaxed);
+            #[cfg(feature = "tracing")]
+            tracing::warn!(
+                target: "backoff",
+                breaker = self.name,
+                refused,
+                "the breaker is open, and has refused calls since the last warning",
+            );
+            let _ = refused;
         }
     }
 
@@ -382,6 +455,9 @@ impl Breaker {
 const UNREFUSED: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
      `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name the breaker at the call, by \
      `.breaker(&BREAKER)` or the key `breaker`";
+
+/// The time between two warnings about calls that an open breaker refuses, in milliseconds.
+const WARNS_EVERY: u32 = 10_000;
 
 /// The time of the clock in whole milliseconds, which repeat after 49 days.
 fn millis(now: Duration) -> u32 {

@@ -5,6 +5,7 @@
 use super::{
     before::{End, WaitState},
     erased::{Call, Ended, ErasedCall, Outcome, rules_of},
+    events::Limits,
     operation::{AnyOperation, Failed, JudgedFailure},
     plan::Plan,
     setting::Setting,
@@ -170,9 +171,12 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let next = writes.concluded(in_tests(next, retry));
         #[cfg(feature = "metrics")]
         metrics::level(rules.shared.budget);
-        // Without `cuts`, an attempt may run on after the deadline.
-        let deadline = (!rules.cuts).then(|| Duration::from_nanos(rules.deadline));
-        self.emit_failure(&failure, next, deadline, has_number);
+        let limits = Limits {
+            deadline: rules.deadline,
+            attempts: rules.attempts,
+            cuts: rules.cuts,
+        };
+        self.emit_failure(&failure, next, limits, has_number);
         next
     }
 

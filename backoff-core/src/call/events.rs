@@ -13,8 +13,10 @@ use crate::{
         log,
     },
     facts::fault::{Fault, FaultKind},
+    policy::NEVER,
     rate::RateReply,
-    runtime::{Clock, Random, shared_now},
+    report::StopReason,
+    runtime::{Clock, Random, left_out, shared_now},
     stage::{EndedBy, Stage},
     state::Decision,
 };
@@ -63,21 +65,29 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         &mut self,
         failure: &JudgedFailure<'_, E>,
         next: Decision,
-        deadline: Option<Duration>,
+        rules: Limits,
         has_number: bool,
     ) {
         let Some(now) = self.time_of_event() else {
             return;
         };
         let elapsed = now.and_then(|now| self.state.retry.elapsed_from_now_on(now));
-        let late = match (elapsed, deadline, next) {
-            (Some(elapsed), Some(deadline), Decision::Stop(_))
-                if failure.ended_by == EndedBy::Operation =>
+        let Limits {
+            deadline,
+            attempts,
+            cuts,
+        } = rules;
+        let limit = Duration::from_nanos(deadline);
+        // Without `cuts`, an attempt may run on after the deadline.
+        let late = match (elapsed, next) {
+            (Some(elapsed), Decision::Stop(_))
+                if !cuts && failure.ended_by == EndedBy::Operation =>
             {
-                elapsed.checked_sub(deadline)
+                elapsed.checked_sub(limit)
             }
             _ => None,
         };
+        let left = |elapsed| limit.saturating_sub(elapsed);
         let shared = self.plan.shared();
         // The call is not in the queue yet.
         let next = match (shared.rate.filter(|_| has_number), now) {
@@ -93,6 +103,8 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             ended_by: failure.ended_by,
             verdict: Some(failure.verdict),
             late: late.filter(|late| !late.is_zero()),
+            most_attempts: attempts,
+            remaining: elapsed.filter(|_| deadline != NEVER).map(left),
             ..attempt_event(self.plan, &self.operation, self.state, failure.fault, step)
         };
         if failure.may_be_applied() {
@@ -136,8 +148,8 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let runtime = self.runtime;
         let now = || shared_now(runtime);
         let changed = self.plan.ended(self.state, reply, failure, fault, now);
-        if let Some((change, name)) = changed {
-            let step = Step::Rate(change, name);
+        if let Some(change) = changed {
+            let step = Step::Rate(change);
             let event = attempt_event(self.plan, &self.operation, self.state, None, step);
             log::log(&event);
             self.settings.notify(&event, None);
@@ -154,6 +166,11 @@ fn emit<T, E, S: Setting<T, E>>(
     now: Option<Duration>,
     has_listener: bool,
 ) {
+    if let (Step::GaveUp(StopReason::Breaker), Some(now)) = (event.step, now)
+        && let Some(breaker) = event.shared.breaker
+    {
+        breaker.refused(now.saturating_add(left_out()));
+    }
     #[cfg(feature = "metrics")]
     state.metrics.record(event, now.unwrap_or_default());
     let _ = (state, now);
@@ -162,6 +179,15 @@ fn emit<T, E, S: Setting<T, E>>(
         log::log(event);
         settings.notify(event, error);
     }
+}
+
+/// The limits of a call, for its events.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) deadline: u64,
+    pub(super) attempts: u32,
+    /// Whether attempts are cut at the deadline.
+    pub(super) cuts: bool,
 }
 
 fn attempt_event<'t, E>(
@@ -183,6 +209,9 @@ fn attempt_event<'t, E>(
         verdict: None,
         late: None,
         maybe_applied: state.retry.maybe_applied(),
+        most_attempts: plan.policy().attempts(),
+        remaining: None,
+        shared: plan.shared(),
         type_name: core::any::type_name::<E>(),
         step,
     }

@@ -74,7 +74,7 @@ impl dyn CallPlan + '_ {
         failure: Option<FaultKind>,
         fault: Option<&dyn Fault>,
         now: impl Fn() -> Duration,
-    ) -> Option<(RateChange, Option<&'static str>)> {
+    ) -> Option<RateChange> {
         let (epoch, period) = state.retry.take_attempt();
         let shared = self.shared();
         // Without the feature, a call compiles nothing of a breaker.
@@ -104,7 +104,7 @@ impl dyn CallPlan + '_ {
             RateReply::Refused { hint } if hint > longest => RateReply::Refused { hint: 0 },
             reply => reply,
         };
-        Some((rate.replied(reply, epoch, now)?, rate.label()))
+        rate.replied(reply, epoch, now)
     }
 }
 

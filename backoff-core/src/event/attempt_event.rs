@@ -7,7 +7,7 @@ use crate::{
     rate::RateChange,
     report::StopReason,
     stage::{EndedBy, Stage},
-    state::{Decision, Wait, WaitSource},
+    state::{Decision, SharedLimits, Wait, WaitSource},
 };
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use core::fmt;
@@ -42,6 +42,12 @@ pub struct AttemptEvent<'e> {
     pub(crate) late: Option<Duration>,
     /// Whether an earlier attempt may have been applied.
     pub(crate) maybe_applied: bool,
+    /// The highest number of attempts; `u32::MAX` if only the time is limited.
+    pub(crate) most_attempts: u32,
+    /// The time that is left, if it is limited and was measured.
+    pub(crate) remaining: Option<Duration>,
+    /// What the call shares with other calls.
+    pub(crate) shared: SharedLimits<'e>,
     /// The type of the error.
     pub(crate) type_name: &'static str,
     pub(crate) step: Step,
@@ -57,8 +63,8 @@ pub(crate) enum Step {
     Waits(Wait),
     GaveUp(StopReason),
     Succeeded,
-    /// The reply has changed the rate with this name.
-    Rate(RateChange, Option<&'static str>),
+    /// The reply has changed the rate.
+    Rate(RateChange),
 }
 
 impl From<Decision> for Step {
@@ -86,6 +92,16 @@ pub(crate) fn with_source(decision: Decision, fault: Option<&dyn Fault>) -> Deci
 }
 
 impl AttemptEvent<'_> {
+    /// The name of the budget, the rate or the breaker that ended the call, or of the rate that has changed.
+    pub(crate) fn by(&self) -> Option<&'static str> {
+        match self.step {
+            Step::GaveUp(StopReason::Budget) => self.shared.budget?.label(),
+            Step::GaveUp(StopReason::Rate) | Step::Rate(_) => self.shared.rate?.label(),
+            Step::GaveUp(StopReason::Breaker) => self.shared.breaker?.label(),
+            _ => None,
+        }
+    }
+
     /// The name of the operation, as hooks, logs and metrics say it.
     pub(crate) fn operation(&self) -> &'static str {
         display_name(self.name)
@@ -218,6 +234,9 @@ mod tests {
             verdict: None,
             late: None,
             maybe_applied: false,
+            most_attempts: 5,
+            remaining: None,
+            shared: SharedLimits::NOTHING,
             type_name: "E",
             step: Step::GaveUp(StopReason::Permanent),
         }

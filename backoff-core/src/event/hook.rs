@@ -29,6 +29,11 @@ pub enum Event<'a, E> {
         operation: &'static str,
         /// The number of the attempt that failed, from 1.
         attempt: u32,
+        /// The highest number of attempts. `None` if only the time is limited.
+        max_attempts: Option<u32>,
+        /// How much of the `deadline` or the `timeout` is left, from the end of the attempt. `None` without a limit, and for
+        /// the first failure of a call whose time is not measured.
+        remaining: Option<Duration>,
         /// The failure.
         failure: Failure<'a, E>,
         /// The wait and its origin. If the next attempt waits for its turn at a [rate](crate::Policy), `delay` is
@@ -48,6 +53,8 @@ pub enum Event<'a, E> {
         failure: Failure<'a, E>,
         /// Why no further attempt is made.
         reason: StopReason,
+        /// The name of the budget, the rate or the breaker that ended the call, if it has one.
+        by: Option<&'static str>,
         /// The time that has passed, if it was measured.
         elapsed: Option<Duration>,
     },
@@ -80,13 +87,20 @@ impl<'a, E> Event<'a, E> {
     pub(crate) fn of(event: &AttemptEvent<'a>, error: Option<&'a E>) -> Self {
         let operation = event.operation();
         let AttemptEvent {
-            attempt, elapsed, ..
+            attempt,
+            elapsed,
+            most_attempts,
+            remaining,
+            ..
         } = *event;
+        let by = event.by();
         let failure = Failure::new(error, event.fault);
         match event.step {
             Step::Waits(wait) => Event::Waiting {
                 operation,
                 attempt,
+                max_attempts: Some(most_attempts).filter(|it| *it < u32::MAX),
+                remaining,
                 failure,
                 wait,
                 elapsed,
@@ -96,6 +110,7 @@ impl<'a, E> Event<'a, E> {
                 attempts: attempt,
                 failure,
                 reason,
+                by,
                 elapsed,
             },
             Step::Succeeded => Event::Succeeded {
@@ -104,13 +119,13 @@ impl<'a, E> Event<'a, E> {
                 elapsed,
             },
             #[cfg(feature = "rate")]
-            Step::Rate(change, rate) => Event::RateChanged {
+            Step::Rate(change) => Event::RateChanged {
                 operation,
-                rate,
+                rate: by,
                 change,
             },
             #[cfg(not(feature = "rate"))]
-            Step::Rate(change, _) => match change {},
+            Step::Rate(change) => match change {},
         }
     }
 
@@ -216,8 +231,8 @@ impl<E: fmt::Debug> fmt::Debug for Failure<'_, E> {
     }
 }
 
-/// "attempt 2 failed, next in 1.5s: …" (for an awaited value "attempt 2 not yet, next in 1.5s: …"), "gave up after 3 attempts (deadline): …", or "succeeded after 3
-/// attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
+/// "attempt 2 of 5 failed, next in 1.5s: …" (for an awaited value "attempt 2 of 5 not yet, next in 1.5s: …"), "gave up after 3
+/// attempts (deadline): …", "gave up after 1 attempt (budget billing): …", or "succeeded after 3 attempts". The format of the event is also used for the error: `{event:#}` shows the causes of an
 /// `anyhow::Error`. The error is written on one line, cut after 500 characters,
 /// [without secrets](crate::telemetry#secrets).
 impl<E: fmt::Display> fmt::Display for Event<'_, E> {
@@ -225,6 +240,7 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
         match self {
             Event::Waiting {
                 attempt,
+                max_attempts,
                 failure,
                 wait,
                 ..
@@ -235,21 +251,26 @@ impl<E: fmt::Display> fmt::Display for Event<'_, E> {
                     _ => "failed",
                 };
                 let wait = Rounded(wait.delay);
-                write!(f, "attempt {attempt} {ended}, next in {wait}: ")?;
+                write!(f, "attempt {attempt} ")?;
+                if let Some(most) = max_attempts {
+                    write!(f, "of {most} ")?;
+                }
+                write!(f, "{ended}, next in {wait}: ")?;
                 failure.fmt(f)
             }
             Event::GaveUp {
                 attempts,
                 failure,
                 reason,
+                by,
                 ..
             } => {
                 let s = if *attempts == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "gave up after {attempts} attempt{s} ({}): ",
-                    reason.name()
-                )?;
+                write!(f, "gave up after {attempts} attempt{s} ({}", reason.name())?;
+                if let Some(name) = by {
+                    write!(f, " {}", Loggable(name))?;
+                }
+                f.write_str("): ")?;
                 failure.fmt(f)
             }
             Event::Succeeded { attempts, .. } => write!(f, "succeeded after {attempts} attempts"),
@@ -272,6 +293,7 @@ mod tests {
             attempts,
             failure: Failure::new(Some(text), None),
             reason,
+            by: None,
         };
         event.to_string()
     }
@@ -281,6 +303,8 @@ mod tests {
             operation: "get",
             elapsed: None,
             attempt: 2,
+            max_attempts: Some(5),
+            remaining: None,
             failure: Failure::new(Some(text), fault),
             wait: Wait {
                 delay: Duration::from_millis(1_500),
@@ -294,13 +318,13 @@ mod tests {
     #[test]
     fn an_event_reads_as_a_sentence() {
         let one = Some(1);
-        let said = "attempt 2 failed, next in 1.5s: ";
+        let said = "attempt 2 of 5 failed, next in 1.5s: ";
         assert_eq!(waiting(&"busy", None), format!("{said}busy"));
         let shown = waiting(&format_args!("{one:?}"), None);
         assert_eq!(shown, format!("{said}Some(1)"));
         let not_yet = crate::NotYet::after(0);
         let polls = waiting(&not_yet, Some(&not_yet));
-        assert!(polls.starts_with("attempt 2 not yet, next in 1.5s: "));
+        assert!(polls.starts_with("attempt 2 of 5 not yet, next in 1.5s: "));
         let said = gave_up(1, &"gone", StopReason::Permanent);
         assert_eq!(said, "gave up after 1 attempt (permanent): gone");
         let event: Event<'_, &str> = Event::Succeeded {

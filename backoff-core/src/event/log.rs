@@ -81,6 +81,7 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
         late,
         ..
     } = *event;
+    let by = event.by();
     let elapsed = event.elapsed.map(seconds);
     let answer = event.fault.and_then(Fault::service_message);
     let answer = answer.as_ref().map(|answer| answer as &dyn fmt::Display);
@@ -117,8 +118,8 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
                 "{text}",
             );
         }
-        Step::Rate(change, rate) => {
-            tracing::debug!(target: "backoff", operation, host, rate, "{change}")
+        Step::Rate(change) => {
+            tracing::debug!(target: "backoff", operation, host, rate = by, "{change}")
         }
         Step::GaveUp(StopReason::NothingKnown) => tracing::warn!(
             target: "backoff",
@@ -161,18 +162,24 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
             };
             let earlier = of_earlier(event.maybe_applied, reason);
             // An attempt that runs on after the deadline makes its caller wait, whatever its answer is.
-            let level = match is_answer && late.is_none() {
-                true => LogLevel::Debug,
-                false => LogLevel::Warn,
+            // The breaker counts the calls that it refuses, and warns of them together.
+            let level = match reason {
+                StopReason::Breaker => LogLevel::Debug,
+                _ if is_answer && late.is_none() => LogLevel::Debug,
+                _ => LogLevel::Warn,
             };
             let asked = event.fault.and_then(Fault::retry_after);
             let asked = asked.filter(|_| reason == StopReason::RetryAfter);
+            let by = |which| by.filter(|_| reason == which);
             event_at!(
                 level,
                 operation,
                 host,
                 attempts = attempt,
                 reason = reason.name(),
+                budget = by(StopReason::Budget),
+                rate = by(StopReason::Rate),
+                breaker = by(StopReason::Breaker),
                 elapsed,
                 retry_after = asked.map(seconds),
                 late = late.map(seconds),

@@ -132,7 +132,7 @@ impl CallMetrics {
             return;
         }
         let error_type = match event.step {
-            Step::Rate(..) => return,
+            Step::Rate(_) => return,
             Step::Succeeded => None,
             Step::Waits(_) | Step::GaveUp(_) => Some(event.error_type()),
         };

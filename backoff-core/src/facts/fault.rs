@@ -5,7 +5,7 @@ use crate::{
         codes::{self, Codes},
         grpc::GrpcCode,
     },
-    text::Rounded,
+    text::{Loggable, Rounded},
 };
 use core::{fmt, time::Duration};
 
@@ -425,14 +425,15 @@ pub struct TimedOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Cut,
-    /// The call waited for its turn, so nothing was sent.
+    /// The call waited for its turn at the rate with this name, so nothing was sent.
     #[cfg_attr(
         not(feature = "rate"),
         allow(dead_code, reason = "only a rate has a queue")
     )]
-    Queue,
-    /// The breaker was open, so nothing was sent. The HTTP status of the failure that opened it; zero if it had none.
-    Breaker(u16),
+    Queue(Option<&'static str>),
+    /// The breaker with this name was open, so nothing was sent. The HTTP status of the failure that opened it; zero if it
+    /// had none.
+    Breaker(u16, Option<&'static str>),
 }
 
 impl TimedOut {
@@ -445,15 +446,15 @@ impl TimedOut {
     }
 
     /// A call whose breaker is open, because of a failure with this HTTP status; zero if it had none.
-    pub(crate) const fn by_breaker(status: u16) -> Self {
+    pub(crate) const fn by_breaker(status: u16, name: Option<&'static str>) -> Self {
         TimedOut {
             after: Duration::ZERO,
-            cause: Cause::Breaker(status),
+            cause: Cause::Breaker(status, name),
         }
     }
 
-    /// Whether the breaker of the call was open, so that no attempt was made. The text of the error names the HTTP
-    /// status of the failure that opened the breaker, if it had one.
+    /// Whether the breaker of the call was open, so that no attempt was made. The text of the error has the
+    /// name of the breaker, and the HTTP status of the failure that opened the breaker, if it had one.
     ///
     /// ```
     /// use backoff_core::TimedOut;
@@ -463,15 +464,15 @@ impl TimedOut {
     /// ```
     #[cfg_attr(not(feature = "breaker"), doc(hidden))]
     pub const fn is_by_breaker(&self) -> bool {
-        matches!(self.cause, Cause::Breaker(_))
+        matches!(self.cause, Cause::Breaker(..))
     }
 
     /// A call that waited so long for its turn in the queue of its [`Rate`](crate::Policy).
     #[cfg(feature = "rate")]
-    pub(crate) const fn in_queue(after: Duration) -> Self {
+    pub(crate) const fn in_queue(after: Duration, name: Option<&'static str>) -> Self {
         TimedOut {
             after,
-            cause: Cause::Queue,
+            cause: Cause::Queue(name),
         }
     }
 }
@@ -481,9 +482,16 @@ impl fmt::Display for TimedOut {
         let after = Rounded(self.after);
         match self.cause {
             Cause::Cut => write!(f, "the attempt was cut after {after}"),
-            Cause::Queue => write!(f, "the call waited {after} for its turn"),
-            Cause::Breaker(status) => {
-                f.write_str("no attempt was made, because the breaker is open")?;
+            Cause::Queue(name) => {
+                write!(f, "the call waited {after} for its turn")?;
+                name.map_or(Ok(()), |name| write!(f, " at the rate {}", Loggable(name)))
+            }
+            Cause::Breaker(status, name) => {
+                f.write_str("no attempt was made, because the breaker ")?;
+                if let Some(name) = name {
+                    write!(f, "{} ", Loggable(name))?;
+                }
+                f.write_str("is open")?;
                 match status {
                     0 => Ok(()),
                     _ => write!(f, " after a failure with the status {status}"),
@@ -500,7 +508,7 @@ impl Fault for TimedOut {
     fn delivery(&self) -> Option<Delivery> {
         Some(match self.cause {
             Cause::Cut => Delivery::MaybeSent,
-            Cause::Queue | Cause::Breaker(_) => Delivery::NotSent,
+            Cause::Queue(_) | Cause::Breaker(..) => Delivery::NotSent,
         })
     }
 

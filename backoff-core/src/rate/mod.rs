@@ -134,7 +134,6 @@ struct Shared {
     /// How many of them have ended.
     ended: AtomicU32,
     state: Mutex<State>,
-    #[cfg(any(feature = "metrics", feature = "tracing"))]
     name: Option<&'static str>,
 }
 
@@ -288,6 +287,21 @@ impl Rate {
         self
     }
 
+    /// The same rate with a name that is made at run time, such as that of a host. A process keeps
+    /// 10,000 such names; further ones are `other`.
+    ///
+    /// ```
+    /// # use backoff_core::Rate;
+    /// let host = String::from("api.example.com");
+    /// let rate = Rate::new().named(host);
+    /// ```
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(crate::name::kept(name.into()));
+        self
+    }
+
     /// Whether the log has not said this yet. Now it has.
     pub(crate) fn is_first_warning(&self, warning: &'static str) -> bool {
         self.shared().lock().control.is_first_warning(warning)
@@ -350,7 +364,6 @@ impl Rate {
                     line: Line::default(),
                     stated: Vec::new(),
                 }),
-                #[cfg(any(feature = "metrics", feature = "tracing"))]
                 name: self.name,
             })
         })

@@ -28,6 +28,21 @@ pub trait Outgoing {
     fn idempotent(&self) -> Option<bool> {
         None
     }
+
+    /// The host that the request goes to, with its port if that is not the scheme's own. Log events have it in the field
+    /// `host`.
+    fn host(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The host and the port of a URL, without a user and a password.
+#[cfg(any(test, feature = "reqwest-012", feature = "reqwest-013"))]
+fn host_of(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    (!host.is_empty()).then_some(host)
 }
 
 /// An extension of an `http::Request`: whether this request may be made twice. The extension takes
@@ -54,6 +69,11 @@ impl<B> Outgoing for http::Request<B> {
         let own = self.extensions().get::<Idempotent>();
         own.map(|Idempotent(own)| *own)
     }
+
+    fn host(&self) -> Option<&str> {
+        let authority = self.uri().authority()?.as_str();
+        authority.rsplit('@').next()
+    }
 }
 
 #[cfg(feature = "reqwest-012")]
@@ -61,11 +81,40 @@ impl Outgoing for reqwest_012::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
         policy.may_send_twice(self.method(), self.headers())
     }
+
+    fn host(&self) -> Option<&str> {
+        host_of(self.url().as_str())
+    }
 }
 
 #[cfg(feature = "reqwest-013")]
 impl Outgoing for reqwest_013::Request {
     fn may_repeat(&self, policy: &Policy) -> bool {
         policy.may_send_twice(self.method(), self.headers())
+    }
+
+    fn host(&self) -> Option<&str> {
+        host_of(self.url().as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_its_port_and_no_password() {
+        for (url, host) in [
+            ("https://api.example.com/a?b", Some("api.example.com")),
+            ("http://ann:pw@[::1]:8080", Some("[::1]:8080")),
+            ("http://a@b@c:1#x", Some("c:1")),
+            ("unix:/run/a", None),
+            ("file:///a", None),
+        ] {
+            assert_eq!(host_of(url), host, "{url}");
+        }
+        let request = http::Request::get("http://ann:pw@example.com:81/a").body(()).unwrap();
+        assert_eq!(request.host(), Some("example.com:81"));
+        assert_eq!(http::Request::new(()).host(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The operation of the layer: a service sends a request.
 
-use super::copies::Copies;
+use super::{copies::Copies, outgoing::Outgoing};
 use crate::{
     call::{
         operation::{AnyOperation, CallOf, Failed, JudgedFailure, Memory, Operation, RunsTwice},
@@ -77,7 +77,13 @@ pin_project! {
 impl<S, Request, C> Memory<S::Error> for Sends<S, Request, C>
 where
     S: Service<Request>,
+    Request: Outgoing,
 {
+    /// A request that cannot be copied is gone.
+    fn host(&self) -> Option<&str> {
+        self.next.as_ref()?.host()
+    }
+
     fn failed(
         &mut self,
         _failure: &JudgedFailure<'_, S::Error>,
@@ -95,6 +101,7 @@ where
 impl<S, Request, C> Operation for Sends<S, Request, C>
 where
     S: Service<Request> + Clone,
+    Request: Outgoing,
     C: Copies<Request>,
 {
     type Value = S::Response;

@@ -28,6 +28,8 @@ pub struct Measured<E> {
     elapsed: Duration,
     maybe_applied: bool,
     reason: Option<StopReason>,
+    /// The name of what ended the call.
+    by: Option<&'static str>,
     last: Option<E>,
 }
 
@@ -41,6 +43,7 @@ impl<E> Measured<E> {
             elapsed: Duration::ZERO,
             maybe_applied: false,
             reason: None,
+            by: None,
             last: None,
         }
     }
@@ -66,6 +69,7 @@ impl<E> Measured<E> {
             Err(error) => {
                 let reason = self.reason.unwrap_or(StopReason::Permanent);
                 Err(RetryError {
+                    by: self.by,
                     last: self.last.take(),
                     retry_after: (self.hint > 0).then(|| Duration::from_nanos(self.hint)),
                     maybe_applied: self.maybe_applied,
@@ -100,7 +104,7 @@ impl<T, E> Setting<T, E> for Measured<E> {
             Step::Waits(_) => {
                 self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());
             }
-            Step::GaveUp(reason) => self.reason = Some(reason),
+            Step::GaveUp(reason) => (self.reason, self.by) = (Some(reason), event.by()),
             _ => return,
         }
         match event.is_of_an_attempt() {
