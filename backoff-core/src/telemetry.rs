@@ -42,7 +42,8 @@
 //! | a value is not the awaited one yet, and is asked for again after a wait | `DEBUG`; `TRACE` or nothing, if `log_waits` says so | `attempt`, `delay`, `source` |
 //! | a call succeeded after retries | `INFO` | `attempts` |
 //! | the first attempt failed, and its failure is the operation's own answer: an error that the policy does not retry, such as a 404 | `DEBUG` | `attempts`, `reason` (`permanent`), `code`, `error` |
-//! | a call failed in any other way | `WARN` | `attempts`, `reason`, `code`, `error` |
+//! | an open `Breaker` ended the call | `DEBUG` | `attempts`, `reason` (`breaker`), `breaker`, `code`, `error` |
+//! | a call failed in any other way | `WARN` | `attempts`, `reason`, `code`, `error`; the name of what ended the call, in `budget` or `rate` |
 //! | the same, and the hint asks for a longer wait than the policy allows | `WARN` | the same, and `retry_after` |
 //! | the same, and the last attempt ended after the deadline, because a deadline does not cut an attempt (the [`timeout`](crate::Retrying::timeout) of an async call does); a 404 too | `WARN` | the same, and `late` |
 //! | the same, and nothing is known about the error | `WARN` | `attempts`, `reason`, `error_type`, `error` |
@@ -50,10 +51,11 @@
 //! | the first attempt succeeded | no event | |
 //! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
-//! | a `Breaker` opened; the text names the last failure | `WARN` | `breaker`, its name |
+//! | a `Breaker` opened | `WARN` | `breaker`, its name; `status` of the last failure |
+//! | a `Breaker` has ended calls since its last warning; at most once in ten seconds, when the next call ends | `WARN` | `breaker`; `refused`, how many |
 //! | a first attempt is made although a `Breaker` is open, because no error can be made; once for each breaker | `WARN` | `breaker`, its name; no `elapsed` |
 //! | a loop asks neither the rate nor the breaker of its policy: [`resuming`](crate::Policy::resuming), Google's and AWS' clients; once for each rate and breaker | `WARN` | `policy`, its name; no `operation` and no `elapsed` |
-//! | a `Breaker` closed | `INFO` | `breaker`, its name |
+//! | a `Breaker` closed | `INFO` | `breaker`, its name; `refused`, how many calls it has ended since its last warning |
 //!
 //! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
 //! are used up, a deadline, a timeout, the budget, the rate, the breaker or a signal ended the call, the attempt may have been
@@ -61,6 +63,8 @@
 //! attempt too, and also if no attempt was made (`attempts=0`). So is every failure after a retry: a call that was
 //! logged as waiting has an end in the log. There are these borders:
 //!
+//! - The calls that an open breaker ends are counted, and one warning tells their number: an outage would fill the log
+//!   otherwise. Each of them is `DEBUG`.
 //! - A policy with [`max_attempts(1)`](crate::Policy::max_attempts) warns of each failure that more attempts would
 //!   have retried (`reason="attempts"`): a program whose configuration switches retries off still logs an outage.
 //!   Under `testing::off` the reason is `switched_off`.
@@ -84,8 +88,9 @@
 //! a hint that cannot be read, and `unread_hint` is its value: at most 40 characters without secrets, of which those
 //! outside printable ASCII are escaped. `elapsed` is left
 //! out if the time was not measured, see [`Event`]. `error` is the message of the service or the text of the error on one line, cut after 500 characters,
-//! [without secrets](#secrets). Events of `send` of `backoff-cloud` also have the field `host`: metrics
-//! do not, because a label must have few values.
+//! [without secrets](#secrets). Events of `send` of `backoff-cloud` and of the layer of tower also have
+//! the field `host`, with the port if that is not the scheme's own; before the first attempt too. Metrics have no host, because
+//! a label must have few values. (The layer does not know the host of a request that it could not copy.)
 //!
 //! The feature is not on by default, for two reasons. First, a call that is given up is never silent:
 //! the caller gets its error, [`reported`](crate::Retrying::reported) also returns the reason and the

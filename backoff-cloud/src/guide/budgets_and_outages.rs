@@ -140,8 +140,8 @@
 //! # One for each host
 //!
 //! The keys `budget`, `rate` and `breaker` of the attribute, and the methods of a policy, take a `static`. A call
-//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map. Their `name` is a literal, so
-//! the log does not tell these hosts apart; the events of `send` have the field `host`:
+//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map. `named` gives each a name that is
+//! made at run time, for logs, errors and metrics:
 //!
 //! ```
 //! use backoff_cloud::{Breaker, Budget, Policy, Rate, TimedOut};
@@ -158,9 +158,9 @@
 //!     fn get(&self, name: &str) -> Arc<Host> {
 //!         let mut hosts = self.0.lock().unwrap();
 //!         let new = || Arc::new(Host {
-//!             budget: Budget::aws(),
-//!             breaker: Breaker::new().opens_at(15, 24),
-//!             rate: Rate::new(),
+//!             budget: Budget::aws().named(name),
+//!             breaker: Breaker::new().opens_at(15, 24).named(name),
+//!             rate: Rate::new().named(name),
 //!         });
 //!         hosts.entry(name.to_owned()).or_insert_with(new).clone()
 //!     }

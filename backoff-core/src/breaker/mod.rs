@@ -105,7 +105,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 ///
 /// An attempt that began before the breaker opened or closed last says nothing any more: when a service that hung is back,
 /// the timeouts of old attempts do not open the breaker again. The failures are forgotten when none comes for a minute. Each
-/// opening is one `WARN` in the log, and each closing is one `INFO`.
+/// opening is one `WARN` in the log, and each closing is one `INFO`. Each call that ends is `DEBUG`, and at most every ten
+/// seconds one `WARN` tells how many calls ended.
 ///
 /// | an attempt ends with | the breaker counts |
 /// |---|---|
