@@ -5,13 +5,13 @@
 //! back. A [`Breaker`] ends these calls at once. Single attempts ask whether the service is back.
 
 mod machine;
-#[cfg(feature = "metrics")]
-mod shown;
 #[cfg_attr(
     not(all(feature = "breaker", feature = "std")),
     path = "without_threads.rs"
 )]
 mod probes;
+#[cfg(feature = "metrics")]
+mod shown;
 
 pub(crate) use probes::end_scope;
 
@@ -416,7 +416,11 @@ impl Breaker {
         shown::refused(self.name);
         let (now, said) = (millis(now), self.said.load(Relaxed));
         let is_due = now.wrapping_sub(said) >= WARNS_EVERY;
-        let says = |_| self.said.compare_exchange(said, now, Relaxed, Relaxed).is_ok();
+        let says = |_| {
+            self.said
+                .compare_exchange(said, now, Relaxed, Relaxed)
+                .is_ok()
+        };
         if Some(refused).filter(|_| is_due).is_some_and(says) {
             let refused = self.refused.swap(0, Relaxed);
             #[cfg(feature = "tracing")]

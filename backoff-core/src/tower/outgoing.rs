@@ -113,7 +113,9 @@ mod tests {
         ] {
             assert_eq!(host_of(url), host, "{url}");
         }
-        let request = http::Request::get("http://ann:pw@example.com:81/a").body(()).unwrap();
+        let request = http::Request::get("http://ann:pw@example.com:81/a")
+            .body(())
+            .unwrap();
         assert_eq!(request.host(), Some("example.com:81"));
         assert_eq!(http::Request::new(()).host(), None);
     }

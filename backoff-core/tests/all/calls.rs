@@ -116,7 +116,10 @@ fn two_hooks_hear_of_everything() {
     let blocking = blocking.runtime(time.clone());
     assert!(blocking.notify(hook("second")).call().is_err());
     let hooks = ["first", "second"];
-    let said = ["attempt 1 failed, next in 1s: ", "gave up after 2 attempts"];
+    let said = [
+        "attempt 1 of 2 failed, next in 1s: ",
+        "gave up after 2 attempts",
+    ];
     let expected = said.map(|said| hooks.map(|hook| format!("{hook} {said}")));
     let expected = expected.as_flattened().iter().cycle();
     assert_eq!(events.borrow().len(), 8);

@@ -2,14 +2,17 @@
 
 use crate::common::{
     error::TestError,
-    forms::{BUSY, SECOND, assert_is_name, call, each_row},
+    forms::{BUSY, PLAIN, SECOND, assert_is_name, call, each_row},
     recorder::listening,
+    time::Time,
 };
 use crate::stories::{
     POLICY,
     story::{Recorded, Story},
 };
-use backoff_core::{__private::ForeignCall, Decision, StopReason, testing};
+use backoff_core::{
+    __private::ForeignCall, Breaker, Budget, Decision, Event, Rate, StopReason, TimedOut, testing,
+};
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
     future::ready,
@@ -189,5 +192,105 @@ fn a_call_that_a_client_has_begun_unseen_has_no_delay_and_no_first_attempt() {
     assert_eq!(
         recorded,
         expected.map(|(name, value)| (name, vec![value])).into()
+    );
+}
+
+/// A breaker, a budget and a rate with names that are made at run time. Each call that an open breaker ends is `DEBUG`, and
+/// a warning counts them.
+#[test]
+fn what_ends_a_call_has_a_name() {
+    let time = Time::default();
+    let host = |n: u32| format!("api{n}.example.com");
+    let down = Breaker::new().opens_at(1, 1).named(host(1));
+    let down = down.probe_every(60 * SECOND);
+    let budget = Budget::costs(1, 2, 2).named(host(2));
+    let mut texts = Vec::new();
+    let mut told = Recorded::new();
+    let state = listening(|| {
+        let get = |answer: Result<(), TimedOut>| {
+            let call = PLAIN.blocking(|| answer).breaker(&down);
+            call.runtime(time.clone()).reported().call()
+        };
+        let failed = Err(TimedOut::new(SECOND));
+        told = recorded(|| {
+            for at in [0, 0, 9, 10, 55, 59] {
+                time.pass(at * SECOND - time.elapsed());
+                let error = get(failed).unwrap_err();
+                assert_eq!(
+                    (error.reason, error.by),
+                    (StopReason::Breaker, Some("api1.example.com"))
+                );
+                texts.push(error.to_string());
+            }
+            time.pass(SECOND);
+            get(Ok(())).unwrap();
+            let hook = |event: &Event<'_, TimedOut>| texts.push(event.to_string());
+            let call = PLAIN.blocking(|| failed).budget(&budget).notify(hook);
+            call.runtime(time.clone()).call().unwrap_err();
+        })
+        .1;
+    });
+    let said = "the breaker api1.example.com is open";
+    assert!(
+        texts[1].contains("(api1.example.com): no attempt was made, because "),
+        "{}",
+        texts[1]
+    );
+    assert!(
+        texts[1..6].iter().all(|text| text.ends_with(said)),
+        "{texts:?}"
+    );
+    assert!(
+        texts[6].starts_with("gave up after 1 attempt (budget api2.example.com): "),
+        "{}",
+        texts[6]
+    );
+    let (debug, others): (Vec<_>, Vec<_>) = state
+        .logged
+        .into_iter()
+        .partition(|line| line.starts_with("DEBUG"));
+    assert!(
+        debug.len() == 6
+            && debug
+                .iter()
+                .all(|line| line.contains("breaker=api1.example.com"))
+    );
+    let others: Vec<_> = others
+        .iter()
+        .map(|line| line.split(" elapsed").next().unwrap())
+        .collect();
+    let open = "WARN the breaker is open, and has refused calls since the last warning breaker=api1.example.com";
+    assert_eq!(
+        others,
+        [
+            "WARN the breaker opens: 1 of the last 1 attempts failed breaker=api1.example.com",
+            &format!("{open} refused=4"),
+            &format!("{open} refused=1"),
+            "INFO the breaker closes: a probe succeeded breaker=api1.example.com refused=1",
+            "WARN gave up attempts=1 reason=budget budget=api2.example.com",
+        ]
+    );
+    for (metric, value) in [("opened", 1.0), ("refused", 6.0), ("state", 0.0)] {
+        let metric = format!("retry.breaker.{metric} retry.breaker=api1.example.com");
+        assert_eq!(told[&metric], [value], "{metric}");
+    }
+    assert_eq!(
+        told["retry.budget.level retry.budget=api2.example.com"],
+        [1.0]
+    );
+
+    let rate = Rate::new().named(host(3));
+    let once = PLAIN.max_attempts(1);
+    let late = time.run(async {
+        let refused = once.retry(|| ready(Err::<(), _>(TestError::status(429))));
+        let _ = refused.rate(&rate).runtime(time.clone()).await;
+        let waits = once.retry(|| ready(Ok::<_, TimedOut>(()))).rate(&rate);
+        let limit = Duration::from_millis(1);
+        waits.max_queue_time(limit).runtime(time.clone()).await
+    });
+    let late = late.unwrap_err().to_string();
+    assert_eq!(
+        late,
+        "the call waited 1ms for its turn at the rate api3.example.com"
     );
 }

@@ -129,6 +129,8 @@ impl Story {
                     let reason = words[2];
                     story.hears(format!("gave up {reason} {attempts}"), now);
                     let text = match (attempts, reason) {
+                        (0, "breaker") => "DEBUG gave up before the first attempt",
+                        (_, "breaker") => "DEBUG gave up",
                         (0, _) => "WARN gave up before the first attempt",
                         (_, "maybe_applied") => {
                             "WARN not repeated, because the attempt may have been applied"
