@@ -123,7 +123,7 @@
 //!     })
 //!     .await;
 //! assert!(outcome.is_err());
-//! # assert!(seen[0].starts_with("attempt 1 failed, next in "), "{}", seen[0]);
+//! # assert!(seen[0].starts_with("attempt 1 of 5 failed, next in "), "{}", seen[0]);
 //! # assert!(seen[0].ends_with("Connection refused (os error 111)") || !cfg!(target_os = "linux"), "{}", seen[0]);
 //! # assert!(seen[4].starts_with("gave up after 5 attempts (attempts): "), "{}", seen[4]);
 //! # assert_eq!(seen.len(), 5);
@@ -134,10 +134,10 @@
 //! error after the first line.)
 //!
 //! ```text
-//! attempt 1 failed, next in 162.6ms: error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
-//! attempt 2 failed, next in 1.8s: error sending request for url (…): …
-//! attempt 3 failed, next in 2.2s: error sending request for url (…): …
-//! attempt 4 failed, next in 4.6s: error sending request for url (…): …
+//! attempt 1 of 5 failed, next in 162.6ms: error sending request for url (…): client error (Connect): tcp connect error: Connection refused (os error 111)
+//! attempt 2 of 5 failed, next in 1.8s: error sending request for url (…): …
+//! attempt 3 of 5 failed, next in 2.2s: error sending request for url (…): …
+//! attempt 4 of 5 failed, next in 4.6s: error sending request for url (…): …
 //! gave up after 5 attempts (attempts): error sending request for url (…): …
 //! ```
 //!
