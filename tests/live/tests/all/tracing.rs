@@ -1,17 +1,19 @@
 //! The log of requests, as a subscriber of `tracing` gets it. What is told of every call is in
 //! `backoff-core/tests/all/stories.rs`.
 
-use crate::server::{FAST, RESET, Server, client, runtime};
+use crate::server::{FAST, RESET, Server, client, reply, runtime};
 use backoff_cloud::http::SendExt as _;
-use backoff_core::{Fault, FaultKind, Jitter, LogLevel, NotYet, Policy};
+use backoff_core::{Fault, FaultKind, Jitter, LogLevel, NotYet, Policy, Rate};
 use std::{
     fmt,
     future::ready,
     io,
     pin::Pin,
     sync::{Mutex, OnceLock},
+    time::Duration,
 };
 use tokio::runtime::Runtime;
+use tower::{Service as _, ServiceBuilder};
 use tracing::{Dispatch, Level, subscriber::with_default};
 use tracing_subscriber::fmt::MakeWriter as _;
 
@@ -172,7 +174,37 @@ fn a_request_is_named_by_its_method_and_each_event_has_its_host() {
         let put = move || put.try_clone().expect("no body");
         finished(FAST.send_with(put).reply())
     });
+    // The second request waits for its turn, and is not sent. The rate has no operation and no host.
+    let rate: &'static Rate = Box::leak(Box::default());
+    let queued = {
+        let server = Server::start([reply(429, "", "")]);
+        let send = || {
+            FAST.max_attempts(1)
+                .send(client.get(server.url("a")))
+                .reply()
+        };
+        let mut told = told_in(&runtime, async {
+            let _ = send().rate(rate).await;
+            let _ = send()
+                .rate(rate)
+                .max_queue_time(Duration::from_millis(1))
+                .await;
+        });
+        told.retain(|line| line.contains("WARN") && line.contains("operation="));
+        assert!(told[1].contains("before the first attempt"), "{told:?}");
+        told
+    };
+    // The layer knows the host of a request that it can copy.
+    let layered = with_server(&|url| {
+        let mut service = ServiceBuilder::new()
+            .layer(FAST.layer())
+            .service(client.clone());
+        let request = client.get(url).build().expect("a request");
+        finished(service.call(request))
+    });
     for (operation, events, told) in [
+        ("GET", 2, queued),
+        ("tower", 2, layered),
         ("GET", 2, sent(FAST, "GET")),
         // No standard method.
         ("_OTHER", 2, sent(FAST, "PURGE")),
@@ -182,7 +214,7 @@ fn a_request_is_named_by_its_method_and_each_event_has_its_host() {
     ] {
         assert_eq!(told.len(), events, "{operation}: {told:?}");
         for line in told {
-            let named = format!(" operation=\"{operation}\" host=\"127.0.0.1\" ");
+            let named = format!(" operation=\"{operation}\" host=\"127.0.0.1:");
             assert!(line.contains(&named), "{line}");
         }
     }
