@@ -209,7 +209,10 @@ fn what_ends_a_call_has_a_name() {
     let state = listening(|| {
         let get = |answer: Result<(), TimedOut>| {
             let call = PLAIN.blocking(|| answer).breaker(&down);
-            call.runtime(time.clone()).reported().call()
+            call.runtime(time.clone())
+                .reported()
+                .call()
+                .map_err(Box::new)
         };
         let failed = Err(TimedOut::new(SECOND));
         told = recorded(|| {
