@@ -77,17 +77,17 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             attempts,
             cuts,
         } = rules;
-        let limit = Duration::from_nanos(deadline);
+        let end = Duration::from_nanos(deadline);
         // Without `cuts`, an attempt may run on after the deadline.
         let late = match (elapsed, next) {
             (Some(elapsed), Decision::Stop(_))
                 if !cuts && failure.ended_by == EndedBy::Operation =>
             {
-                elapsed.checked_sub(limit)
+                elapsed.checked_sub(end)
             }
             _ => None,
         };
-        let left = |elapsed| limit.saturating_sub(elapsed);
+        let left = |elapsed| end.saturating_sub(elapsed);
         let shared = self.plan.shared();
         // The call is not in the queue yet.
         let next = match (shared.rate.filter(|_| has_number), now) {
@@ -105,6 +105,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             late: late.filter(|late| !late.is_zero()),
             most_attempts: attempts,
             remaining: elapsed.filter(|_| deadline != NEVER).map(left),
+            by: limit(self.plan, step, now),
             ..attempt_event(self.plan, &self.operation, self.state, failure.fault, step)
         };
         if failure.may_be_applied() {
@@ -125,11 +126,13 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let Some(now) = self.time_of_event() else {
             return;
         };
+        let step = next.into();
         let event = AttemptEvent {
             elapsed: now.and_then(|now| self.state.retry.measured(|| now)),
             stage,
             ended_by,
-            ..attempt_event(self.plan, &self.operation, self.state, fault, next.into())
+            by: limit(self.plan, step, now),
+            ..attempt_event(self.plan, &self.operation, self.state, fault, step)
         };
         let (state, settings) = (&mut *self.state, &mut *self.settings);
         emit(state, settings, &event, error, now, Self::LISTENS);
@@ -150,7 +153,10 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         let changed = self.plan.ended(self.state, reply, failure, fault, now);
         if let Some(change) = changed {
             let step = Step::Rate(change);
-            let event = attempt_event(self.plan, &self.operation, self.state, None, step);
+            let event = AttemptEvent {
+                by: limit(self.plan, step, None),
+                ..attempt_event(self.plan, &self.operation, self.state, None, step)
+            };
             log::log(&event);
             self.settings.notify(&event, None);
         }
@@ -166,11 +172,6 @@ fn emit<T, E, S: Setting<T, E>>(
     now: Option<Duration>,
     has_listener: bool,
 ) {
-    if let (Step::GaveUp(StopReason::Breaker), Some(now)) = (event.step, now)
-        && let Some(breaker) = event.shared.breaker
-    {
-        breaker.refused(now.saturating_add(left_out()));
-    }
     #[cfg(feature = "metrics")]
     state.metrics.record(event, now.unwrap_or_default());
     let _ = (state, now);
@@ -188,6 +189,23 @@ pub(super) struct Limits {
     pub(super) attempts: u32,
     /// Whether attempts are cut at the deadline.
     pub(super) cuts: bool,
+}
+
+/// The name of the limit that ended the call or, for a rate, has changed. A breaker counts the calls that it ends.
+fn limit(plan: &dyn CallPlan, step: Step, now: Option<Duration>) -> Option<&'static str> {
+    let shared = plan.shared();
+    match step {
+        Step::GaveUp(StopReason::Budget) => shared.budget?.label(),
+        Step::GaveUp(StopReason::Rate) | Step::Rate(_) => shared.rate?.label(),
+        Step::GaveUp(StopReason::Breaker) => {
+            let breaker = shared.breaker?;
+            if let Some(now) = now {
+                breaker.refused(now.saturating_add(left_out()));
+            }
+            breaker.label()
+        }
+        _ => None,
+    }
 }
 
 fn attempt_event<'t, E>(
@@ -211,7 +229,7 @@ fn attempt_event<'t, E>(
         maybe_applied: state.retry.maybe_applied(),
         most_attempts: plan.policy().attempts(),
         remaining: None,
-        shared: plan.shared(),
+        by: None,
         type_name: core::any::type_name::<E>(),
         step,
     }

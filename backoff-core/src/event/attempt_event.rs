@@ -7,7 +7,7 @@ use crate::{
     rate::RateChange,
     report::StopReason,
     stage::{EndedBy, Stage},
-    state::{Decision, SharedLimits, Wait, WaitSource},
+    state::{Decision, Wait, WaitSource},
 };
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 use core::fmt;
@@ -46,8 +46,8 @@ pub struct AttemptEvent<'e> {
     pub(crate) most_attempts: u32,
     /// The time that is left, if it is limited and was measured.
     pub(crate) remaining: Option<Duration>,
-    /// What the call shares with other calls.
-    pub(crate) shared: SharedLimits<'e>,
+    /// The name of the budget, the rate or the breaker that ended the call, or of the rate that has changed.
+    pub(crate) by: Option<&'static str>,
     /// The type of the error.
     pub(crate) type_name: &'static str,
     pub(crate) step: Step,
@@ -92,16 +92,6 @@ pub(crate) fn with_source(decision: Decision, fault: Option<&dyn Fault>) -> Deci
 }
 
 impl AttemptEvent<'_> {
-    /// The name of the budget, the rate or the breaker that ended the call, or of the rate that has changed.
-    pub(crate) fn by(&self) -> Option<&'static str> {
-        match self.step {
-            Step::GaveUp(StopReason::Budget) => self.shared.budget?.label(),
-            Step::GaveUp(StopReason::Rate) | Step::Rate(_) => self.shared.rate?.label(),
-            Step::GaveUp(StopReason::Breaker) => self.shared.breaker?.label(),
-            _ => None,
-        }
-    }
-
     /// The name of the operation, as hooks, logs and metrics say it.
     pub(crate) fn operation(&self) -> &'static str {
         display_name(self.name)
@@ -236,7 +226,7 @@ mod tests {
             maybe_applied: false,
             most_attempts: 5,
             remaining: None,
-            shared: SharedLimits::NOTHING,
+            by: None,
             type_name: "E",
             step: Step::GaveUp(StopReason::Permanent),
         }

@@ -91,9 +91,9 @@ impl<'a, E> Event<'a, E> {
             elapsed,
             most_attempts,
             remaining,
+            by,
             ..
         } = *event;
-        let by = event.by();
         let failure = Failure::new(error, event.fault);
         match event.step {
             Step::Waits(wait) => Event::Waiting {

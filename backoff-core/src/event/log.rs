@@ -79,9 +79,9 @@ pub(crate) fn log(event: &AttemptEvent<'_>) {
         attempt,
         type_name: error_type,
         late,
+        by,
         ..
     } = *event;
-    let by = event.by();
     let elapsed = event.elapsed.map(seconds);
     let answer = event.fault.and_then(Fault::service_message);
     let answer = answer.as_ref().map(|answer| answer as &dyn fmt::Display);

@@ -104,7 +104,7 @@ impl<T, E> Setting<T, E> for Measured<E> {
             Step::Waits(_) => {
                 self.slept = self.slept.wrapping_sub(nanos(elapsed).cast_signed());
             }
-            Step::GaveUp(reason) => (self.reason, self.by) = (Some(reason), event.by()),
+            Step::GaveUp(reason) => (self.reason, self.by) = (Some(reason), event.by),
             _ => return,
         }
         match event.is_of_an_attempt() {
