@@ -32,8 +32,8 @@
 //! | `RetryRateQueueGrows` | More than ten calls wait, and more come than go. | Make fewer calls, or ask for a higher limit. `max_queue_time` ends calls that wait too long. |
 //! | `RetryAttemptsTimeOut` | A timer cuts more than 5 % of the attempts. | Raise the limit if the service is only slower. If it hangs, use a [breaker that stops first attempts](crate::Breaker#stop-first-attempts-too). |
 //!
-//! `Budget::grpc` stops retries at half of its tokens: write 0.5 into the first rule. Prometheus misses the first value
-//! of a new counter, so a failure that happens once in the life of a process may be in the log alone.
+//! `Budget::grpc` stops retries at half of its tokens: write 0.51 into the first rule. Prometheus misses the first
+//! value of a new counter, so a failure that happens once in the life of a process may be in the log alone.
 //!
 //! # In the log
 //!
@@ -53,8 +53,8 @@
 //!
 //! # With OpenTelemetry
 //!
-//! [OpenTelemetry](crate::telemetry#opentelemetry) has the recorder and its bounds. In Prometheus, the gauges then end
-//! with `_ratio`, and `retry_rate_limit_count_per_second` is `retry_rate_limit_per_second`. The dashboard and the
-//! alerts accept both names.
+//! [OpenTelemetry](crate::telemetry#opentelemetry) has the recorder and its bounds. By default, the gauges then end
+//! with `_ratio` in Prometheus, and `retry_rate_limit_count_per_second` is `retry_rate_limit_per_second`. The
+//! dashboard and the alerts accept both names.
 //!
 //! Previous: [Telemetry and shutdown](super::telemetry_and_shutdown) · next: [Testing](super::testing)
