@@ -34,27 +34,28 @@
 //! 14. [Right and wrong](right_and_wrong): mistakes that are easy to make, each beside the right code.
 //! 15. [Telemetry and shutdown](telemetry_and_shutdown): what a program logs and measures, and how
 //!     it stops its calls.
-//! 16. [Testing](testing): test code that retries without waiting.
-//! 17. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
-//! 18. [The cookbook](cookbook): twelve programs to copy.
+//! 16. [What to watch](operations): a dashboard and alerts, and what to do when one fires.
+//! 17. [Testing](testing): test code that retries without waiting.
+//! 18. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
+//! 19. [The cookbook](cookbook): twelve programs to copy.
 //!
 //! **By subject**
 //!
-//! 19. [Databases](databases): whole transactions, and connections that are replaced.
-//! 20. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
+//! 20. [Databases](databases): whole transactions, and connections that are replaced.
+//! 21. [Polling, pages and streams](polling_pages_streams): long operations, lists of many pages, and
 //!     watches.
-//! 21. [tower](mod@tower): a policy as a layer around a client.
-//! 22. [gRPC](grpc): tonic, by attribute or by a layer.
-//! 23. [Blocking programs](blocking): programs without async, with a progress line.
-//! 24. [Executors](executors): run without tokio, on smol, in a browser, on a board.
-//! 25. [Beyond retries](beyond): what other tools do better.
+//! 22. [tower](mod@tower): a policy as a layer around a client.
+//! 23. [gRPC](grpc): tonic, by attribute or by a layer.
+//! 24. [Blocking programs](blocking): programs without async, with a progress line.
+//! 25. [Executors](executors): run without tokio, on smol, in a browser, on a board.
+//! 26. [Beyond retries](beyond): what other tools do better.
 //!
 //! **From other code**
 //!
-//! 26. [Coming from another crate](coming_from): how to say the same with this library.
-//! 27. [Ported programs](ported): real code before and after.
-//! 28. [Comparison](comparison): what other libraries do, with the sources.
-//! 29. [Measurements](measurements): the figures of these pages, and the commands that measure them.
+//! 27. [Coming from another crate](coming_from): how to say the same with this library.
+//! 28. [Ported programs](ported): real code before and after.
+//! 29. [Comparison](comparison): what other libraries do, with the sources.
+//! 30. [Measurements](measurements): the figures of these pages, and the commands that measure them.
 //!
 //! The tests compile the Rust code of these pages, and run the code that needs no network. `CONTRIBUTING.md` in the
 //! repository names the commands.
@@ -155,8 +156,12 @@ pub mod right_and_wrong;
 
 #[doc(alias("prometheus", "OpenTelemetry", "logging", "metrics", "tracing"))]
 #[doc(alias("shutdown", "CancellationToken", "ctrl-c", "observability"))]
-#[doc(alias("dashboard", "Grafana", "alert", "graceful shutdown", "SIGTERM"))]
+#[doc(alias("graceful shutdown", "SIGTERM"))]
 pub mod telemetry_and_shutdown;
+
+#[doc(alias("dashboard", "Grafana", "alert", "runbook", "monitoring"))]
+#[doc(alias("PromQL", "LogQL", "Loki", "alertmanager"))]
+pub mod operations;
 
 #[doc(alias("mock", "virtual time", "start_paused", "unit test"))]
 #[doc(alias("fault injection", "chaos", "wiremock", "test without waiting"))]

@@ -242,8 +242,9 @@ assert_eq!(retries, Some(&DebugValue::Histogram(vec![2.0.into()])));
 //!
 //! The example `cargo run -p examples --features metrics --example outage`, in the repository, calls a
 //! service that throttles after 2 s, fails and hangs after 3 s, is down after 4.2 s, recovers after 4.8
-//! s and is healthy again after 6 s. These are ten of the 334 lines of its log, from `INFO` up. Numbers
-//! are cut to milliseconds, and `…` marks an omission:
+//! s and is healthy again after 6 s. These are ten of the 334 lines of its log about `invoices.get`, from
+//! `INFO` up. (Its calls of `customers.get` have a rate, a breaker and a hedge; they are left out here.)
+//! Numbers are cut to milliseconds, and `…` marks an omission:
 //!
 //! ```text
 //! 2.036s  INFO backoff: attempt failed, waiting before the next operation="invoices.get" attempt=1 delay=1.047 source="retry_after" elapsed=0.001 code=429 error=HTTP 429

@@ -28,8 +28,8 @@ pub(crate) fn install() -> Result<PrometheusHandle, BuildError> {
 }
 
 /// Serves `/metrics` until the program ends; gives its URL.
-pub(crate) async fn serve(handle: PrometheusHandle) -> Result<String, Error> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+pub(crate) async fn serve(handle: PrometheusHandle, port: u16) -> Result<String, Error> {
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let url = format!("http://{}/metrics", listener.local_addr()?);
     let content_type = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     let page = async move || (content_type, handle.render());

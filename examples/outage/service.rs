@@ -35,6 +35,9 @@ const MISSING: f64 = 0.01;
 
 /// How many requests came so far. The same ones fail in each run.
 static REQUESTS: AtomicU64 = AtomicU64::new(0);
+/// The same of requests for customers, of which each twentieth is slow.
+static CUSTOMERS: AtomicU64 = AtomicU64::new(0);
+const SLOW: Duration = Duration::from_millis(120);
 
 pub(crate) const PHASES: [Phase; 6] = [
     phase("healthy", 2_000, Some([0.0, 0.01, 0.0])),
@@ -105,6 +108,7 @@ impl Service {
         };
         let routes = Router::new()
             .route("/invoices/{number}", get(invoice))
+            .route("/customers/{number}", get(customer))
             .with_state(self.odds.subscribe());
         let end = CancellationToken::new();
         let guard = end.clone().drop_guard();
@@ -129,7 +133,20 @@ fn socket(address: SocketAddr) -> io::Result<TcpSocket> {
 
 async fn invoice(State(odds): State<watch::Receiver<Odds>>, Path(number): Path<u64>) -> Response {
     let odds = *odds.borrow();
-    let mut chance = SmallRng::seed_from_u64(REQUESTS.fetch_add(1, Relaxed));
+    answer(odds, REQUESTS.fetch_add(1, Relaxed), number).await
+}
+
+async fn customer(State(odds): State<watch::Receiver<Odds>>, Path(number): Path<u64>) -> Response {
+    let odds = *odds.borrow();
+    let request = CUSTOMERS.fetch_add(1, Relaxed);
+    if request % 20 == 19 {
+        tokio::time::sleep(SLOW).await;
+    }
+    answer(odds, request, number).await
+}
+
+async fn answer(odds: Odds, request: u64, number: u64) -> Response {
+    let mut chance = SmallRng::seed_from_u64(request);
     let drawn: f64 = chance.random();
     let [throttled, unavailable, hanging] = odds;
     let busy = throttled + unavailable;

@@ -191,7 +191,7 @@
 //! Give the budget a name, and turn on the features `tracing` and `metrics`. The gauge `retry.budget.level` falls
 //! while many calls fail. The histogram `retry.call.duration` with `retry.stop_reason="budget"` is a good alert. The
 //! log says at `WARN` that the breaker opens. The example shows an outage as Prometheus and the log see it:
-//! `cargo run -p examples --features metrics --example outage`. [Telemetry](super::telemetry_and_shutdown) has more.
+//! `cargo run -p examples --features metrics --example outage`. [What to watch](super::operations) has a dashboard.
 //!
 //! # Beside a budget
 //!

@@ -30,22 +30,7 @@
 //! | give an operation a name that does not change with the code | [`.operation("invoices.get")`](crate::Retrying::operation), in the attribute `operation = "invoices.get"` |
 //! | see each attempt in a trace | the key `attempt_spans`, or `.attempt_spans()` on the call |
 //! | see how much of a budget is left | [`Budget::name`](crate::Budget::name), and the metric `retry.budget.level` |
-//!
-//! # Dashboards and alerts
-//!
-//! The library has no dashboard to import. These queries of Prometheus are for a panel or an alert each:
-//!
-//! ```text
-//! # The share of calls that failed
-//! sum(rate(retry_call_duration_seconds_count{retry_outcome=~"failed.*"}[5m]))
-//!   / sum(rate(retry_call_duration_seconds_count[5m]))
-//! # Retries for each call: alert above 0.2
-//! sum(rate(retry_call_retries_sum[5m])) / sum(rate(retry_call_duration_seconds_count[5m]))
-//! # Calls that something ended, by what it was: budget, rate, breaker, deadline, attempts
-//! sum by (retry_stop_reason) (rate(retry_call_duration_seconds_count{retry_stop_reason!=""}[5m]))
-//! # A budget that is empty: alert after five minutes
-//! min by (retry_budget) (retry_budget_level) < 1
-//! ```
+//! | import a dashboard and alerts | [What to watch](super::operations) |
 //!
 //! # A program that uses the crate `log`
 //!
@@ -152,4 +137,4 @@
 //!
 //! The [cookbook](super::cookbook) has log, metrics and shutdown in one program.
 //!
-//! Previous: [Right and wrong](super::right_and_wrong) · next: [Testing](super::testing)
+//! Previous: [Right and wrong](super::right_and_wrong) · next: [What to watch](super::operations)

@@ -186,4 +186,4 @@
 //! assert_eq!(emulator.stats().faults, 2);
 //! ```
 //!
-//! Previous: [Telemetry and shutdown](super::telemetry_and_shutdown) · next: [Beyond one process](super::jobs)
+//! Previous: [What to watch](super::operations) · next: [Beyond one process](super::jobs)
