@@ -18,7 +18,10 @@ fn one_line_shows_each_wait_until_the_page_is_there() {
     let progress = String::from_utf8(progress).unwrap();
     let lines: Vec<_> = progress.split("\r\x1b[2K").collect();
     // `instant` leaves the seven seconds out.
-    assert_eq!(lines[..2], ["", "attempt 1 of 8 failed, next in 0ns: HTTP 503"]);
+    assert_eq!(
+        lines[..2],
+        ["", "attempt 1 of 8 failed, next in 0ns: HTTP 503"]
+    );
     assert!(lines[2].starts_with("attempt 2 of 8 failed, next in 0ns: io: "));
     assert!(lines.len() == 3 && progress.ends_with('\n'), "{progress:?}");
 }

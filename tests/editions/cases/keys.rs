@@ -210,7 +210,11 @@ fn hooks_and_timers_that_use_arguments() {
     let mut log = Vec::new();
     let got = run(sent(logged(&Flaky::failing(2), &mut log)));
     assert_eq!((got, log.len()), (Err(ApiError(503)), 4));
-    assert!(log[1].starts_with("attempt 1 of 2 failed, next in"), "{:?}", log);
+    assert!(
+        log[1].starts_with("attempt 1 of 2 failed, next in"),
+        "{:?}",
+        log
+    );
     assert_eq!(log[3], "gave up after 2 attempts (attempts): status 503");
     // The key borrows the value for the whole call, and no runtime is needed.
     #[retry(base = "3s", jitter = none, sleep = |wait| std::future::ready(slept.set(slept.get() + wait)))]
