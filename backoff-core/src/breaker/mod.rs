@@ -410,7 +410,7 @@ impl Breaker {
     /// A call has ended because of the breaker. Each call is logged at `DEBUG`, so this counts the calls for a warning: at
     /// most one every ten seconds. The opening is the first warning, and the closing says the rest.
     #[cold]
-    pub(crate) fn refused(&self, now: Duration) {
+    pub(crate) fn ended_a_call(&self, now: Duration) {
         let refused = self.refused.fetch_add(1, Relaxed) + 1;
         #[cfg(feature = "metrics")]
         shown::refused(self.name);

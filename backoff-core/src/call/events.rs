@@ -97,6 +97,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             _ => next,
         };
         let step = with_source(next, failure.fault).into();
+        count(self.plan, step, now);
         let event = AttemptEvent {
             elapsed,
             stage: Some(failure.stage),
@@ -105,7 +106,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             late: late.filter(|late| !late.is_zero()),
             most_attempts: attempts,
             remaining: elapsed.filter(|_| deadline != NEVER).map(left),
-            by: limit(self.plan, step, now),
+            by: name_of_limit(self.plan, step),
             ..attempt_event(self.plan, &self.operation, self.state, failure.fault, step)
         };
         if failure.may_be_applied() {
@@ -127,11 +128,12 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
             return;
         };
         let step = next.into();
+        count(self.plan, step, now);
         let event = AttemptEvent {
             elapsed: now.and_then(|now| self.state.retry.measured(|| now)),
             stage,
             ended_by,
-            by: limit(self.plan, step, now),
+            by: name_of_limit(self.plan, step),
             ..attempt_event(self.plan, &self.operation, self.state, fault, step)
         };
         let (state, settings) = (&mut *self.state, &mut *self.settings);
@@ -154,7 +156,7 @@ impl<T, E, S: Setting<T, E>, R: Clock + Random> ErasedCall<'_, T, E, S, R> {
         if let Some(change) = changed {
             let step = Step::Rate(change);
             let event = AttemptEvent {
-                by: limit(self.plan, step, None),
+                by: name_of_limit(self.plan, step),
                 ..attempt_event(self.plan, &self.operation, self.state, None, step)
             };
             log::log(&event);
@@ -191,20 +193,23 @@ pub(super) struct Limits {
     pub(super) cuts: bool,
 }
 
-/// The name of the limit that ended the call or, for a rate, has changed. A breaker counts the calls that it ends.
-fn limit(plan: &dyn CallPlan, step: Step, now: Option<Duration>) -> Option<&'static str> {
+/// The name of the budget, the rate or the breaker that ended the call, or of the rate that has changed.
+fn name_of_limit(plan: &dyn CallPlan, step: Step) -> Option<&'static str> {
     let shared = plan.shared();
     match step {
         Step::GaveUp(StopReason::Budget) => shared.budget?.label(),
         Step::GaveUp(StopReason::Rate) | Step::Rate(_) => shared.rate?.label(),
-        Step::GaveUp(StopReason::Breaker) => {
-            let breaker = shared.breaker?;
-            if let Some(now) = now {
-                breaker.refused(now.saturating_add(left_out()));
-            }
-            breaker.label()
-        }
+        Step::GaveUp(StopReason::Breaker) => shared.breaker?.label(),
         _ => None,
+    }
+}
+
+/// A breaker counts the calls that it ends.
+fn count(plan: &dyn CallPlan, step: Step, now: Option<Duration>) {
+    if let (Step::GaveUp(StopReason::Breaker), Some(now)) = (step, now)
+        && let Some(breaker) = plan.shared().breaker
+    {
+        breaker.ended_a_call(now.saturating_add(left_out()));
     }
 }
 
