@@ -411,27 +411,23 @@ impl Breaker {
     /// most one every ten seconds. The opening is the first warning, and the closing says the rest.
     #[cold]
     pub(crate) fn ended_a_call(&self, now: Duration) {
-        let refused = self.refused.fetch_add(1, Relaxed) + 1;
+        self.refused.fetch_add(1, Relaxed);
         #[cfg(feature = "metrics")]
         shown::refused(self.name);
         let (now, said) = (millis(now), self.said.load(Relaxed));
-        let is_due = now.wrapping_sub(said) >= WARNS_EVERY;
-        let says = |_| {
-            self.said
-                .compare_exchange(said, now, Relaxed, Relaxed)
-                .is_ok()
-        };
-        if Some(refused).filter(|_| is_due).is_some_and(says) {
-            let refused = self.refused.swap(0, Relaxed);
-            #[cfg(feature = "tracing")]
-            tracing::warn!(
-                target: "backoff",
-                breaker = self.name,
-                refused,
-                "the breaker is open, and has refused calls since the last warning",
-            );
-            let _ = refused;
+        let warns = |said| self.said.compare_exchange(said, now, Relaxed, Relaxed);
+        if now.wrapping_sub(said) < WARNS_EVERY || warns(said).is_err() {
+            return;
         }
+        let refused = self.refused.swap(0, Relaxed);
+        #[cfg(feature = "tracing")]
+        tracing::warn!(
+            target: "backoff",
+            breaker = self.name,
+            refused,
+            "the breaker is open, and has refused calls since the last warning",
+        );
+        let _ = refused;
     }
 
     /// The breaker is open, and an attempt begins all the same, because no error can be made. The log says so once.
