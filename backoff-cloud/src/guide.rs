@@ -37,7 +37,7 @@
 //! 16. [What to watch](operations): a dashboard and alerts, and what to do when one fires.
 //! 17. [Testing](testing): test code that retries without waiting.
 //! 18. [Beyond one process](jobs): calls that wait for hours, or that must survive a crash.
-//! 19. [The cookbook](cookbook): twelve programs to copy.
+//! 19. [The cookbook](cookbook): thirteen programs to copy.
 //!
 //! **By subject**
 //!

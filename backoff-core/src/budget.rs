@@ -48,6 +48,12 @@ pub struct Budget {
     capacity: u32,
     algorithm: Algorithm,
     name: Option<&'static str>,
+    /// Whether metrics count it as `other`.
+    #[cfg_attr(
+        not(feature = "metrics"),
+        allow(dead_code, reason = "only metrics ask")
+    )]
+    is_other: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +150,7 @@ impl Budget {
             capacity,
             algorithm,
             name: None,
+            is_other: false,
         }
     }
 
@@ -183,6 +190,22 @@ impl Budget {
         self.name
     }
 
+    /// Metrics show the name, or `other`.
+    #[cfg(feature = "std")]
+    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
+        self.is_other = !is_shown;
+        self
+    }
+
+    /// The name in metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
+        match self.name {
+            Some(_) if self.is_other => Some("other"),
+            name => name,
+        }
+    }
+
     /// The same budget with this number of tokens at the start, limited by the capacity.
     #[must_use]
     pub const fn starting_with(self, tokens: u32) -> Self {
@@ -197,6 +220,7 @@ impl Budget {
             capacity: self.capacity,
             algorithm: self.algorithm,
             name: self.name,
+            is_other: self.is_other,
         }
     }
 

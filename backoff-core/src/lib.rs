@@ -106,6 +106,8 @@ mod hedge;
 pub mod how_it_works;
 mod judge;
 #[cfg(feature = "std")]
+mod keyed;
+#[cfg(feature = "std")]
 mod name;
 mod named_debug;
 #[cfg(feature = "rate")]
@@ -170,6 +172,8 @@ pub use facts::{
 };
 pub use hedge::Hedge;
 pub use judge::Verdict;
+#[cfg(feature = "std")]
+pub use keyed::Keyed;
 #[cfg(feature = "serde")]
 pub use policy::config::{PolicySettings, PolicySettingsError};
 pub use policy::{Policy, log_level::LogLevel, schedule};

@@ -12,6 +12,7 @@
 //! | `iam.rs` | Changes of an allow policy of Google Cloud: a grant, and a read-modify-write of your own. | `cargo test -p examples --test cookbook iam::` |
 //! | `llm.rs` | An answer of an LLM, and an answer as a stream. | `cargo test -p examples --test cookbook llm::` |
 //! | `github.rs` | Requests to GitHub, which wait for the next window when a limit is reached. | `cargo test -p examples --test cookbook github::` |
+//! | `hosts.rs` | Pages of many hosts, with a breaker for each. | `cargo test -p examples --test cookbook hosts::` |
 //! | `s3.rs` | A change of an object in S3, written with `If-Match` and read again after a conflict. | `cargo test -p examples --features s3 --test cookbook_s3` |
 //! | `sqlx.rs` | A transaction of sqlx, which is made again after a conflict: SQLite, with comments for PostgreSQL. | `cargo test -p examples --features cookbook --test cookbook sqlx::` |
 //! | `redis.rs` | Commands to a Redis that fails over. | `cargo test -p examples --features cookbook --test cookbook redis::` |

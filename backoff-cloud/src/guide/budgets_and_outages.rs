@@ -140,45 +140,29 @@
 //! # One for each host
 //!
 //! The keys `budget`, `rate` and `breaker` of the attribute, and the methods of a policy, take a `static`. A call
-//! takes a reference of any lifetime, so keep those of hosts, tenants or customers in a map. `named` gives each a name that is
-//! made at run time, for logs, errors and metrics:
+//! takes a reference of any lifetime. [`Keyed`](crate::Keyed) makes one for each host, tenant or customer, and the key is
+//! its name in logs, errors and metrics:
 //!
 //! ```
-//! use backoff_cloud::{Breaker, Budget, Policy, Rate, TimedOut};
-//! use std::{collections::HashMap, sync::{Arc, Mutex}};
+//! use backoff_cloud::{Breaker, Budget, Keyed, Policy, Rate, TimedOut};
 //!
 //! const POLICY: Policy = Policy::exponential();
-//!
-//! struct Host { budget: Budget, breaker: Breaker, rate: Rate }
-//!
-//! #[derive(Default)]
-//! struct Hosts(Mutex<HashMap<String, Arc<Host>>>);
-//!
-//! impl Hosts {
-//!     fn get(&self, name: &str) -> Arc<Host> {
-//!         let mut hosts = self.0.lock().unwrap();
-//!         let new = || Arc::new(Host {
-//!             budget: Budget::aws().named(name),
-//!             breaker: Breaker::new().opens_at(15, 24).named(name),
-//!             rate: Rate::new().named(name),
-//!         });
-//!         hosts.entry(name.to_owned()).or_insert_with(new).clone()
-//!     }
-//! }
+//! static BREAKERS: Keyed<String, Breaker> = Keyed::new(|| Breaker::new().opens_at(15, 24));
+//! static BUDGETS: Keyed<String, Budget> = Keyed::new(Budget::aws);
+//! static RATES: Keyed<String, Rate> = Keyed::new(Rate::new);
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! let hosts = Hosts::default();
-//! let host = hosts.get("a.example.com");
+//! let host = "a.example.com";
 //! let get = || async { Ok::<_, TimedOut>("a page") }; // your request
-//! let page = POLICY.retry(get).budget(&host.budget).rate(&host.rate).breaker(&host.breaker).await;
+//! let (breaker, budget, rate) = (BREAKERS.get(host), BUDGETS.get(host), RATES.get(host));
+//! let page = POLICY.retry(get).budget(&budget).rate(&rate).breaker(&breaker).await;
 //! assert_eq!(page, Ok("a page"));
 //! # }
 //! ```
 //!
-//! Leave out what you do not need. If the hosts are few and known when the program starts, `Box::leak` makes a
-//! `&'static` that a policy takes: `POLICY.budget(Box::leak(Box::new(Budget::aws())))`. A map of hosts that anybody
-//! can name needs an end: drop those that nobody has used for a while.
+//! Leave out what you do not need. At most 10,000 keys are kept; the idle ones leave first. [A program of the
+//! cookbook](super::cookbook::hosts) has a breaker for each host.
 //!
 //! # After throttling
 //!

@@ -1,4 +1,4 @@
-//! Twelve programs to copy, each with its dependencies. The tests run them.
+//! Thirteen programs to copy, each with its dependencies. The tests run them.
 //!
 //! The files are in `examples/cookbook` of the repository.
 //!
@@ -22,6 +22,7 @@ programs! {
     axum: "examples/axum.rs", "A service on axum: it retries calls to another service, logs each wait, serves `/metrics`, and ends waits at shutdown.";
     get: "examples/get.rs", "A GET that is sent again after a failure, and waits at least as long as `Retry-After` says.";
     github: "examples/github.rs", "The stars of repositories of GitHub. When a limit is reached, all calls wait until it is refilled.";
+    hosts: "examples/hosts.rs", "Pages of many hosts, with a breaker for each. Logs and errors name the host that is down.";
     iam: "examples/iam.rs", "Changes of a project's allow policy, beside other programs that change it.";
     jobs: "examples/jobs.rs", "Jobs of apalis in SQLite, which come back after a failure.";
     llm: "examples/cookbook_llm.rs", "An answer of an LLM, at once or piece by piece.";

@@ -79,9 +79,8 @@
 //!
 //! # One rate for one limit
 //!
-//! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit, keep a
-//! map of rates and give a call its rate by [`.rate(&rate)`](crate::Retrying::rate): [One for each
-//! host](super::budgets_and_outages#one-for-each-host). The first burst is refused as without a `Rate`, so 50 calls at
+//! One `Rate` for two limits throttles the free one to the rate of the other. Where each customer has a limit, give a
+//! call its rate out of a [`Keyed`](crate::Keyed): [One for each host](super::budgets_and_outages#one-for-each-host). The first burst is refused as without a `Rate`, so 50 calls at
 //! once under a limit of 5 a second make about two requests each.
 //!
 //! # Which tool

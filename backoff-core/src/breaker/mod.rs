@@ -162,6 +162,12 @@ pub struct Breaker {
     is_unasked: AtomicBool,
     limits: Limits,
     name: Option<&'static str>,
+    /// Whether metrics count it as `other`.
+    #[cfg_attr(
+        not(feature = "metrics"),
+        allow(dead_code, reason = "only metrics ask")
+    )]
+    is_other: bool,
 }
 
 /// An attempt that a [`Breaker`] has admitted.
@@ -195,6 +201,7 @@ impl Breaker {
                 pause: 1_000,
             },
             name: None,
+            is_other: false,
         }
     }
 
@@ -291,6 +298,22 @@ impl Breaker {
         self.name
     }
 
+    /// Metrics show the name, or `other`.
+    #[cfg(feature = "std")]
+    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
+        self.is_other = !is_shown;
+        self
+    }
+
+    /// The name in metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
+        match self.name {
+            Some(_) if self.is_other => Some("other"),
+            name => name,
+        }
+    }
+
     /// Whether the breaker is open: only probes are made.
     pub fn is_open(&self) -> bool {
         self.state().is_open()
@@ -379,7 +402,7 @@ impl Breaker {
         self.refused.store(0, Relaxed);
         self.said.store(now, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::opened(self.name);
+        shown::opened(self.shown_name());
         #[cfg(feature = "tracing")]
         tracing::warn!(
             target: "backoff",
@@ -396,7 +419,7 @@ impl Breaker {
     fn closed(&self) {
         let refused = self.refused.swap(0, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::closed(self.name);
+        shown::closed(self.shown_name());
         #[cfg(feature = "tracing")]
         tracing::info!(
             target: "backoff",
@@ -413,7 +436,7 @@ impl Breaker {
     pub(crate) fn ended_a_call(&self, now: Duration) {
         self.refused.fetch_add(1, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::refused(self.name);
+        shown::refused(self.shown_name());
         let (now, said) = (millis(now), self.said.load(Relaxed));
         let warns = |said| self.said.compare_exchange(said, now, Relaxed, Relaxed);
         if now.wrapping_sub(said) < WARNS_EVERY || warns(said).is_err() {

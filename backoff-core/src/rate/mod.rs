@@ -107,6 +107,12 @@ pub struct Rate {
     settle: f64,
     pause: u64,
     name: Option<&'static str>,
+    /// Whether metrics count it as `other`.
+    #[cfg_attr(
+        not(feature = "metrics"),
+        allow(dead_code, reason = "only metrics ask")
+    )]
+    is_other: bool,
     /// Made at the first attempt.
     shared: OnceLock<Arc<Shared>>,
 }
@@ -135,6 +141,9 @@ struct Shared {
     ended: AtomicU32,
     state: Mutex<State>,
     name: Option<&'static str>,
+    /// The name in metrics.
+    #[cfg(feature = "metrics")]
+    shown_name: Option<&'static str>,
 }
 
 struct State {
@@ -227,6 +236,7 @@ impl Rate {
             settle: SETTLE,
             pause: 0,
             name: None,
+            is_other: false,
             shared: OnceLock::new(),
         }
     }
@@ -312,6 +322,22 @@ impl Rate {
         self.name
     }
 
+    /// Metrics show the name, or `other`.
+    #[cfg(feature = "std")]
+    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
+        self.is_other = !is_shown;
+        self
+    }
+
+    /// The name in metrics.
+    #[cfg(feature = "metrics")]
+    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
+        match self.name {
+            Some(_) if self.is_other => Some("other"),
+            name => name,
+        }
+    }
+
     /// The calls a second that go now, as of the last call or reply; `None` while no 429 slows the calls, even if a quota holds
     /// calls back.
     pub fn per_second(&self) -> Option<f64> {
@@ -365,6 +391,8 @@ impl Rate {
                     stated: Vec::new(),
                 }),
                 name: self.name,
+                #[cfg(feature = "metrics")]
+                shown_name: self.shown_name(),
             })
         })
     }

@@ -13,6 +13,7 @@ mod sqlx;
 
 mod get;
 mod github;
+mod hosts;
 mod iam;
 mod llm;
 mod post_with_key;

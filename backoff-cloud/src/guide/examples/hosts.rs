@@ -1,0 +1,1 @@
+../../../../examples/cookbook/hosts.rs
