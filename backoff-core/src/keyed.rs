@@ -5,11 +5,20 @@ use std::{
     borrow::Borrow,
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    hash::{DefaultHasher, Hash, Hasher as _},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 /// The most keys of one [`Keyed`] whose names metrics show.
 const MOST_SHOWN: usize = 1_000;
+
+/// Many keys are behind so many locks: eight threads get three times as many of 100,000 keys as behind one lock.
+const SHARDS: usize = 16;
+/// Below this limit one lock is enough, and the limit is exact.
+const MANY: usize = 1_600;
 
 /// A [`Budget`], a [`Rate`](crate::Rate) or a [`Breaker`](crate::Breaker) for each key: a host, a tenant, an API key. Each
 /// is made when its key is first asked for, and has the key as its name in logs, errors and metrics.
@@ -41,15 +50,16 @@ pub struct Keyed<K, T> {
     make: fn() -> T,
     name: fn(&K) -> String,
     most: usize,
-    kept: Mutex<Kept<K, T>>,
+    /// How many were made.
+    made: AtomicUsize,
+    has_warned: AtomicBool,
+    shards: [Mutex<Shard<K, T>>; SHARDS],
 }
 
-struct Kept<K, T> {
+struct Shard<K, T> {
     /// Each with the number of its last use.
     by_key: BTreeMap<K, (Arc<T>, u64)>,
     uses: u64,
-    made: usize,
-    has_warned: bool,
 }
 
 impl<K, T> Keyed<K, T> {
@@ -73,12 +83,14 @@ impl<K, T> Keyed<K, T> {
             make,
             name,
             most: 10_000,
-            kept: Mutex::new(Kept {
-                by_key: BTreeMap::new(),
-                uses: 0,
-                made: 0,
-                has_warned: false,
-            }),
+            made: AtomicUsize::new(0),
+            has_warned: AtomicBool::new(false),
+            shards: [const {
+                Mutex::new(Shard {
+                    by_key: BTreeMap::new(),
+                    uses: 0,
+                })
+            }; SHARDS],
         }
     }
 
@@ -99,17 +111,18 @@ impl<K, T> Keyed<K, T> {
 
     /// How many are kept now.
     pub fn len(&self) -> usize {
-        self.kept().by_key.len()
+        let shards = self.shards.iter().map(lock);
+        shards.map(|shard| shard.by_key.len()).sum()
     }
 
     /// Whether none is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept<K, T>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(shard: &Mutex<T>) -> MutexGuard<'_, T> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[allow(private_bounds, reason = "the trait lists three types of this crate")]
@@ -118,34 +131,34 @@ impl<K: Ord, T: Named> Keyed<K, T> {
     pub fn get<Q>(&self, key: &Q) -> Arc<T>
     where
         K: Borrow<Q>,
-        Q: Ord + ToOwned<Owned = K> + ?Sized,
+        Q: Hash + Ord + ToOwned<Owned = K> + ?Sized,
     {
-        let mut kept = self.kept();
-        kept.uses += 1;
-        let uses = kept.uses;
-        if let Some((found, used)) = kept.by_key.get_mut(key) {
+        let shards = if self.most < MANY { 1 } else { SHARDS };
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let mut shard = lock(&self.shards[hasher.finish() as usize % shards]);
+        let most = self.most / shards;
+        shard.uses += 1;
+        let uses = shard.uses;
+        if let Some((found, used)) = shard.by_key.get_mut(key) {
             *used = uses;
             return Arc::clone(found);
         }
-        let warns = kept.by_key.len() >= self.most && !kept.makes_room(self.most / 10 + 1);
-        let warns = warns && !std::mem::replace(&mut kept.has_warned, true);
-        kept.made += 1;
+        let is_crowded = shard.by_key.len() >= most && !shard.makes_room(most / 10 + 1);
         let key = key.to_owned();
-        let made = (self.make)().with_name((self.name)(&key), kept.made <= MOST_SHOWN);
-        let made = Arc::new(made);
-        kept.by_key.insert(key, (Arc::clone(&made), uses));
-        drop(kept);
-        #[cfg(feature = "tracing")]
-        if warns {
-            let most = self.most;
-            tracing::warn!(target: "backoff", most, "more keys are in use than are to be kept: raise `at_most`");
+        let is_shown = self.made.fetch_add(1, Relaxed) < MOST_SHOWN;
+        let made = Arc::new((self.make)().with_name((self.name)(&key), is_shown));
+        shard.by_key.insert(key, (Arc::clone(&made), uses));
+        drop(shard);
+        if is_crowded && !self.has_warned.swap(true, Relaxed) {
+            #[cfg(feature = "tracing")]
+            tracing::warn!(target: "backoff", most = self.most, "more keys are in use than are kept: raise `at_most`");
         }
-        let _ = warns;
         made
     }
 }
 
-impl<K: Ord, T: Named> Kept<K, T> {
+impl<K: Ord, T: Named> Shard<K, T> {
     /// So many leave that are idle and were asked for longest ago. Returns whether one has left.
     fn makes_room(&mut self, count: usize) -> bool {
         let is_idle = |kept: &Arc<T>| Arc::strong_count(kept) == 1 && !kept.is_in_use();
@@ -225,7 +238,13 @@ mod tests {
             kept.get(key);
         }
         // `c` left for `d`.
-        let keys = || kept.kept().by_key.keys().cloned().collect::<String>();
+        let keys = || {
+            lock(&kept.shards[0])
+                .by_key
+                .keys()
+                .cloned()
+                .collect::<String>()
+        };
         assert_eq!((keys(), kept.len()), ("abd".to_owned(), 3));
         let others = [kept.get("b"), kept.get("d")];
         let more = kept.get("e");
@@ -245,8 +264,17 @@ mod tests {
         kept.get(&0);
         kept.get(&100);
         assert_eq!(kept.len(), 90);
-        assert!(kept.kept().by_key.contains_key(&0));
-        assert!(!kept.kept().by_key.contains_key(&11));
+        assert!(lock(&kept.shards[0]).by_key.contains_key(&0));
+        assert!(!lock(&kept.shards[0]).by_key.contains_key(&11));
+    }
+
+    #[test]
+    fn many_keys_are_behind_many_locks() {
+        let kept = Keyed::<u32, Budget>::new(Budget::aws);
+        for key in 0..20_000 {
+            kept.get(&key);
+        }
+        assert!((8_500..=10_000).contains(&kept.len()), "{}", kept.len());
     }
 
     #[cfg(feature = "breaker")]

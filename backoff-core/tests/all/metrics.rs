@@ -11,7 +11,8 @@ use crate::stories::{
     story::{Recorded, Story},
 };
 use backoff_core::{
-    __private::ForeignCall, Breaker, Budget, Decision, Event, Rate, StopReason, TimedOut, testing,
+    __private::ForeignCall, Breaker, Budget, Decision, Event, FaultKind, Keyed, Rate, StopReason,
+    TimedOut, testing,
 };
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 use std::{
@@ -296,4 +297,21 @@ fn what_ends_a_call_has_a_name() {
         late,
         "the call waited 1ms for its turn at the rate api3.example.com"
     );
+}
+
+/// The others are one series, so that a label has few values.
+#[test]
+fn metrics_name_a_thousand_keys() {
+    let keyed = Keyed::<u32, Breaker>::new(|| Breaker::new().opens_at(1, 1));
+    let now = || Duration::ZERO;
+    let (_, told) = recorded(|| {
+        for key in 0..1_002 {
+            let breaker = keyed.get(&key);
+            let attempt = breaker.admit(now).expect("closed");
+            breaker.ended(attempt, Some(FaultKind::Transient), now);
+        }
+    });
+    assert_eq!(told.len(), 2 * 1_001);
+    assert_eq!(told["retry.breaker.opened retry.breaker=999"], [1.0]);
+    assert_eq!(told["retry.breaker.opened retry.breaker=other"], [2.0]);
 }
