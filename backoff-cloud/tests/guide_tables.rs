@@ -98,7 +98,6 @@ fn budgets_rates_and_breakers() {
     code!("budgets_and_outages": Budget::costs(500, 5, 5));
     code!("budgets_and_outages": Budget::grpc(10, 0.1));
     code!("budgets_and_outages": Breaker::new().opens_at(15, 24));
-    code!("budgets_and_outages": POLICY.budget(Box::leak(Box::new(Budget::aws()))));
     code!("measurements": Breaker::new().opens_at(15, 24));
     code!("rates": Rate::new().pause_after_refusal(Duration::from_secs(60)));
     code!("rates": Rate::new().name("gmail"));
