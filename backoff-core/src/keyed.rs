@@ -44,7 +44,8 @@ const MANY: usize = 1_600;
 /// of all at once. One in use never leaves: one that a call holds, a breaker that is open, a rate that delays calls. If all
 /// are in use, a new key is kept above the number, and the log has one `WARN`. A call that holds one keeps it.
 ///
-/// A key that has left begins anew when it is asked for again. Metrics name the first 1,000 keys, and the others together as
+/// A key that has left begins anew when it is asked for again. A process keeps 10,000 names that are made at run time: the
+/// next keys have the name `other`. Metrics name the first 1,000 keys, and the others together as
 /// `other`.
 pub struct Keyed<K, T> {
     make: fn() -> T,
@@ -270,7 +271,8 @@ mod tests {
 
     #[test]
     fn many_keys_are_behind_many_locks() {
-        let kept = Keyed::<u32, Budget>::new(Budget::aws);
+        // One name, because a process keeps only so many.
+        let kept = Keyed::<u32, Budget>::named_by(Budget::aws, |_| "key".to_owned());
         for key in 0..20_000 {
             kept.get(&key);
         }
