@@ -21,7 +21,7 @@
 //!
 //! (`cargo run --release -p examples --example simulation -- outage`, 20 seeds.)
 
-use crate::facts::fault::FaultKind;
+use crate::{facts::fault::FaultKind, name::Name};
 use core::{
     fmt,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
@@ -47,13 +47,7 @@ pub struct Budget {
     tokens: AtomicU32,
     capacity: u32,
     algorithm: Algorithm,
-    name: Option<&'static str>,
-    /// Whether metrics count it as `other`.
-    #[cfg_attr(
-        not(feature = "metrics"),
-        allow(dead_code, reason = "only metrics ask")
-    )]
-    is_other: bool,
+    pub(crate) name: Name,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -149,8 +143,7 @@ impl Budget {
             tokens: AtomicU32::new(capacity),
             capacity,
             algorithm,
-            name: None,
-            is_other: false,
+            name: Name::NONE,
         }
     }
 
@@ -164,7 +157,7 @@ impl Budget {
     /// ```
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(name);
+        self.name = Name::literal(name);
         self
     }
 
@@ -181,29 +174,13 @@ impl Budget {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(crate::name::kept(name.into()));
+        self.name = Name::made(name.into());
         self
     }
 
     /// The name, if the budget has one.
     pub(crate) const fn label(&self) -> Option<&'static str> {
-        self.name
-    }
-
-    /// Metrics show the name, or `other`.
-    #[cfg(feature = "std")]
-    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
-        self.is_other = !is_shown;
-        self
-    }
-
-    /// The name in metrics.
-    #[cfg(feature = "metrics")]
-    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
-        match self.name {
-            Some(_) if self.is_other => Some("other"),
-            name => name,
-        }
+        self.name.get()
     }
 
     /// The same budget with this number of tokens at the start, limited by the capacity.
@@ -220,7 +197,6 @@ impl Budget {
             capacity: self.capacity,
             algorithm: self.algorithm,
             name: self.name,
-            is_other: self.is_other,
         }
     }
 

@@ -1,6 +1,6 @@
 //! A budget, a rate or a breaker for each host, key or tenant, made when its key is first asked for.
 
-use crate::budget::Budget;
+use crate::{budget::Budget, name::Name};
 use std::{
     borrow::Borrow,
     collections::BTreeMap,
@@ -148,7 +148,9 @@ impl<K: Ord, T: Named> Keyed<K, T> {
         let is_crowded = shard.by_key.len() >= most && !shard.makes_room(most / 10 + 1);
         let key = key.to_owned();
         let is_shown = self.made.fetch_add(1, Relaxed) < MOST_SHOWN;
-        let made = Arc::new((self.make)().with_name((self.name)(&key), is_shown));
+        let mut made = (self.make)();
+        *made.name_mut() = Name::made((self.name)(&key)).shown(is_shown);
+        let made = Arc::new(made);
         shard.by_key.insert(key, (Arc::clone(&made), uses));
         drop(shard);
         if is_crowded && !self.has_warned.swap(true, Relaxed) {
@@ -177,16 +179,15 @@ impl<K: Ord, T: Named> Shard<K, T> {
 
 /// What a [`Keyed`] makes.
 trait Named {
-    /// The same with this name, which metrics show.
-    fn with_name(self, name: String, is_shown: bool) -> Self;
+    fn name_mut(&mut self) -> &mut Name;
 
     /// Whether it must stay, because calls depend on it.
     fn is_in_use(&self) -> bool;
 }
 
 impl Named for Budget {
-    fn with_name(self, name: String, is_shown: bool) -> Self {
-        self.named(name).shown(is_shown)
+    fn name_mut(&mut self) -> &mut Name {
+        &mut self.name
     }
 
     fn is_in_use(&self) -> bool {
@@ -196,8 +197,8 @@ impl Named for Budget {
 
 #[cfg(feature = "rate")]
 impl Named for crate::Rate {
-    fn with_name(self, name: String, is_shown: bool) -> Self {
-        self.named(name).shown(is_shown)
+    fn name_mut(&mut self) -> &mut Name {
+        &mut self.name
     }
 
     fn is_in_use(&self) -> bool {
@@ -207,8 +208,8 @@ impl Named for crate::Rate {
 
 #[cfg(feature = "breaker")]
 impl Named for crate::Breaker {
-    fn with_name(self, name: String, is_shown: bool) -> Self {
-        self.named(name).shown(is_shown)
+    fn name_mut(&mut self) -> &mut Name {
+        &mut self.name
     }
 
     fn is_in_use(&self) -> bool {

@@ -107,7 +107,6 @@ pub mod how_it_works;
 mod judge;
 #[cfg(feature = "std")]
 mod keyed;
-#[cfg(feature = "std")]
 mod name;
 mod named_debug;
 #[cfg(feature = "rate")]

@@ -15,7 +15,10 @@ mod shown;
 
 pub(crate) use probes::end_scope;
 
-use crate::facts::fault::{FaultKind, TimedOut};
+use crate::{
+    facts::fault::{FaultKind, TimedOut},
+    name::Name,
+};
 use core::{
     fmt,
     sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed},
@@ -161,13 +164,7 @@ pub struct Breaker {
     /// Whether the log has said that a loop does not ask the breaker.
     is_unasked: AtomicBool,
     limits: Limits,
-    name: Option<&'static str>,
-    /// Whether metrics count it as `other`.
-    #[cfg_attr(
-        not(feature = "metrics"),
-        allow(dead_code, reason = "only metrics ask")
-    )]
-    is_other: bool,
+    pub(crate) name: Name,
 }
 
 /// An attempt that a [`Breaker`] has admitted.
@@ -200,8 +197,7 @@ impl Breaker {
                 attempts: 20,
                 pause: 1_000,
             },
-            name: None,
-            is_other: false,
+            name: Name::NONE,
         }
     }
 
@@ -271,7 +267,7 @@ impl Breaker {
     /// ```
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(name);
+        self.name = Name::literal(name);
         self
     }
 
@@ -289,29 +285,13 @@ impl Breaker {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(crate::name::kept(name.into()));
+        self.name = Name::made(name.into());
         self
     }
 
     /// The name.
     pub(crate) const fn label(&self) -> Option<&'static str> {
-        self.name
-    }
-
-    /// Metrics show the name, or `other`.
-    #[cfg(feature = "std")]
-    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
-        self.is_other = !is_shown;
-        self
-    }
-
-    /// The name in metrics.
-    #[cfg(feature = "metrics")]
-    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
-        match self.name {
-            Some(_) if self.is_other => Some("other"),
-            name => name,
-        }
+        self.name.get()
     }
 
     /// Whether the breaker is open: only probes are made.
@@ -332,7 +312,7 @@ impl Breaker {
 
     /// The error of a call that is refused.
     pub(crate) fn refusal(&self) -> TimedOut {
-        TimedOut::by_breaker(self.status.load(Relaxed), self.name)
+        TimedOut::by_breaker(self.status.load(Relaxed), self.name.get())
     }
 
     /// For a loop of your own: asks before an attempt whether it may begin. Nothing means that the breaker is open, and that
@@ -402,11 +382,11 @@ impl Breaker {
         self.refused.store(0, Relaxed);
         self.said.store(now, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::opened(self.shown_name());
+        shown::opened(self.name.in_metrics());
         #[cfg(feature = "tracing")]
         tracing::warn!(
             target: "backoff",
-            breaker = self.name,
+            breaker = self.name.get(),
             status,
             "the breaker opens: {} of the last {} attempts failed",
             self.limits.failures,
@@ -419,11 +399,11 @@ impl Breaker {
     fn closed(&self) {
         let refused = self.refused.swap(0, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::closed(self.shown_name());
+        shown::closed(self.name.in_metrics());
         #[cfg(feature = "tracing")]
         tracing::info!(
             target: "backoff",
-            breaker = self.name,
+            breaker = self.name.get(),
             refused,
             "the breaker closes: a probe succeeded",
         );
@@ -436,7 +416,7 @@ impl Breaker {
     pub(crate) fn ended_a_call(&self, now: Duration) {
         self.refused.fetch_add(1, Relaxed);
         #[cfg(feature = "metrics")]
-        shown::refused(self.shown_name());
+        shown::refused(self.name.in_metrics());
         let (now, said) = (millis(now), self.said.load(Relaxed));
         let warns = |said| self.said.compare_exchange(said, now, Relaxed, Relaxed);
         if now.wrapping_sub(said) < WARNS_EVERY || warns(said).is_err() {
@@ -446,7 +426,7 @@ impl Breaker {
         #[cfg(feature = "tracing")]
         tracing::warn!(
             target: "backoff",
-            breaker = self.name,
+            breaker = self.name.get(),
             refused,
             "the breaker is open, and has refused calls since the last warning",
         );
@@ -458,7 +438,7 @@ impl Breaker {
     pub(crate) fn warn_unrefused(&self) {
         if !self.has_warned_unrefused.swap(true, Relaxed) {
             #[cfg(feature = "tracing")]
-            tracing::warn!(target: "backoff", breaker = self.name, "{UNREFUSED}");
+            tracing::warn!(target: "backoff", breaker = self.name.get(), "{UNREFUSED}");
         }
     }
 

@@ -198,7 +198,7 @@ impl CallMetrics {
 /// A budget was asked for tokens, or was refilled.
 pub(crate) fn level(budget: Option<&Budget>) {
     if let Some(budget) = budget
-        && let Some(name) = budget.shown_name()
+        && let Some(name) = budget.name.in_metrics()
         && has_recorder()
     {
         gauge!("retry.budget.level", "retry.budget" => name).set(budget.tokens());

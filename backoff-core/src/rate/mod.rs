@@ -22,6 +22,7 @@ pub(crate) use observed::{begin_scope_without_rate, end_scope, is_inside};
 pub(crate) use waiter::{QueueEnd, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
+use crate::name::Name;
 use crate::runtime::{Clock as _, Std, left_out, nanos};
 use crate::sync::{Mutex, MutexGuard, lock};
 use control::{RateControl, SETTLE};
@@ -106,13 +107,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Rate {
     settle: f64,
     pause: u64,
-    name: Option<&'static str>,
-    /// Whether metrics count it as `other`.
-    #[cfg_attr(
-        not(feature = "metrics"),
-        allow(dead_code, reason = "only metrics ask")
-    )]
-    is_other: bool,
+    pub(crate) name: Name,
     /// Made at the first attempt.
     shared: OnceLock<Arc<Shared>>,
 }
@@ -140,10 +135,7 @@ struct Shared {
     /// How many of them have ended.
     ended: AtomicU32,
     state: Mutex<State>,
-    name: Option<&'static str>,
-    /// The name in metrics.
-    #[cfg(feature = "metrics")]
-    shown_name: Option<&'static str>,
+    name: Name,
 }
 
 struct State {
@@ -212,7 +204,7 @@ impl Shared {
         drop(state);
         #[cfg(feature = "tracing")]
         if let Some(text) = warning {
-            tracing::warn!(target: "backoff", rate = self.name, "{text}");
+            tracing::warn!(target: "backoff", rate = self.name.get(), "{text}");
         }
         let _ = warning;
         if let Some(waker) = woken {
@@ -235,8 +227,7 @@ impl Rate {
         Rate {
             settle: SETTLE,
             pause: 0,
-            name: None,
-            is_other: false,
+            name: Name::NONE,
             shared: OnceLock::new(),
         }
     }
@@ -293,7 +284,7 @@ impl Rate {
     /// ```
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
-        self.name = Some(name);
+        self.name = Name::literal(name);
         self
     }
 
@@ -308,7 +299,7 @@ impl Rate {
     #[cfg(feature = "std")]
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(crate::name::kept(name.into()));
+        self.name = Name::made(name.into());
         self
     }
 
@@ -319,23 +310,7 @@ impl Rate {
 
     /// The name.
     pub(crate) const fn label(&self) -> Option<&'static str> {
-        self.name
-    }
-
-    /// Metrics show the name, or `other`.
-    #[cfg(feature = "std")]
-    pub(crate) const fn shown(mut self, is_shown: bool) -> Self {
-        self.is_other = !is_shown;
-        self
-    }
-
-    /// The name in metrics.
-    #[cfg(feature = "metrics")]
-    pub(crate) const fn shown_name(&self) -> Option<&'static str> {
-        match self.name {
-            Some(_) if self.is_other => Some("other"),
-            name => name,
-        }
+        self.name.get()
     }
 
     /// The calls a second that go now, as of the last call or reply; `None` while no 429 slows the calls, even if a quota holds
@@ -391,8 +366,6 @@ impl Rate {
                     stated: Vec::new(),
                 }),
                 name: self.name,
-                #[cfg(feature = "metrics")]
-                shown_name: self.shown_name(),
             })
         })
     }

@@ -106,7 +106,7 @@ impl Shared {
             #[cfg(feature = "tracing")]
             tracing::warn!(
                 target: "backoff",
-                rate = self.name,
+                rate = self.name.get(),
                 header,
                 value = %crate::text::Loggable(&String::from_utf8_lossy(value)),
                 "{UNREAD}"

@@ -8,14 +8,18 @@ use metrics::{counter, gauge, histogram};
 impl Shared {
     /// A call has left the queue for an attempt.
     pub(super) fn show_wait(&self, waited: Duration) {
-        let Some(name) = self.shown_name else { return };
+        let Some(name) = self.name.in_metrics() else {
+            return;
+        };
         histogram!("retry.rate.delay", "retry.rate" => name).record(waited.as_secs_f64());
         self.show();
     }
 
     /// An attempt has ended.
     pub(super) fn show_reply(&self, reply: RateReply, changes: bool) {
-        let Some(name) = self.shown_name else { return };
+        let Some(name) = self.name.in_metrics() else {
+            return;
+        };
         let is_refused = reply != RateReply::Admitted;
         if is_refused {
             counter!("retry.rate.refused", "retry.rate" => name).increment(1);
@@ -27,7 +31,9 @@ impl Shared {
 
     /// The calls a second, and how many calls wait.
     pub(super) fn show(&self) {
-        let Some(name) = self.shown_name else { return };
+        let Some(name) = self.name.in_metrics() else {
+            return;
+        };
         telemetry::describe_once();
         let state = self.lock();
         let rate = state.control.per_second().unwrap_or(f64::INFINITY);

@@ -98,7 +98,7 @@ impl Waiter {
         let rest = self.limit.saturating_sub(stood);
         if rest.is_zero() {
             if self.expires {
-                return Break(Err(TimedOut::in_queue(self.limit, self.shared.name)));
+                return Break(Err(TimedOut::in_queue(self.limit, self.shared.name.get())));
             }
             let warns = |state: &mut State| state.control.warns(UNQUEUED);
             self.shared.change(None, warns);
