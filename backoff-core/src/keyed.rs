@@ -219,11 +219,7 @@ impl Named for crate::Breaker {
 
 impl<K, T> fmt::Debug for Keyed<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (len, most) = (self.len(), self.most);
-        f.debug_struct("Keyed")
-            .field("len", &len)
-            .field("most", &most)
-            .finish_non_exhaustive()
+        write!(f, "Keyed({} of {})", self.len(), self.most)
     }
 }
 

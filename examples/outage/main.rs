@@ -5,6 +5,7 @@
 //! is the demonstration around them.
 
 mod client;
+mod picture;
 mod scrape;
 mod service;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use backoff_cloud::http::ApiError;
 use clap::Parser;
-use examples::terminal::{ended, say};
+use examples::terminal::{ended, save, say};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until};
 use tracing_subscriber::fmt::{format, time};
@@ -45,7 +46,7 @@ struct Options {
     /// The port of `/metrics`; by default any that is free
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// The folder for the log and the page
+    /// The folder for the log, the page and the picture
     #[arg(long, default_value = "out")]
     out: PathBuf,
 }
@@ -56,9 +57,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<(), Error> {
-    let [log_file, page_file] = ["outage.log", "outage.prom"].map(|name| options.out.join(name));
+    let [log_file, page_file, picture_file] =
+        ["outage.log", "outage.prom", "outage.svg"].map(|name| options.out.join(name));
     fs::create_dir_all(&options.out)?;
-    let url = scrape::serve(scrape::install()?, options.port).await?;
+    let metrics = scrape::install()?;
+    let url = scrape::serve(metrics.clone(), options.port).await?;
     say(&format!("metrics: curl {url}\n\n"))?;
     let mut service = Service::start()?;
     // Takes the events of the whole program from now on, from `INFO` up. Their times count from here.
@@ -84,6 +87,7 @@ async fn run(options: &Options) -> Result<(), Error> {
         |(client, service), number| async move { customer(&client, &service, number).await },
     );
     let (invoices, customers) = (tokio::spawn(invoices), tokio::spawn(customers));
+    let readings = tokio::spawn(picture::readings(metrics, lasts));
     let (mut ends, mut lines) = (Instant::now(), 0);
     for phase in &PHASES {
         say(&format!("the service is {}\n", phase.name))?;
@@ -100,6 +104,7 @@ async fn run(options: &Options) -> Result<(), Error> {
     }
     let (values, errors) = invoices.await?;
     customers.await?;
+    let drawn = picture::drawn(&readings.await?, options.times)?;
 
     let text = scrape::read(&url).await?;
     fs::write(&page_file, &text)?;
@@ -117,6 +122,7 @@ async fn run(options: &Options) -> Result<(), Error> {
         values,
         errors,
     ))?;
+    save(&picture_file, &drawn)?;
     if options.keep {
         say(&format!("serving {url} until Ctrl-C\n"))?;
         tokio::signal::ctrl_c().await?;

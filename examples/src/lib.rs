@@ -36,7 +36,7 @@
 //! | `cargo run -p examples --example memorystore` | Creates an instance of Memorystore, polls the long-running operation until the instance is ready, and deletes the instance, while the service fails, throttles and loses replies. Prints a line for each call. |
 //! | `cargo run -p examples --example pages` | Reads a list of many pages from a service that fails now and then, in two ways: a retry that begins again with the first page, and a retry that continues with the page that failed. Prints a line for each way. |
 //! | `cargo run -p examples --features jobs --example jobs` | 2,000 jobs in a queue of apalis: grants of IAM, and charges by HTTP with an operation id, against a service that throttles, fails and loses replies. Four worker processes run the jobs, and one of them is killed each second. Prints how many jobs are left, and in the end what was done, given up and made twice. About twenty seconds. |
-//! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, and prints the log and the page. With `-- --keep`, the program continues to serve the page. |
+//! | `cargo run -p examples --features metrics --example outage` | Shows one outage as an operator sees it: a service throttles, fails, is down and recovers while a program calls it. Serves `/metrics` in Prometheus' format, prints the log and the page, and draws the metrics: `backoff-cloud/doc/outage-metrics.svg`. With `-- --keep`, the program continues to serve the page. |
 //!
 //! The examples share these modules: [`table`], [`drawing`], [`axis`], [`chart`], [`stats`], [`results`] and
 //! [`terminal`].

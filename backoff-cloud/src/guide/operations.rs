@@ -2,7 +2,12 @@
 //!
 //! # Dashboards and alerts
 //!
-//! Both read the metrics from Prometheus. [Telemetry](super::telemetry_and_shutdown#what-to-turn-on) says what to turn
+//! An outage in these metrics, as the program `outage` of the repository reads them every 250 ms: first the attempts
+//! fail, then the budget ends the retries, and the breaker ends the calls.
+//!
+#![doc = include_str!("../../doc/outage-metrics.svg")]
+//!
+//! The dashboard and the alerts read the metrics from Prometheus. [Telemetry](super::telemetry_and_shutdown#what-to-turn-on) says what to turn
 //! on in the program; set buckets up to your longest deadline. A budget, a rate or a breaker is shown if it has a name.
 //!
 //! | file | use |
