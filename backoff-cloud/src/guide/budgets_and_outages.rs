@@ -117,6 +117,10 @@
 //! what counts: a conflict or a 404 is an answer, and a 429 says nothing. What began before the breaker opened or
 //! closed says nothing either, and failures are forgotten after a minute without one.
 //!
+//! [`max_pause`](crate::Breaker::max_pause) makes the probes of a long outage rarer: 1, 2, 4 s and so on up to this
+//! time. [`open_for`](crate::Breaker::open_for) and [`close`](crate::Breaker::close) open and close the breaker by hand,
+//! such as for maintenance, and [`next_probe`](crate::Breaker::next_probe) tells the time until the next probe.
+//!
 //! A call made inside of a probe that has the same breaker is part of the probe. So an update and its read, or two
 //! layers of tower, can have one breaker.
 //!

@@ -24,7 +24,9 @@
 //! # The limits
 //!
 //! - **Requests and tokens a minute**, and with some services a day. [`tokens`](crate::Retrying::tokens) says how many
-//!   tokens a call uses at most: those of the prompt and of the longest answer.
+//!   tokens a call uses at most: those of the prompt and of the longest answer. It is an estimate. Where a service counts
+//!   the tokens only after the head of its reply, as Anthropic counts those of a stream,
+//!   [`RATE.used(n)`](crate::Rate::used) or [`attempt.used(n)`](crate::Attempt::used) says how many there were.
 //! - **A quota for each model**, or for a group of models: declare a `Rate` for each quota.
 //! - **Money.** OpenAI answers `insufficient_quota` with a 429, too. This 429 is final:
 //!   [`openai::kind`](crate::openai::kind) is permanent for it. Anthropic [says it
@@ -34,7 +36,8 @@
 //! # Who hears what
 //!
 //! A rate hears the headers of each reply to its own calls, subtracts what still runs, and lets a call go when enough
-//! is left: [the rules](crate::Rate#quotas). Processes share nothing but the replies. A process without a `Rate`
+//! is left: [the rules](crate::Rate#quotas). The reply must be read in the task of the attempt. Where another task or
+//! thread reads a reply, pass the headers to [`attempt.observe`](crate::Attempt::observe). Processes share nothing but the replies. A process without a `Rate`
 //! [takes nearly everything](super::rates#every-process-of-the-quota-needs-it).
 //!
 //! | service | each reply states | so |

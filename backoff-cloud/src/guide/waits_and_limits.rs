@@ -159,14 +159,12 @@
 //!
 //! # Retry for ever
 //!
-//! A daemon that reconnects has no last attempt. No word of a policy says "no limit":
+//! A daemon that reconnects, a watcher and an uploader have no last attempt: `.max_attempts(Policy::UNLIMITED)`,
+//! `max_attempts = unlimited` in an attribute, `max_attempts = "unlimited"` in a configuration. Then only an error that is
+//! not retried ends the call, or a limit that you name: a deadline, a budget, a breaker. A hint beyond
+//! `max_retry_after` is shortened to that limit. A policy whose waits are zero makes five attempts all the same.
 //!
-//! - A `deadline` is a year at most: `.deadline(Duration::MAX)` counts as a year. With a deadline and without
-//!   `max_attempts`, a call makes as many attempts as fit. Set `max_retry_after` too, because a hint may be as long as
-//!   the deadline.
-//! - `max_attempts` counts up to 262,143: a larger number counts as this one.
-//! - [`resuming()`](crate::Policy::resuming) counts failures and time from the last progress. So a daemon whose
-//!   connection works now and then never comes to the deadline:
+//! [`resuming()`](crate::Policy::resuming) begins again with short waits after progress:
 //!
 //! ```
 //! use backoff_cloud::{Policy, Resuming, TimedOut};
@@ -174,8 +172,7 @@
 //!
 //! const RECONNECT: Policy = Policy::exponential()
 //!     .max_backoff(Duration::from_secs(30))
-//!     .max_retry_after(Duration::from_secs(300))
-//!     .deadline(Duration::MAX);
+//!     .max_attempts(Policy::UNLIMITED);
 //!
 //! /// Serves one connection until it breaks, and returns why.
 //! async fn session(resuming: &mut Resuming<'_, TimedOut>, number: u32) -> TimedOut {
@@ -191,15 +188,13 @@
 //! for number in 1.. {
 //!     let error = session(&mut resuming, number).await;
 //!     if let Err(error) = resuming.failed(error).await { // waits
-//!         panic!("{error}"); // only an error that the policy does not repeat, or a year without progress
+//!         panic!("{error}"); // an error that the policy does not repeat
 //!     }
 //! }
 //! # };
 //! # assert!(tokio::time::timeout(days, daemon).await.is_err());
 //! # }
 //! ```
-//!
-//! By the attribute, write `deadline = "365d", max_retry_after = "300s"`. The year counts from the first attempt of a call.
 //!
 //! An error that the policy does not repeat, such as a wrong password, ends the daemon.
 //! [`stop_on`](crate::Retrying::stop_on) of the `Resuming` ends its waits. A connection that many tasks share belongs

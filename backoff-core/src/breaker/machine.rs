@@ -9,13 +9,16 @@ pub(super) struct Limits {
     pub(super) failures: u32,
     /// if they are among so many last attempts.
     pub(super) attempts: u32,
-    /// The time between two probes, in milliseconds.
+    /// The time from the opening to the first probe, and between two probes, in milliseconds.
     pub(super) pause: u32,
+    /// That time doubles with each probe up to this one, if it is longer.
+    pub(super) max_pause: u32,
 }
 
 /// In the highest three bits, the number of the period: a period ends when the breaker opens or closes. Below it,
 ///
-/// - closed: when an attempt failed last, in units of 16 s, and a bit for each of the last attempts, set if it failed;
+/// - closed: when an attempt failed last, in units of 16 s, and the history of the last attempts: a bit for each, set if it
+///   failed; or, if they are too many, how many they were since the first failure, and how many of them failed;
 /// - open: the time of the next probe in milliseconds of the clock, which repeats after six days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct State(pub(super) u32);
@@ -30,8 +33,12 @@ const UNIT: u32 = 14;
 /// After so many units without a failure, about a minute, the failures are forgotten.
 const FORGOTTEN: u32 = 4;
 
+/// The highest number of attempts that have a bit each.
+const MOST_BITS: u32 = FAILED.trailing_zeros();
+/// Of a longer history, the bits of each of the two numbers.
+const COUNT: u32 = MOST_BITS / 2;
 /// The highest number of attempts that are remembered.
-pub(super) const MOST_ATTEMPTS: u32 = FAILED.trailing_zeros();
+pub(super) const MOST_ATTEMPTS: u32 = (1 << COUNT) - 1;
 
 impl State {
     /// Closed, and no attempt has failed.
@@ -59,24 +66,47 @@ impl State {
     const fn with(self, rest: u32) -> Self {
         State(self.0 & !TIME | rest)
     }
+
+    /// Open, in a new period, until a probe may go at this time.
+    pub(super) const fn opened(self, due: u32) -> Self {
+        match self.is_open() {
+            true => self.next(0).next(due),
+            false => self.next(due),
+        }
+    }
+
+    /// Closed, in a new period.
+    pub(super) const fn closed(self) -> Self {
+        self.next(0)
+    }
+
+    /// The milliseconds of this pause that are left until the next probe, of an open breaker.
+    pub(super) const fn left(self, pause: u32, now: u32) -> u32 {
+        let left = self.0.wrapping_sub(now) & TIME;
+        // A time that lies further ahead than the pause has passed, or the clock was set back.
+        if left > pause { 0 } else { left }
+    }
 }
 
 impl Limits {
-    /// When the next probe may go.
-    const fn due(self, now: u32) -> u32 {
-        now.wrapping_add(self.pause) & TIME
+    /// The pause after this one. One that is longer than all was set by hand.
+    pub(super) fn next_pause(self, pause: u32) -> u32 {
+        let max_pause = self.max_pause.max(self.pause);
+        match pause > max_pause {
+            true => self.pause,
+            false => max_pause.min(2 * pause),
+        }
     }
 
-    /// An attempt asks whether it may begin as a probe. Returns the state then; nothing if the breaker is closed, or if no
-    /// probe is due.
-    pub(super) fn probe(self, state: State, now: impl Fn() -> u32) -> Option<State> {
+    /// An attempt asks during this pause whether it may begin as a probe. Returns the state then; nothing if the breaker is
+    /// closed, or if no probe is due.
+    pub(super) fn probe(self, state: State, pause: u32, now: impl Fn() -> u32) -> Option<State> {
         if !state.is_open() {
             return None;
         }
         let now = now();
-        // A time that lies further ahead than a pause has passed, or the clock was set back.
-        let left = state.0.wrapping_sub(now) & TIME;
-        (left == 0 || left > self.pause).then(|| state.with(self.due(now)))
+        let is_due = state.left(pause, now) == 0;
+        is_due.then(|| state.with(due(now, self.next_pause(pause))))
     }
 
     /// An attempt that was admitted in this period has ended: with this failure, or with a success. Returns the state then.
@@ -97,26 +127,44 @@ impl Limits {
             // What began before the breaker opened or closed says nothing about the service now.
             _ if period != state.period() => state,
             (true, true) => state,
-            (true, false) => state.next(0),
-            (false, false) => State(state.0 & !(FAILED - 1) | self.last(state.0 << 1)),
+            (true, false) => state.closed(),
+            (false, false) => State(state.0 & !(FAILED - 1) | self.last(state.0, false).0),
             (false, true) => {
                 let now = now();
                 let failed = now >> UNIT;
                 let age = failed.wrapping_sub(state.0 / FAILED) & (TIME / FAILED);
                 let before = if age < FORGOTTEN { state.0 } else { 0 };
-                let last = self.last(before << 1 | 1);
-                match last.count_ones() >= self.failures {
-                    true => state.next(self.due(now)),
-                    false => state.with(failed << MOST_ATTEMPTS & TIME | last),
+                let (last, failures) = self.last(before, true);
+                match failures >= self.failures {
+                    true => state.next(due(now, self.pause)),
+                    false => state.with(failed << MOST_BITS & TIME | last),
                 }
             }
         }
     }
 
-    /// The bits of the last attempts.
-    const fn last(self, bits: u32) -> u32 {
-        bits & ((1 << self.attempts) - 1)
+    /// The history after one more attempt, and how many failures are in it.
+    const fn last(self, before: u32, has_failed: bool) -> (u32, u32) {
+        if self.attempts <= MOST_BITS {
+            let last = (before << 1 | has_failed as u32) & ((1 << self.attempts) - 1);
+            return (last, last.count_ones());
+        }
+        let failures = (before & MOST_ATTEMPTS) + has_failed as u32;
+        let attempts = (before >> COUNT & MOST_ATTEMPTS) + 1;
+        // Nothing is counted before the first failure. Half of a full history is forgotten.
+        let last = match attempts < self.attempts {
+            _ if failures == 0 => 0,
+            true => attempts << COUNT | failures,
+            false if failures == 1 => 0,
+            false => attempts / 2 << COUNT | failures / 2,
+        };
+        (last, failures)
     }
+}
+
+/// When the next probe may go, after this pause.
+pub(super) const fn due(now: u32, pause: u32) -> u32 {
+    now.wrapping_add(pause) & TIME
 }
 
 #[cfg(test)]
@@ -130,24 +178,27 @@ mod tests {
         failures: 2,
         attempts: 4,
         pause: 1_000,
+        max_pause: 0,
     };
+
+    /// A probe that asks during the first pause.
+    fn probe(state: State, now: u32) -> Option<State> {
+        LIMITS.probe(state, LIMITS.pause, || now)
+    }
 
     #[test]
     fn the_clock_may_repeat_or_go_back() {
         const OPEN: u32 = 2 * PERIOD;
         let state = State(OPEN | 5);
-        assert_eq!(
-            LIMITS.probe(state, || 5 + (TIME + 1)),
-            Some(State(OPEN | 1_005))
-        );
+        assert_eq!(probe(state, 5 + (TIME + 1)), Some(State(OPEN | 1_005)));
         // Six days without an attempt, and a clock that was set back.
-        assert!(LIMITS.probe(state, || TIME / 2).is_some());
-        assert!(LIMITS.probe(State(OPEN | 50_000), || 48_999).is_some());
-        assert_eq!(LIMITS.probe(State(OPEN | 50_000), || 49_000), None);
+        assert!(probe(state, TIME / 2).is_some());
+        assert!(probe(State(OPEN | 50_000), 48_999).is_some());
+        assert_eq!(probe(State(OPEN | 50_000), 49_000), None);
         let late = TIME - 10;
-        let paused = State(OPEN | LIMITS.due(late));
-        assert_eq!(LIMITS.probe(paused, || late + 999), None);
-        assert!(LIMITS.probe(paused, || late + 1_000).is_some());
+        let paused = State(OPEN | due(late, LIMITS.pause));
+        assert_eq!(probe(paused, late + 999), None);
+        assert!(probe(paused, late + 1_000).is_some());
     }
 
     fn any_failure() -> impl Strategy<Value = Option<FaultKind>> {
@@ -162,14 +213,19 @@ mod tests {
         /// Any order of events: time passes, an attempt begins, one of those that have begun ends in any way, or never.
         #[test]
         fn any_order_of_events(
-            (failures, attempts) in (1..=MOST_ATTEMPTS).prop_flat_map(|most| (1..=most, Just(most))),
+            (failures, attempts) in prop_oneof![1..=MOST_BITS, 1..=100u32, Just(MOST_ATTEMPTS)]
+                .prop_flat_map(|most| (1..=most, Just(most))),
             pause in 10..100_000u32,
+            max_pause in prop_oneof![Just(0), 10..1_000_000u32],
             start in any::<u32>(),
             events in prop::collection::vec((0..3u8, 0..30_000u32, any::<prop::sample::Index>(), any_failure()), 0..400),
         ) {
-            let limits = Limits { failures, attempts, pause };
+            let limits = Limits { failures, attempts, pause, max_pause };
             let (mut state, mut now) = (State::NEW, u64::from(start));
             let (mut running, mut last) = (Vec::new(), VecDeque::new());
+            // Of a long history: the attempts since the first failure, and how many of them failed.
+            let (mut counted, mut counted_failures) = (0, 0);
+            let mut current = pause;
             let (mut period, mut failed) = (1_u64, 0);
             // The numbers of the periods repeat.
             let number = |period: u64| if period < 2 { 1 } else { 2 + ((period - 2) % 6) as u8 };
@@ -180,11 +236,12 @@ mod tests {
                 match event {
                     0 => now += u64::from(passes),
                     1 => {
-                        let probe = limits.probe(state, clock);
+                        let probe = limits.probe(state, current, clock);
                         // Never a second probe within a pause, and never longer than a pause without one.
                         prop_assert_eq!(probe.is_some(), due.is_some_and(|due| now >= due));
                         if let Some(then) = probe {
-                            (state, due) = (then, Some(now + u64::from(pause)));
+                            current = (2 * current).min(max_pause.max(pause));
+                            (state, due) = (then, Some(now + u64::from(current)));
                         }
                         if probe.is_some() || due.is_none() {
                             running.push(period);
@@ -210,15 +267,28 @@ mod tests {
                             Some(has_failed) => {
                                 if has_failed && (before.wrapping_sub(failed) & 31) >= u64::from(FORGOTTEN) {
                                     last.clear();
+                                    (counted, counted_failures) = (0, 0);
                                 }
                                 if has_failed {
                                     failed = before;
                                 }
                                 last.push_front(has_failed);
                                 last.truncate(attempts as usize);
-                                if last.iter().filter(|it| **it).count() >= failures as usize {
-                                    (due, period) = (Some(now + u64::from(pause)), period + 1);
+                                counted_failures += u32::from(has_failed);
+                                counted = if counted_failures > 0 { counted + 1 } else { 0 };
+                                let most = match attempts > MOST_BITS {
+                                    true => counted_failures,
+                                    false => last.iter().filter(|it| **it).count() as u32,
+                                };
+                                if most >= failures {
+                                    (due, period, current) = (Some(now + u64::from(pause)), period + 1, pause);
                                     last.clear();
+                                    (counted, counted_failures) = (0, 0);
+                                } else if counted == attempts {
+                                    (counted, counted_failures) = (counted / 2, counted_failures / 2);
+                                }
+                                if counted_failures == 0 {
+                                    counted = 0;
                                 }
                             }
                         }
@@ -228,8 +298,8 @@ mod tests {
                 }
             }
             // Whatever hangs, after a pause an attempt may begin.
-            let later = (now + u64::from(pause)) as u32;
-            prop_assert!(!state.is_open() || limits.probe(state, || later).is_some());
+            let later = (now + u64::from(current)) as u32;
+            prop_assert!(!state.is_open() || limits.probe(state, current, || later).is_some());
         }
     }
 }

@@ -18,13 +18,17 @@ pub(crate) use probes::end_scope;
 use crate::{
     facts::fault::{FaultKind, TimedOut},
     name::Name,
+    runtime::{Clock, shared_now},
 };
 use core::{
     fmt,
-    sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicBool, AtomicU16, AtomicU32,
+        Ordering::{AcqRel, Acquire, Relaxed},
+    },
     time::Duration,
 };
-use machine::{Limits, MOST_ATTEMPTS, State};
+use machine::{Limits, MOST_ATTEMPTS, State, due};
 
 /// Ends the retries at a service that is down and, if you ask for it, its first attempts too. Declare one `static` for each
 /// service (and region), and name it in a policy with [`Policy::breaker`](crate::Policy::breaker).
@@ -32,7 +36,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// The breaker opens when 10 of the last 20 attempts of all its calls failed ([`opens_at`](Self::opens_at)). While the
 /// breaker is open, one attempt is made every second as a *probe* ([`probe_every`](Self::probe_every)), if there are calls.
 /// The first probe that succeeds closes the breaker for all calls. However a probe ends, or if it hangs or is dropped, the
-/// next one goes a second after it began.
+/// next one goes a second after it began. [`open_for`](Self::open_for) and [`close`](Self::close) open and close the breaker
+/// by hand.
 ///
 /// # Begin with retries alone
 /// Begin with a breaker that stops retries and no first attempt: a breaker that stops first attempts makes an outage of half
@@ -153,6 +158,8 @@ use machine::{Limits, MOST_ATTEMPTS, State};
 /// [`admit`](Self::admit) and [`ended`](Self::ended).
 pub struct Breaker {
     state: AtomicU32,
+    /// While the breaker is open: the pause until the next probe, in milliseconds.
+    pause: AtomicU32,
     /// The HTTP status of the failure that opened the breaker last; zero if it had none.
     status: AtomicU16,
     /// How many calls were refused since the log has said so last.
@@ -187,6 +194,7 @@ impl Breaker {
     pub const fn new() -> Self {
         Breaker {
             state: AtomicU32::new(State::NEW.0),
+            pause: AtomicU32::new(1_000),
             status: AtomicU16::new(0),
             refused: AtomicU32::new(0),
             said: AtomicU32::new(0),
@@ -196,6 +204,7 @@ impl Breaker {
                 failures: 10,
                 attempts: 20,
                 pause: 1_000,
+                max_pause: 0,
             },
             name: Name::NONE,
         }
@@ -204,10 +213,11 @@ impl Breaker {
     /// The breaker opens when so many of the last attempts failed. By default these are 10 of the last 20.
     ///
     /// More attempts make a mistake rarer: while 20 % of all attempts fail by chance, 10 of 20 fail once in 385 times, and 15
-    /// of 24 once in 150,053 times.
+    /// of 24 once in 150,053 times. More than 24 attempts are not remembered one by one: two numbers count the attempts since the
+    /// first failure and those that failed, and both are halved when the attempts are `of_the_last`.
     ///
     /// # Panics
-    /// Unless `failures` is from 1 to `of_the_last`, and `of_the_last` is at most 24. In a constant, the panic is a compile
+    /// Unless `failures` is from 1 to `of_the_last`, and `of_the_last` is at most 4,095. In a constant, the panic is a compile
     /// error.
     ///
     /// ```
@@ -223,7 +233,7 @@ impl Breaker {
     pub const fn opens_at(mut self, failures: u32, of_the_last: u32) -> Self {
         assert!(
             failures >= 1 && failures <= of_the_last && of_the_last <= MOST_ATTEMPTS,
-            "a breaker opens at 1 or more failures among at most 24 attempts: write `opens_at(10, 20)`"
+            "a breaker opens at 1 or more failures among at most 4095 attempts: write `opens_at(10, 20)`"
         );
         (self.limits.failures, self.limits.attempts) = (failures, of_the_last);
         self
@@ -247,11 +257,30 @@ impl Breaker {
     #[must_use]
     #[track_caller]
     pub const fn probe_every(mut self, pause: Duration) -> Self {
-        assert!(
-            pause.as_millis() >= 10 && pause.as_millis() <= 3_600_000,
-            "a breaker probes within 10 ms to an hour: write `Duration::from_secs(1)`"
-        );
-        self.limits.pause = pause.as_millis() as u32;
+        self.limits.pause = checked_pause(pause);
+        self.pause = AtomicU32::new(self.limits.pause);
+        self
+    }
+
+    /// The time between two probes doubles with each probe up to this one: an outage of a day is not 86,400 probes. By default,
+    /// the time stays that of [`probe_every`](Self::probe_every), and a shorter one here has no effect. Each opening begins anew.
+    ///
+    /// # Panics
+    /// Unless `max_pause` is from 10 ms to an hour. In a constant, the panic is a compile error.
+    ///
+    /// ```
+    /// # #[cfg(feature = "breaker")] fn main() {
+    /// use backoff_core::Breaker;
+    /// use std::time::Duration;
+    ///
+    /// static DOWN: Breaker = Breaker::new().max_pause(Duration::from_secs(60)); // 1, 2, 4, … 32, 60, 60 s
+    /// # }
+    /// # #[cfg(not(feature = "breaker"))] fn main() {}
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn max_pause(mut self, max_pause: Duration) -> Self {
+        self.limits.max_pause = checked_pause(max_pause);
         self
     }
 
@@ -299,6 +328,53 @@ impl Breaker {
         self.state().is_open()
     }
 
+    /// The time until the next probe may begin: zero if it may begin now, and nothing if the breaker is closed. `clock` is the
+    /// runtime of the calls.
+    ///
+    /// ```
+    /// # #[cfg(all(feature = "breaker", feature = "std"))] fn main() {
+    /// use backoff_core::{Breaker, Std};
+    /// use std::time::Duration;
+    ///
+    /// static DOWN: Breaker = Breaker::new().name("invoices");
+    /// DOWN.open_for(Duration::from_secs(60), &Std);
+    /// let next = DOWN.next_probe(&Std).unwrap();
+    /// assert!(next > Duration::from_secs(50));
+    /// DOWN.close();
+    /// assert_eq!(DOWN.next_probe(&Std), None);
+    /// # }
+    /// # #[cfg(not(all(feature = "breaker", feature = "std")))] fn main() {}
+    /// ```
+    pub fn next_probe(&self, clock: &impl Clock) -> Option<Duration> {
+        let state = State(self.state.load(Acquire));
+        state.is_open().then(|| {
+            let left = state.left(self.pause.load(Relaxed), millis(shared_now(clock)));
+            Duration::from_millis(left.into())
+        })
+    }
+
+    /// Opens the breaker by hand, such as for the maintenance of the service. The first probe goes after this time, from 10 ms
+    /// to a day; further ones as after any opening. If the breaker is open, the time begins anew. `clock` is the runtime of the
+    /// calls, such as `&Tokio` or `&Std`. [`next_probe`](Self::next_probe) has an example.
+    pub fn open_for(&self, time: Duration, clock: &impl Clock) {
+        const DAY: u128 = 86_400_000;
+        let (pause, now) = (
+            time.as_millis().clamp(10, DAY) as u32,
+            millis(shared_now(clock)),
+        );
+        self.pause.store(pause, Relaxed);
+        let _ = self.change(|state| Some(state.opened(due(now, pause))));
+        self.opened(None, now, format_args!("by hand, for {time:?}"));
+    }
+
+    /// Closes the breaker by hand: calls are made again. Attempts that began before say nothing any more.
+    pub fn close(&self) {
+        let closes = |state: State| state.is_open().then(|| state.closed());
+        if self.change(closes).is_ok() {
+            self.closed("by hand");
+        }
+    }
+
     fn state(&self) -> State {
         State(self.state.load(Relaxed))
     }
@@ -306,8 +382,8 @@ impl Breaker {
     /// Whether the breaker is open, and no attempt would be admitted now.
     pub(crate) fn refuses(&self, now: impl Fn() -> Duration) -> bool {
         let state = self.state();
-        let is_due = || self.limits.probe(state, || millis(now())).is_some();
-        state.is_open() && self.running_probe().is_none() && !is_due()
+        let left = || state.left(self.pause.load(Relaxed), millis(now()));
+        state.is_open() && self.running_probe().is_none() && left() > 0
     }
 
     /// The error of a call that is refused.
@@ -342,7 +418,13 @@ impl Breaker {
         {
             return Some(probe);
         }
-        let asked = self.change(|state| self.limits.probe(state, || millis(now())));
+        let asked = self.change(|state| {
+            let pause = self.pause.load(Relaxed);
+            let then = self.limits.probe(state, pause, || millis(now()))?;
+            // Before the state: a probe that is further ahead than the pause counts as due.
+            self.pause.store(self.limits.next_pause(pause), Relaxed);
+            Some(then)
+        });
         let state = asked.or_else(|state| if state.is_open() { Err(()) } else { Ok(state) });
         let period = state.ok()?.period();
         Some(Admitted { period })
@@ -369,15 +451,21 @@ impl Breaker {
             (then != state).then_some(then)
         });
         match (before.map(State::is_open), then.is_open()) {
-            (Ok(false), true) => self.opened(status, millis(now())),
-            (Ok(true), false) => self.closed(),
+            (Ok(false), true) => {
+                let Limits {
+                    failures, attempts, ..
+                } = self.limits;
+                let why = format_args!("{failures} of the last {attempts} attempts failed");
+                self.opened(status, millis(now()), why);
+            }
+            (Ok(true), false) => self.closed("a probe succeeded"),
             _ => {}
         }
     }
 
     /// The breaker has opened.
     #[cold]
-    fn opened(&self, status: Option<u16>, now: u32) {
+    fn opened(&self, status: Option<u16>, now: u32, why: fmt::Arguments<'_>) {
         self.status.store(status.unwrap_or_default(), Relaxed);
         self.refused.store(0, Relaxed);
         self.said.store(now, Relaxed);
@@ -388,15 +476,15 @@ impl Breaker {
             target: "backoff",
             breaker = self.name.get(),
             status,
-            "the breaker opens: {} of the last {} attempts failed",
-            self.limits.failures,
-            self.limits.attempts,
+            "the breaker opens: {why}",
         );
+        let _ = why;
     }
 
     /// The breaker has closed.
     #[cold]
-    fn closed(&self) {
+    fn closed(&self, why: &str) {
+        self.pause.store(self.limits.pause, Relaxed);
         let refused = self.refused.swap(0, Relaxed);
         #[cfg(feature = "metrics")]
         shown::closed(self.name.in_metrics());
@@ -405,9 +493,9 @@ impl Breaker {
             target: "backoff",
             breaker = self.name.get(),
             refused,
-            "the breaker closes: a probe succeeded",
+            "the breaker closes: {why}",
         );
-        let _ = refused;
+        let _ = (refused, why);
     }
 
     /// A call has ended because of the breaker. Each call is logged at `DEBUG`, so this counts the calls for a warning: at
@@ -450,7 +538,7 @@ impl Breaker {
     /// Changes the state, if there is another one. Returns the state before.
     fn change(&self, mut to: impl FnMut(State) -> Option<State>) -> Result<State, State> {
         let to = |state| to(State(state)).map(|state| state.0);
-        let changed = self.state.fetch_update(Relaxed, Relaxed, to);
+        let changed = self.state.fetch_update(AcqRel, Acquire, to);
         changed.map(State).map_err(State)
     }
 }
@@ -459,6 +547,16 @@ impl Breaker {
 const UNREFUSED: &str = "a first attempt is made although the breaker is open, because no error can be made: implement \
      `From<TimedOut>` for the error, and derive `Fault` for it or write `Fault::late`; or name the breaker at the call, by \
      `.breaker(&BREAKER)` or the key `breaker`";
+
+/// A pause in milliseconds.
+#[track_caller]
+const fn checked_pause(pause: Duration) -> u32 {
+    assert!(
+        pause.as_millis() >= 10 && pause.as_millis() <= 3_600_000,
+        "a breaker probes within 10 ms to an hour: write `Duration::from_secs(1)`"
+    );
+    pause.as_millis() as u32
+}
 
 /// The time between two warnings about calls that an open breaker refuses, in milliseconds.
 const WARNS_EVERY: u32 = 10_000;

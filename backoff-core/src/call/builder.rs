@@ -30,7 +30,7 @@ use super::{
 #[cfg(feature = "breaker")]
 use crate::breaker::Breaker;
 #[cfg(feature = "rate")]
-use crate::rate::Rate;
+use crate::rate::{Rate, counted};
 #[cfg(feature = "std")]
 use crate::stop::Stop;
 use crate::{
@@ -533,9 +533,10 @@ where
         })
     }
 
-    /// Says how many tokens each attempt uses, at most: for a service whose replies state quotas of tokens, such as an
+    /// Says how many tokens each attempt is likely to use: for a service whose replies state quotas of tokens, such as an
     /// LLM's. The [`Rate`](crate::Rate#quotas) of the call lets an attempt begin when so many tokens remain. The default is
-    /// 0: then only the quotas of requests delay the call. Without a rate, this setting does nothing.
+    /// 0: then only the quotas of requests delay the call. [`Attempt::used`](crate::Attempt::used) says what it used. Without a
+    /// rate, this setting does nothing.
     ///
     /// ```
     /// use backoff_core::{Policy, Rate, TimedOut};
@@ -546,18 +547,18 @@ where
     /// static RATE: Rate = Rate::new();
     /// let (prompt, most) = ("How are you?", 200);
     /// let get = || std::future::ready(Ok::<_, TimedOut>(42));
-    /// let tokens = prompt.len() as u32 / 3 + most;
+    /// let tokens = prompt.len() / 3 + most;
     /// assert_eq!(Policy::exponential().retry(get).rate(&RATE).tokens(tokens).await, Ok(42));
     /// # }
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
     #[cfg(feature = "rate")]
-    pub fn tokens(self, tokens: u32) -> Retrying<With<'static, P>, O, S, R, W>
+    pub fn tokens(self, tokens: impl TryInto<u32>) -> Retrying<With<'static, P>, O, S, R, W>
     where
         W: MakesAttempts,
     {
         self.sharing(SharedLimits {
-            tokens,
+            tokens: counted(tokens),
             ..SharedLimits::NOTHING
         })
     }

@@ -84,12 +84,7 @@ pub trait Delay {
     where
         Self: Sized,
     {
-        Waits {
-            delay: self,
-            random,
-            retry: 0,
-            previous: Duration::ZERO,
-        }
+        Waits::new(self, random)
     }
 }
 
@@ -118,6 +113,17 @@ pub struct Waits<D, R = crate::runtime::BlockingRuntime> {
     random: R,
     retry: u32,
     previous: Duration,
+}
+
+impl<D, R> Waits<D, R> {
+    pub(crate) const fn new(delay: D, random: R) -> Self {
+        Waits {
+            delay,
+            random,
+            retry: 0,
+            previous: Duration::ZERO,
+        }
+    }
 }
 
 impl<D: Delay, R: Random> Iterator for Waits<D, R> {

@@ -17,10 +17,26 @@ use crate::{
 };
 use core::time::Duration;
 
+#[cfg(feature = "std")]
+use crate::delay::Waits;
 #[cfg(feature = "http-1")]
 use crate::facts::idempotence::{is_safe, may_repeat};
 
 impl Policy {
+    /// No limit in [`max_attempts`](Self::max_attempts): the call is repeated until it succeeds, or until a failure is not
+    /// retried. A deadline, a budget and a breaker end it too. A hint beyond `max_retry_after` is shortened to that limit.
+    ///
+    /// A policy whose waits from one of its bases are all zero makes 5 attempts all the same. Attempts are counted up to
+    /// 262,143; later ones have this number.
+    ///
+    /// ```
+    /// # use backoff_core::Policy;
+    /// # use std::time::Duration;
+    /// const DAEMON: Policy = Policy::exponential().max_attempts(Policy::UNLIMITED);
+    /// # assert_eq!(DAEMON.schedule().nth(1_000_000).unwrap().greatest, Duration::from_secs(64));
+    /// ```
+    pub const UNLIMITED: u32 = u32::MAX;
+
     /// Exponential backoff, with the defaults of the table above.
     pub const fn exponential() -> Self {
         EXPONENTIAL
@@ -351,7 +367,29 @@ impl Policy {
         !matches!(self.jitter, Spread::None)
     }
 
-    /// The highest number of attempts; `u32::MAX` if only the deadline limits the attempts.
+    /// The waits of the policy, drawn with the thread's random numbers: for a loop of your own. They end with the policy's
+    /// last attempt, and never if the attempts are [`UNLIMITED`](Self::UNLIMITED). The deadline does not end them.
+    ///
+    /// ```
+    /// # use backoff_core::Policy;
+    /// # use std::time::Duration;
+    /// # #[cfg(feature = "std")] {
+    /// let waits = Policy::exponential().max_attempts(Policy::UNLIMITED).waits();
+    /// # let most = Duration::from_secs(64);
+    /// # assert!(waits.clone().take(1_000).all(|wait| wait <= most));
+    /// for (failures, wait) in waits.enumerate() {
+    ///     // try; if that fails, sleep for `wait`
+    /// #   if failures == 9 { break }
+    /// }
+    /// # }
+    /// ```
+    #[cfg(feature = "std")]
+    #[doc(alias("iterator", "intervals"))]
+    pub const fn waits(&self) -> Waits<Self> {
+        Waits::new(*self, crate::runtime::Std)
+    }
+
+    /// The highest number of attempts, or [`UNLIMITED`](Self::UNLIMITED).
     #[inline]
     pub(crate) const fn attempts(&self) -> u32 {
         self.attempts
@@ -383,11 +421,17 @@ impl Policy {
     #[inline]
     pub(crate) const fn attempts_in_time(&self) -> u32 {
         match self.max_attempts {
-            0 if self.waits => u32::MAX,
-            // Calls without a pause until the time limit would be an attack, not a retry.
-            0 => DEFAULT_ATTEMPTS,
+            0 | Self::UNLIMITED if self.waits => Self::UNLIMITED,
+            // Calls without a pause would be an attack, not a retry.
+            0 | Self::UNLIMITED => DEFAULT_ATTEMPTS,
             set => set,
         }
+    }
+
+    /// Whether a call under this deadline ends only with a success or a failure that is not retried.
+    #[inline]
+    pub(crate) const fn never_ends(&self, deadline: u64) -> bool {
+        self.attempts == Self::UNLIMITED && deadline == NEVER
     }
 
     /// The longest hint that the policy waits for.

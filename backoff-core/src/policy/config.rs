@@ -171,8 +171,8 @@ impl PolicySettings {
     /// Returns an error if `factor` is named and the waits do not grow by a factor, and if `base` or
     /// `throttled_base` is named and longer than the longest wait, or `max_backoff` is named and shorter than the
     /// policy's `base`. Also returns an error if `base` is named
-    /// and longer than the deadline, and if the resulting policy has a deadline and no `max_attempts`, and all its waits, or all
-    /// its waits after throttling, are zero.
+    /// and longer than the deadline, and if the resulting policy has no limit of attempts, or a deadline in its place, and all its
+    /// waits, or all its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
         if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
@@ -218,24 +218,26 @@ impl PolicySettings {
 /// What to write instead, for a policy with a deadline and without a number of attempts whose waits, or
 /// whose waits after throttling, are all zero.
 fn without_pause(policy: &Policy) -> Option<&'static str> {
-    if policy.max_attempts != 0 || policy.deadline == NEVER {
+    let ends = policy.max_attempts != Policy::UNLIMITED
+        && (policy.max_attempts != 0 || policy.deadline == NEVER);
+    if ends {
         return None;
     }
     if policy.max_backoff == 0 {
         return Some(
             "`max_backoff` of zero calls without a pause: write a longer one as \"64s\", or name \
-             `max_attempts`",
+             a number as `max_attempts`",
         );
     }
     if !policy.may_wait(policy.base) {
         return Some(
             "`base` is so short that every wait is zero: write a longer one as \"1s\", or name \
-             `max_attempts`",
+             a number as `max_attempts`",
         );
     }
     (!policy.waits).then_some(
         "`throttled_base` is so short that every wait after throttling is zero: write a longer one as \
-         \"1s\", or name `max_attempts`",
+         \"1s\", or name a number as `max_attempts`",
     )
 }
 

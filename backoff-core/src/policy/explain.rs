@@ -3,7 +3,7 @@
 use crate::{
     delay::{growth::Growth, jitter::Spread},
     facts::codes::Codes,
-    policy::{NEVER, Policy},
+    policy::{MOST_ATTEMPTS, NEVER, Policy},
     text::Rounded,
 };
 use core::{fmt, time::Duration};
@@ -169,15 +169,28 @@ fn retries(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str("; gives up ")?;
     let attempts = policy.attempts();
-    if attempts != u32::MAX {
+    let longest = policy.longest_hint(policy.deadline);
+    if policy.never_ends(policy.deadline) {
+        let longest = shown(longest);
+        write!(
+            f,
+            "only after a failure that is not retried, and waits at most {longest} if the server asks for more"
+        )?;
+    }
+    if attempts != Policy::UNLIMITED {
         let s = if attempts == 1 { "" } else { "s" };
         write!(f, "after {attempts} attempt{s}")?;
-        if policy.max_attempts == 0 && policy.deadline != NEVER {
+        let is_set = matches!(policy.max_attempts, 1..=MOST_ATTEMPTS);
+        if !is_set && !policy.waits {
             f.write_str(", because it does not always wait")?;
         }
     }
     if policy.deadline != NEVER {
-        let or = if attempts == u32::MAX { "" } else { ", or " };
+        let or = if attempts == Policy::UNLIMITED {
+            ""
+        } else {
+            ", or "
+        };
         let deadline = shown(policy.deadline);
         write!(f, "{or}when the next wait would end after {deadline}")?;
         if let Some(calls) = policy.calls_in_time() {
@@ -185,8 +198,7 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, " ({calls} call{s}, if each fails at once)")?;
         }
     }
-    let longest = policy.longest_hint(policy.deadline);
-    if longest != NEVER && attempts > 1 {
+    if longest != NEVER && attempts > 1 && !policy.never_ends(policy.deadline) {
         let longest = shown(longest);
         write!(f, ", or when the server asks for more than {longest}")?;
     }
@@ -318,6 +330,10 @@ mod tests {
             Policy::constant(Duration::ZERO).deadline(SECOND),
             plain.throttled_base(Duration::ZERO).deadline(SECOND),
             exact.deadline(SECOND / 2),
+            plain.max_attempts(Policy::UNLIMITED),
+            plain
+                .max_attempts(Policy::UNLIMITED)
+                .throttled_base(Duration::ZERO),
         ];
         let words = [
             "gives up after 5 attempts, or when the server asks for more than 300s",
@@ -326,6 +342,8 @@ mod tests {
             "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
             "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
             "gives up when the next wait would end after 500ms (1 call, if each fails at once)",
+            "gives up only after a failure that is not retried, and waits at most 300s if the server asks for more",
+            "gives up after 5 attempts, because it does not always wait, or when the server asks for more than 300s",
         ];
         says(2, ends, words);
     }

@@ -56,7 +56,7 @@ macro_rules! policy {
         /// | [`factor`](Self::factor): growth | 2 |
         /// | [`max_backoff`](Self::max_backoff): the longest wait | 64 s |
         /// | [`jitter`](Self::jitter): the random part | [`Jitter::Full`](crate::Jitter::Full) |
-        /// | [`max_attempts`](Self::max_attempts) | 5; no limit once a deadline is set and no base is zero |
+        /// | [`max_attempts`](Self::max_attempts) | 5; [no limit](Self::UNLIMITED) once a deadline is set and no base is zero |
         /// | [`deadline`](Self::deadline) | none |
         /// | [`on`](Self::on): codes | 429, 500, 502, 503, 504, and their gRPC codes |
         /// | [`throttled_if`](Self::throttled_if) | none |
@@ -130,12 +130,13 @@ macro_rules! policy {
 
 rules!(policy);
 
-/// The highest number of attempts that is counted. A higher limit is reduced to this number.
+/// The highest number of attempts that is counted. A higher limit is reduced to this number, but for
+/// [`Policy::UNLIMITED`].
 pub(crate) const MOST_ATTEMPTS: u32 = 262_143;
 
 /// The message for a policy that would never call the operation.
-pub(crate) const NO_ATTEMPTS: &str = "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out, and \
-     write a `deadline` as \"5m\", which replaces the default of 5 attempts";
+pub(crate) const NO_ATTEMPTS: &str = "`max_attempts` counts the first call too: write 1 to never retry; for no limit write \
+     `Policy::UNLIMITED`, in a configuration \"unlimited\"";
 
 /// The limit of a policy without `max_attempts` and deadline, and of a policy that does not always wait.
 const DEFAULT_ATTEMPTS: u32 = 5;
@@ -165,7 +166,7 @@ const fn within_a_year(deadline: u64) -> u64 {
 #[track_caller]
 const fn checked_attempts(max_attempts: u32) -> u32 {
     assert!(max_attempts > 0, "{}", NO_ATTEMPTS);
-    if max_attempts > MOST_ATTEMPTS {
+    if max_attempts > MOST_ATTEMPTS && max_attempts != Policy::UNLIMITED {
         MOST_ATTEMPTS
     } else {
         max_attempts
@@ -201,7 +202,7 @@ impl Delay for Policy {
         previous: Duration,
         random: u64,
     ) -> Option<Duration> {
-        (retry < self.attempts() - 1).then(|| {
+        (self.attempts() == Self::UNLIMITED || retry < self.attempts() - 1).then(|| {
             let previous = || nanos(previous);
             Duration::from_nanos(self.backoff_nanos(kind, retry, previous, || random))
         })
@@ -387,6 +388,15 @@ mod tests {
             (never_waits.throttled_base(SECOND), 5),
             (timed.throttled_base(Duration::ZERO), 5),
             (timed.max_attempts(3), 3),
+            (plain.max_attempts(Policy::UNLIMITED), u32::MAX),
+            (plain.max_attempts(u32::MAX - 1), MOST_ATTEMPTS),
+            (never_waits.max_attempts(Policy::UNLIMITED), 5),
+            (
+                plain
+                    .max_attempts(Policy::UNLIMITED)
+                    .throttled_base(Duration::ZERO),
+                5,
+            ),
             (plain.max_attempts(3).deadline(SECOND), 3),
         ] {
             assert_eq!(policy.attempts(), attempts, "{policy:?}");

@@ -33,8 +33,8 @@ pub enum Fits {
 
 impl Policy {
     /// The shortest and the longest possible wait before each retry after transient failures, up to the last attempt or the
-    /// first retry that never begins before the deadline. A policy with a deadline of a year
-    /// may have millions of retries: take the first ones by `.take(20)`.
+    /// first retry that never begins before the deadline. An unlimited policy has no last retry: take the first ones by
+    /// `.take(20)`.
     ///
     /// ```
     /// # use backoff_core::{Policy, schedule::Fits};

@@ -29,15 +29,16 @@ macro_rules! rules {
             jitter(jitter: Jitter): Spread = Spread::Full => Spread::new(jitter),
                 key jitter r#"`"full"`, `"equal"`, `"decorrelated"`, `"none"`, `"slots"`, `"whole_seconds"`, `"additive(1s)"`, `"additive_within(1s)"`, `"proportional(0.2)"`"#;
 
-            /// The highest number of calls of the operation, the first call included; at most 262,143. Without this number, a policy
-            /// whose waits from one of its bases are all zero makes 5 attempts, even with a deadline.
+            /// The highest number of calls of the operation, the first call included; at most 262,143, or
+            /// [`UNLIMITED`](Self::UNLIMITED). Without this number, a policy whose waits from one of its bases are all zero makes 5
+            /// attempts, even with a deadline.
             ///
             /// # Panics
             /// If `max_attempts` is 0.
             #[doc(alias("max_retries", "max retries", "retry count"))]
             #[track_caller]
             max_attempts(max_attempts: u32): u32 = 0 => checked_attempts(max_attempts),
-                key attempts "a whole number from 1, the first call included";
+                key attempts r#"a whole number from 1, the first call included, or `"unlimited"`"#;
 
             /// The time limit for all attempts and waits, from before the first attempt; at most a year. A wait that would end later
             /// does not begin: the call returns the last error at once. A running attempt goes on;

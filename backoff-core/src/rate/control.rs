@@ -7,6 +7,7 @@
 mod schedules;
 
 use super::{
+    Tokens,
     change::RateChange,
     quotas::{MANY, Quotas, Share, is_older},
 };
@@ -327,6 +328,13 @@ impl RateControl {
             quotas.takes(share, number, now);
         }
         quotas.replied(stated, number, now);
+    }
+
+    /// The attempt with this number has used so many tokens; without a number, an attempt that has ended.
+    pub(super) fn used(&mut self, tokens: Tokens, number: Option<u16>) {
+        if let Some(quotas) = &mut self.quotas {
+            quotas.used(tokens.into(), number);
+        }
     }
 
     /// An attempt with this number was dropped or cut, or has no reply.

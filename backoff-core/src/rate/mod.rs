@@ -18,7 +18,7 @@ pub use change::RateChange;
 pub(crate) use control::RateReply;
 #[cfg(feature = "http-1")]
 pub use observed::observe_reply;
-pub(crate) use observed::{begin_scope_without_rate, end_scope, is_inside};
+pub(crate) use observed::{AtRate, begin_scope_without_rate, counted, end_scope, is_inside};
 pub(crate) use waiter::{QueueEnd, Queued, wait_blocking};
 
 use crate::facts::quota::Quota;
@@ -126,6 +126,8 @@ const LOCKS_EACH: u32 = 16;
 
 /// The parts that a waiting call refers to.
 struct Shared {
+    /// The number of the rate, from 1.
+    id: u32,
     /// For calls that have not asked for the lock: [`ON`] and [`COUNTS`].
     flag: AtomicU32,
     /// How many calls were admitted since a call took the lock.
@@ -141,13 +143,22 @@ struct Shared {
 struct State {
     control: RateControl,
     line: Line,
-    /// What replies have stated since the last look at the clock.
-    stated: Vec<Stated>,
+    /// What was heard of quotas since the last look at the clock: with the number and the share of the attempt to which it
+    /// belongs, and when.
+    heard: Vec<(Heard, Option<(u16, Share)>, Duration)>,
 }
 
-/// The quotas that a reply states, the number and the share of the attempt that has the reply, and when the reply was
-/// observed.
-type Stated = (Vec<Quota>, Option<(u16, Share)>, Duration);
+/// What is heard of the quotas of a service.
+enum Heard {
+    /// A reply states them.
+    #[cfg_attr(
+        not(feature = "http-1"),
+        allow(dead_code, reason = "headers state them")
+    )]
+    Stated(Vec<Quota>),
+    /// The program has used so many tokens.
+    Used(Tokens),
+}
 
 impl State {
     /// An attempt begins, if nobody waits and the turn has come. Returns the number of the attempt.
@@ -182,7 +193,14 @@ impl Shared {
         state.control.counts_to(begun, running);
         if let Some(clock) = clock {
             state.control.at(clock);
-            for (stated, attempt, observed) in mem::take(&mut state.stated) {
+            for (heard, attempt, observed) in mem::take(&mut state.heard) {
+                let stated = match heard {
+                    Heard::Stated(stated) => stated,
+                    Heard::Used(tokens) => {
+                        state.control.used(tokens, attempt.map(|it| it.0));
+                        continue;
+                    }
+                };
                 // Headers without an attempt count as one that has ended.
                 self.ended.fetch_add(attempt.is_none().into(), Relaxed);
                 // Services state whole seconds.
@@ -355,7 +373,9 @@ impl Rate {
 
     fn shared(&self) -> &Arc<Shared> {
         self.shared.get_or_init(|| {
-            Arc::new(Shared {
+            static MADE: AtomicU32 = AtomicU32::new(0);
+            let shared = Arc::new(Shared {
+                id: MADE.fetch_add(1, Relaxed).wrapping_add(1),
                 flag: AtomicU32::new(0),
                 admitted: AtomicU32::new(0),
                 begun: AtomicU32::new(0),
@@ -363,10 +383,12 @@ impl Rate {
                 state: Mutex::new(State {
                     control: RateControl::new(self.settle, self.pause),
                     line: Line::default(),
-                    stated: Vec::new(),
+                    heard: Vec::new(),
                 }),
                 name: self.name,
-            })
+            });
+            shared.enlist();
+            shared
         })
     }
 

@@ -1,21 +1,28 @@
-//! What the headers of replies state of quotas, and the attempt to which a reply belongs.
+//! What is learned of quotas from the headers of replies and from the program, and the attempt to which that belongs.
 
-use super::{CountedAttempt, Rate, Shared};
 #[cfg(feature = "http-1")]
-use super::{ON, control::UNREAD, quotas::Share};
+use super::control::UNREAD;
+use super::{CountedAttempt, Heard, ON, Rate, Shared, Tokens, quotas::Share};
 #[cfg(feature = "http-1")]
 use crate::facts::quota::{header_pairs, quotas};
-use crate::running::{Stack, enter, leave};
 #[cfg(feature = "http-1")]
-use crate::runtime::{Clock as _, Std, date};
-use core::cell::{Cell, RefCell};
-#[cfg(feature = "http-1")]
-use core::sync::atomic::Ordering::Release;
-use std::sync::Arc;
+use crate::runtime::date;
+use crate::{
+    running::{Stack, enter, leave},
+    runtime::{Clock as _, Std},
+    state::Attempt,
+};
+use core::{
+    cell::{Cell, RefCell},
+    sync::atomic::Ordering::Release,
+};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 /// The most replies that are kept until a call reads the clock.
-#[cfg(feature = "http-1")]
-const MOST_STATED: usize = 32;
+const MOST_HEARD: usize = 32;
 
 /// An attempt, and its rate. Nothing for the attempt of a call without a rate: the replies that it gets belong to no rate.
 type ObservedAttempt = Option<(Arc<Shared>, CountedAttempt)>;
@@ -54,7 +61,114 @@ pub(crate) fn begin_scope_without_rate() -> bool {
     begin_scope(None)
 }
 
+/// The rates that have made attempts. An attempt has the number of its rate: so it is `Copy`, and finds its rate on any
+/// thread.
+static RATES: Mutex<BTreeMap<u32, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+
+fn with_rates<T>(change: impl FnOnce(&mut BTreeMap<u32, Weak<Shared>>) -> T) -> T {
+    change(&mut RATES.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The number of an attempt's rate, and the attempt at that rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AtRate(u32, CountedAttempt);
+
+impl AtRate {
+    fn rate(self) -> Option<Arc<Shared>> {
+        with_rates(|rates| rates.get(&self.0)?.upgrade())
+    }
+}
+
+impl Shared {
+    pub(super) fn enlist(self: &Arc<Self>) {
+        with_rates(|rates| rates.insert(self.id, Arc::downgrade(self)));
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        with_rates(|rates| rates.remove(&self.id));
+    }
+}
+
+/// So many tokens, or as many as are counted.
+pub(crate) fn counted(tokens: impl TryInto<Tokens>) -> Tokens {
+    tokens.try_into().unwrap_or(Tokens::MAX)
+}
+
+/// With the feature `rate`.
+impl Attempt {
+    /// The [`Rate`] of the call learns from the headers of this attempt's reply what remains of the service's quotas: as
+    /// [`Rate::observe`], from any thread. Only for replies that the library does not see, and for those that another task
+    /// reads. Without a rate, nothing happens.
+    ///
+    /// ```
+    /// # use backoff_core::{Policy, Rate, TimedOut};
+    /// # use http_1 as http;
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// static OPENAI: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&OPENAI);
+    ///
+    /// # async fn send() -> http::HeaderMap { http::HeaderMap::new() }
+    /// POLICY
+    ///     .retry_with(async |attempt| {
+    ///         let reads = tokio::spawn(async move { attempt.observe(&send().await) });
+    ///         reads.await.map_err(|_| TimedOut::new(std::time::Duration::ZERO))
+    ///     })
+    ///     .await
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "http-1")]
+    pub fn observe(&self, headers: &http_1::HeaderMap) {
+        if let Some(at) = self.at_rate()
+            && let Some(rate) = at.rate()
+        {
+            rate.observe(headers, Some(at.1));
+        }
+    }
+
+    /// Says how many tokens of the service's quotas this attempt has used: as [`Rate::used`], from any thread. Without a rate,
+    /// nothing happens.
+    ///
+    /// ```
+    /// # use backoff_core::{Policy, Rate, TimedOut};
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// static CLAUDE: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&CLAUDE);
+    ///
+    /// # struct Answer { output_tokens: usize }
+    /// # async fn ask() -> Result<Answer, TimedOut> { Ok(Answer { output_tokens: 7 }) }
+    /// let answer = POLICY
+    ///     .retry_with(async |attempt| {
+    ///         let answer = ask().await?;
+    ///         attempt.used(answer.output_tokens);
+    ///         Ok::<_, TimedOut>(answer)
+    ///     })
+    ///     .tokens(500_usize) // the estimate
+    ///     .await?;
+    /// # Ok(()) }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn used(&self, tokens: impl TryInto<u32>) {
+        if let Some(at) = self.at_rate()
+            && let Some(rate) = at.rate()
+        {
+            rate.hears(Heard::Used(counted(tokens)), Some(at.1));
+        }
+    }
+}
+
 impl Rate {
+    /// An attempt of this rate.
+    pub(crate) fn attempt(&self, attempt: CountedAttempt) -> AtRate {
+        AtRate(self.shared().id, attempt)
+    }
+
     /// This attempt runs on this thread, until [`end_scope`]. Returns whether it does.
     pub(crate) fn begin_scope(&self, attempt: CountedAttempt) -> bool {
         begin_scope(Some((Arc::clone(self.shared()), attempt)))
@@ -76,13 +190,36 @@ impl Rate {
     /// ```
     #[cfg(feature = "http-1")]
     pub fn observe(&self, headers: &http_1::HeaderMap) {
+        self.shared().observe(headers, self.running_attempt());
+    }
+
+    /// Says how many tokens of the service's quotas were used that no reply has stated yet, such as those of a stream that has
+    /// ended. They are subtracted until the reply of a later attempt states what remains. Inside of an attempt whose reply has
+    /// not come, the number replaces that of [`tokens`](crate::Retrying::tokens).
+    ///
+    /// A service that counts the tokens before it answers, as OpenAI does, needs no such word. Without quotas of tokens, nothing
+    /// happens.
+    ///
+    /// ```
+    /// # use backoff_core::Rate;
+    /// # static CLAUDE: Rate = Rate::new();
+    /// # let output_tokens = 800_usize;
+    /// CLAUDE.used(output_tokens);
+    /// ```
+    pub fn used(&self, tokens: impl TryInto<u32>) {
+        let heard = Heard::Used(counted(tokens));
+        self.shared().hears(heard, self.running_attempt());
+    }
+
+    /// The attempt of this rate that this thread runs.
+    fn running_attempt(&self) -> Option<CountedAttempt> {
         let of_rate = |it: &&(Arc<Shared>, CountedAttempt)| Arc::ptr_eq(&it.0, self.shared());
         let own = RUNNING.try_with(|running| {
             let running = running.borrow();
             let mut all = running.iter().rev().flatten();
             all.find(of_rate).map(|it| it.1)
         });
-        self.shared().observe(headers, own.ok().flatten());
+        own.ok().flatten()
     }
 }
 
@@ -91,13 +228,24 @@ impl Rate {
 #[cfg(feature = "http-1")]
 pub fn observe_reply(headers: &http_1::HeaderMap) {
     let innermost = RUNNING.try_with(|running| running.borrow().last().cloned());
-    if let Ok(Some(Some((shared, attempt)))) = innermost {
-        shared.observe(headers, Some(attempt));
+    match innermost {
+        Ok(Some(Some((shared, attempt)))) => shared.observe(headers, Some(attempt)),
+        #[cfg(feature = "tracing")]
+        Ok(None) if tracing::enabled!(target: "backoff", tracing::Level::DEBUG) => {
+            if !quotas(|| header_pairs(headers), date()).0.is_empty() {
+                tracing::debug!(target: "backoff", "{UNHEARD}");
+            }
+        }
+        _ => {}
     }
 }
 
-#[cfg(feature = "http-1")]
+#[cfg(all(feature = "http-1", feature = "tracing"))]
+const UNHEARD: &str = "a reply states quotas, and this thread runs no attempt of a call with a rate: if the reply belongs to \
+     such a call, pass its headers to `Attempt::observe`";
+
 impl Shared {
+    #[cfg(feature = "http-1")]
     fn observe(&self, headers: &http_1::HeaderMap, attempt: Option<CountedAttempt>) {
         let (stated, unread) = quotas(|| header_pairs(headers), date());
         if let Some((header, value)) = unread
@@ -113,15 +261,18 @@ impl Shared {
             );
             let _ = (header, value);
         }
-        if stated.is_empty() {
-            return;
+        if !stated.is_empty() {
+            self.hears(Heard::Stated(stated), attempt);
         }
+    }
+
+    fn hears(&self, heard: Heard, attempt: Option<CountedAttempt>) {
         let attempt = attempt.map(|(number, tokens)| (number, Share::of(tokens)));
         let mut state = self.lock();
-        if state.stated.len() == MOST_STATED {
-            state.stated.remove(0);
+        if state.heard.len() == MOST_HEARD {
+            state.heard.remove(0);
         }
-        state.stated.push((stated, attempt, Std.now()));
+        state.heard.push((heard, attempt, Std.now()));
         drop(state);
         // The next call reads the clock.
         self.flag.fetch_or(ON, Release);

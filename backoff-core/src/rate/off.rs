@@ -18,6 +18,10 @@ pub(crate) type RateChange = Infallible;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tokens;
 
+/// An attempt at a rate that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AtRate(Infallible);
+
 #[inline(always)]
 pub(crate) const fn is_inside() -> bool {
     false
@@ -85,6 +89,10 @@ impl Rate {
     }
 
     pub(crate) fn gives_back(&self, _epoch: u16) {
+        match *self {}
+    }
+
+    pub(crate) fn attempt(&self, _attempt: CountedAttempt) -> AtRate {
         match *self {}
     }
 }

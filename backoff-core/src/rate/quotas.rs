@@ -374,6 +374,26 @@ impl Quotas {
         share.unwrap_or_default()
     }
 
+    /// The attempt with this number has used so many tokens. Once it has ended, or without a number, these tokens are used
+    /// without a word of the service.
+    pub(super) fn used(&mut self, tokens: f64, number: Option<u16>) {
+        let runs = number.and_then(|number| self.attempt(number));
+        let more = match runs.filter(|it| it.0 != Share::default()) {
+            Some((share, _)) => tokens - std::mem::replace(&mut share.tokens, tokens),
+            None => {
+                self.silent.tokens += tokens;
+                tokens
+            }
+        };
+        self.running.tokens += more;
+        for mirror in &mut self.mirrors {
+            if mirror.stated.counts_tokens {
+                mirror.expected -= more;
+                mirror.own = (mirror.own + more).max(0.0);
+            }
+        }
+    }
+
     /// The attempt with this number begins. Returns whether its share is larger than a whole quota.
     pub(super) fn takes(&mut self, share: Share, number: u16, now: u64) -> bool {
         if share != Share::default() {

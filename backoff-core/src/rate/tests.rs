@@ -306,5 +306,5 @@ fn replies_without_a_call_between_do_not_fill_the_memory() {
     for _ in 0..1_000 {
         rate.observe(&headers);
     }
-    assert_eq!(rate.shared().lock().stated.len(), 32);
+    assert_eq!(rate.shared().lock().heard.len(), 32);
 }

@@ -1,7 +1,7 @@
 //! The number of an attempt and the time it has.
 
 use super::request_id::RequestId;
-use crate::policy::NEVER;
+use crate::{policy::NEVER, rate::AtRate};
 use core::time::Duration;
 
 /// The number of this attempt, the time that remains for it, the id of the call, and whether an earlier
@@ -13,18 +13,33 @@ pub struct Attempt {
     remaining: u64,
     id: RequestId,
     maybe_applied: bool,
+    /// What the rate of the call needs to know the attempt.
+    at_rate: Option<AtRate>,
 }
 
 impl Attempt {
     #[inline]
-    pub(super) const fn new(number: u32, elapsed: u64, remaining: u64, id: RequestId) -> Self {
+    pub(super) const fn new(
+        number: u32,
+        elapsed: u64,
+        remaining: u64,
+        id: RequestId,
+        at_rate: Option<AtRate>,
+    ) -> Self {
         Attempt {
             number,
             elapsed,
             remaining,
             id,
             maybe_applied: false,
+            at_rate,
         }
+    }
+
+    /// The attempt at its rate, if it has one.
+    #[cfg(feature = "rate")]
+    pub(crate) const fn at_rate(&self) -> Option<AtRate> {
+        self.at_rate
     }
 
     /// The same, and whether an earlier attempt may have been applied.

@@ -203,14 +203,19 @@ fn refused(budget: Option<&Budget>, verdict: Verdict) -> StopReason {
     reason
 }
 
-/// The wait: the backoff, or a longer one for which the server asks; nothing if that is too long for the policy.
+/// The wait: the backoff, or a longer one for which the server asks; nothing if that is too long for the policy. A call
+/// that never ends waits as long as the policy allows.
 fn hinted(policy: &Policy, backoff: u64, hint: u64, deadline: u64) -> Option<u64> {
+    let longest = policy.longest_hint(deadline);
     let most = backoff.saturating_add(policy.retry_after_slack);
-    let hint = hint.min(most);
+    let hint = match policy.never_ends(deadline) {
+        true => hint.min(most).min(longest),
+        false => hint.min(most),
+    };
     if hint <= backoff {
         return Some(backoff);
     }
-    (hint <= policy.longest_hint(deadline)).then(|| match policy.spread_retry_after {
+    (hint <= longest).then(|| match policy.spread_retry_after {
         true => hint.saturating_add(backoff).min(most),
         false => hint,
     })

@@ -289,7 +289,10 @@ impl RetryState {
         now: impl FnOnce() -> Duration,
     ) -> Attempt {
         let elapsed = self.elapsed_nanos(now);
-        Attempt::new(self.failures() + 1, elapsed, remaining(rules, elapsed), id)
+        let rate = rules.shared.rate.zip(self.epoch());
+        let at_rate = rate.map(|(rate, number)| rate.attempt((number, rules.shared.tokens)));
+        let remaining = remaining(rules, elapsed);
+        Attempt::new(self.failures() + 1, elapsed, remaining, id, at_rate)
     }
 
     /// The rest of the deadline; [`Duration::MAX`] without a deadline.

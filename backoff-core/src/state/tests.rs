@@ -101,6 +101,7 @@ fn a_hint_is_waited_for_within_the_limits() {
     ];
     let slow = timed.base(6 * SECOND).spread_retry_after(true);
     let alone = PLAIN.throttled_base(60 * SECOND).retry_after_alone(true);
+    let endless = PLAIN.max_attempts(Policy::UNLIMITED);
     let [late, used_up] = [StopReason::Deadline, StopReason::Attempts].map(Decision::Stop);
     for (policy, hint, expected) in [
         // The longer one of hint and backoff.
@@ -137,6 +138,10 @@ fn a_hint_is_waited_for_within_the_limits() {
         (alone, 0, own(1)),
         (alone.spread_retry_after(true), 7_000, asked(8)),
         (alone.retry_after_slack(5 * SECOND), 7_000, asked(6)),
+        // A call that never ends shortens the hint.
+        (endless, 86_400_000, asked(300)),
+        (endless.max_retry_after(5 * SECOND), 86_400_000, asked(5)),
+        (endless.deadline(10 * SECOND), 86_400_000, refused),
         // The reason says whether the backoff or the hint is too long.
         (slow, 7_000, late),
         (slow, 11_000, refused),
@@ -218,19 +223,21 @@ fn a_conflict_takes_no_tokens_and_gives_none_back() {
 
 #[test]
 fn counting_ends_but_a_limit_above_the_end_still_holds() {
-    let policy = PLAIN.max_attempts(u32::MAX);
+    let policy = PLAIN.max_attempts(1_000_000);
     let mut retry = RetryState::start(&policy, no_clock);
     retry.set_failures(MOST_ATTEMPTS - 1);
     let decision = retry.failed(&policy, true, no_clock, || 0);
     assert_eq!(decision, Decision::Stop(StopReason::Attempts));
     assert_eq!(retry.failures(), MOST_ATTEMPTS);
 
-    let by_time = PLAIN.deadline(SECOND * 1_000);
-    let mut retry = RetryState::start_at(Duration::ZERO);
-    retry.set_failures(MOST_ATTEMPTS);
-    let decision = retry.failed(&by_time, true, || Duration::ZERO, || 0);
-    assert!(matches!(decision, Decision::Wait(_)));
-    assert_eq!(retry.failures(), MOST_ATTEMPTS);
+    let unlimited = PLAIN.max_attempts(Policy::UNLIMITED);
+    for policy in [PLAIN.deadline(SECOND * 1_000), unlimited] {
+        let mut retry = RetryState::start_at(Duration::ZERO);
+        retry.set_failures(MOST_ATTEMPTS);
+        let decision = retry.failed(&policy, true, || Duration::ZERO, || 0);
+        assert!(matches!(decision, Decision::Wait(_)));
+        assert_eq!(retry.failures(), MOST_ATTEMPTS);
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::common::{
     time::Time,
 };
 use backoff_core::{
-    __private::ForeignCall, Breaker, Decision, Fault, FaultKind, GrpcCode, RetryState, StopReason,
-    TimedOut, retry, retry_block,
+    __private::ForeignCall, Breaker, Clock as _, Decision, Fault, FaultKind, GrpcCode, RetryState,
+    StopReason, TimedOut, retry, retry_block,
 };
 use std::{
     cell::Cell,
@@ -138,6 +138,54 @@ fn keys_name_it() {
 
 const fn often() -> Breaker {
     Breaker::new().opens_at(1, 1).probe_every(SECOND)
+}
+
+/// When attempts are made of a call each second, from an opening at 0 until the second `end`.
+fn attempts(down: &Breaker, time: &Time, end: u64) -> Vec<u64> {
+    let mut made = Vec::new();
+    for second in 0..end {
+        if down.admit(|| time.now()).is_some() {
+            made.push(second);
+        }
+        time.pass(SECOND);
+    }
+    made
+}
+
+#[test]
+fn the_pause_grows_and_begins_anew() {
+    let down = Breaker::new().opens_at(1, 1).max_pause(10 * SECOND);
+    for _ in 0..2 {
+        let time = Time::default();
+        let attempt = down.admit(|| time.now()).unwrap();
+        down.ended(attempt, Some(FaultKind::Transient), || time.now());
+        assert_eq!(attempts(&down, &time, 40), [1, 3, 7, 15, 25, 35]);
+        down.close();
+        assert_eq!(attempts(&down, &time, 2), [0, 1]);
+    }
+}
+
+#[test]
+fn it_opens_and_closes_by_hand() {
+    let down = Breaker::new().probe_every(2 * SECOND);
+    let time = Time::default();
+    let before = down.admit(|| time.now()).unwrap();
+    down.open_for(10 * SECOND, &time);
+    time.pass(SECOND);
+    assert_eq!(down.next_probe(&time), Some(9 * SECOND));
+    // An attempt from before says nothing.
+    down.ended(before, None, || time.now());
+    assert_eq!(attempts(&down, &time, 14), [9, 11, 13]);
+    assert_eq!(down.next_probe(&time), Some(SECOND));
+    // Again, while it is open. A probe from before does not close it.
+    time.pass(SECOND);
+    let probe = down.admit(|| time.now()).unwrap();
+    down.open_for(5 * SECOND, &time);
+    down.ended(probe, None, || time.now());
+    assert_eq!(attempts(&down, &time, 6), [5]);
+    down.close();
+    assert_eq!(down.next_probe(&time), None);
+    assert_eq!(attempts(&down, &time, 2), [0, 1]);
 }
 
 fn poll_once<F: Future>(call: Pin<&mut F>) -> bool {

@@ -190,10 +190,10 @@ fn a_null_says_nothing_and_an_empty_list_of_codes_leaves_the_connection() {
 /// What is written, with the beginning of what is said, or the part that says what to write instead.
 #[rustfmt::skip]
 const REFUSED: &[(&str, &str)] = &[
-    ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry; for no limit leave it out"),
-    ("max_attempts = -1", "for no limit leave it out, and write a `deadline` as \"5m\""),
+    ("max_attempts = 0", "`max_attempts` counts the first call too: write 1 to never retry; for no limit write"),
+    ("max_attempts = -1", "for no limit write `Policy::UNLIMITED`, in a configuration \"unlimited\""),
     ("max_attempts = 2.5", "2.5 is not a number of attempts: write a whole number"),
-    ("max_attempts = 'many'", "write a whole number from 1"),
+    ("max_attempts = 'many'", "write a whole number from 1, or \"unlimited\""),
     ("base = 64", "`base`: 64 is not a time: write text with the unit, as \"64s\""),
     ("base = 2.0", "\"1m 30s\"; the growth of the waits is `factor`"),
     ("base = '64'", "`base`: `64` has no unit: write `64ms` or `64s`"),
@@ -265,10 +265,10 @@ const OTHERS: &[(&str, &str)] = &[
     ("maxDoublings = 16", "remove it: the waits are doubled up to `max_backoff`"),
     ("retryCount = 0", "write `max_attempts` as 1"),
     // Temporal
-    ("maximumAttempts = 0", "for no limit leave it out"),
+    ("maximumAttempts = 0", "for no limit write"),
     ("nonRetryableErrorTypes = ['A']", "name the codes to retry in `on`"),
     // AWS
-    ("max_retries = -1", "for no limit leave it out"),
+    ("max_retries = -1", "for no limit write"),
     ("max_retries = 'three'", "write `max_attempts`, which counts the first call too"),
     ("retry_mode = 'adaptive'", "the policy in the code has the algorithm"),
     ("IntervalSeconds = 3", "write `base` as \"3s\""),
@@ -313,8 +313,12 @@ fn the_names_of_other_systems_are_answered() {
 #[test]
 fn the_advice_for_no_limit_is_followed() {
     let advice = toml("max_attempts = 0").unwrap_err();
-    let advised = "a `deadline` as \"5m\", which replaces the default of 5 attempts";
-    assert!(advice.contains(advised), "{advice}");
+    assert!(
+        advice.contains("in a configuration \"unlimited\""),
+        "{advice}"
+    );
+    let unlimited = Policy::exponential().max_attempts(Policy::UNLIMITED);
+    assert_eq!(toml("max_attempts = 'unlimited'"), Ok(unlimited));
     let timed = Policy::exponential().deadline(300 * SECOND);
     assert_eq!(toml("deadline = '5m'"), Ok(timed));
     assert_ne!(timed, timed.max_attempts(5));
@@ -382,7 +386,10 @@ fn waits_of_zero_need_a_number_of_attempts() {
             name => format!("`{name}` is so short"),
         };
         assert!(error.starts_with(&said), "{text}: {error}");
-        assert!(error.ends_with("or name `max_attempts`"), "{text}: {error}");
+        assert!(
+            error.ends_with("or name a number as `max_attempts`"),
+            "{text}: {error}"
+        );
         // As many as a policy makes without being told.
         assert!(toml(text).is_ok(), "{text}");
         let counted = toml(&format!("{text}\ndeadline = '1m'\nmax_attempts = 9"));

@@ -2,7 +2,7 @@
 
 mod annotated;
 
-use backoff_core::{Fault, Policy, Rate, Stopped, TimedOut};
+use backoff_core::{__private::observe_reply, Attempt, Fault, Policy, Rate, Stopped, TimedOut};
 use http_1::{HeaderMap, HeaderName, Response};
 use std::{
     cell::Cell,
@@ -54,6 +54,18 @@ fn window(left: impl ToString, ends: impl ToString) -> HeaderMap {
         ("x-ratelimit-limit", "60".into()),
         ("x-ratelimit-remaining", left.to_string()),
         ("x-ratelimit-reset", ends.to_string()),
+    ])
+}
+
+/// OpenAI's headers: so much of 6,000 tokens remains, of which 100 come back in a second.
+fn of_tokens(left: u32) -> HeaderMap {
+    headers(&[
+        ("x-ratelimit-limit-tokens", "6000".into()),
+        ("x-ratelimit-remaining-tokens", left.to_string()),
+        (
+            "x-ratelimit-reset-tokens",
+            format!("{}s", (6_000 - left) / 100),
+        ),
     ])
 }
 
@@ -265,7 +277,7 @@ async fn replies_inside_of_an_attempt_belong_to_the_call_that_gets_them() {
     let inside = async |of_inner: Option<&Rate>, by_hand: bool| {
         let get = || async {
             // As `send` does.
-            backoff_core::__private::observe_reply(&window(0, 600));
+            observe_reply(&window(0, 600));
             if by_hand {
                 outer.observe(&window(0, 600));
             }
@@ -295,6 +307,43 @@ async fn replies_inside_of_an_attempt_belong_to_the_call_that_gets_them() {
     assert_eq!(waits(outer, 0).await, 2 * SECOND);
 }
 
+/// An attempt finds its rate on any thread; the thread alone does not.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_whose_reply_another_thread_reads_finds_its_rate() {
+    let on_a_thread = |does: fn(Attempt)| {
+        move |attempt| {
+            ready(Ok::<_, Refused>(
+                std::thread::spawn(move || does(attempt)).join(),
+            ))
+        }
+    };
+    // Rows: what the thread does, and how long a call with 600 tokens waits then.
+    let rows: [(fn(Attempt), u64); 3] = [
+        (|_| observe_reply(&of_tokens(0)), 0),
+        (|attempt| attempt.observe(&of_tokens(0)), 6),
+        (
+            |attempt| {
+                attempt.observe(&of_tokens(1_000));
+                attempt.used(500_usize);
+            },
+            1,
+        ),
+    ];
+    for (does, expected) in rows {
+        let rate = Rate::new();
+        let call = PATIENT.retry_with(on_a_thread(does));
+        call.rate(&rate).await.unwrap().unwrap();
+        assert_eq!(waits(&rate, 600).await.as_secs(), expected);
+    }
+    // Its rate is gone.
+    let attempt = {
+        let rate = Rate::new();
+        let call = PATIENT.retry_with(|attempt| ready(Ok::<_, Refused>(attempt)));
+        call.rate(&rate).await.unwrap()
+    };
+    attempt.observe(&of_tokens(0));
+}
+
 /// After a panic, a thread does not run the attempt any more: its next reply belongs to no rate.
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_panics_leaves_nothing_on_its_thread() {
@@ -312,6 +361,6 @@ async fn an_attempt_that_panics_leaves_nothing_on_its_thread() {
     assert!(polled.is_err());
     let mut reply = Response::new(());
     *reply.headers_mut() = window(0, 600);
-    backoff_core::__private::observe_reply(reply.headers());
+    observe_reply(reply.headers());
     assert_eq!(waits(rate, 0).await, Duration::ZERO);
 }

@@ -87,6 +87,16 @@ pub(super) fn jitter(value: Expr) -> syn::Result<Expr> {
     })
 }
 
+/// A number, or the word for no limit.
+pub(super) fn attempts(value: Expr) -> syn::Result<Expr> {
+    match &value {
+        Expr::Path(path) if path.path.is_ident("unlimited") => Ok(parse_quote_spanned!(
+            at(value.span())=> __backoff::Policy::UNLIMITED
+        )),
+        _ => Ok(value),
+    }
+}
+
 pub(super) fn level(value: Expr) -> syn::Result<Expr> {
     match choice("log_waits", "LogLevel", ["off", "info"], LEVELS, &value)? {
         Some(named) => Ok(named),

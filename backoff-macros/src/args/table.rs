@@ -8,7 +8,7 @@ use syn::{Expr, Ident, Path, Type};
 use super::key_value::{Form, Given, Names, Rule, Time, Value};
 use super::on::On;
 use super::read::{
-    factor, jitter, judge, level, name, path, policy, shared, time, without_mut, written,
+    attempts, factor, jitter, judge, level, name, path, policy, shared, time, without_mut, written,
 };
 
 /// The description of a key.
@@ -97,7 +97,7 @@ keys! {
     factor: Expr = Expr(factor), Expr => "factor = 2.0";
     max_backoff: Time = Expr(time), Time => r#"max_backoff = "64s""#;
     jitter: Expr = Expr(jitter), Expr => "jitter = full";
-    max_attempts: Expr = Expr(Ok), Expr => "max_attempts = 5";
+    max_attempts: Expr = Expr(attempts), Expr => "max_attempts = 5";
     deadline: Time = Expr(time), Time => r#"deadline = "300s""#;
     max_retry_after: Time = Expr(time), Time => r#"max_retry_after = "60s""#;
     timeout: Time = Expr(time) => r#"timeout = "60s""#;

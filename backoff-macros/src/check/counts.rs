@@ -59,14 +59,12 @@ fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
     let Given { key, value } = given;
     if let Expr::Path(path) = value
         && let Some(word) = path.path.get_ident()
-        && ["None", "none", "unlimited", "infinite"]
+        && ["None", "none", "infinite", "forever"]
             .iter()
             .any(|it| word == it)
         && key == "max_attempts"
     {
-        let message =
-            "for no limit remove `max_attempts`, and write how long at most: `deadline = \"300s\"`";
-        errors.at(value, message);
+        errors.at(value, "for no limit write `max_attempts = unlimited`");
     }
     let (negative, literal) = signed(value)?;
     let count = match literal {
@@ -77,13 +75,17 @@ fn count(given: &Given<Expr>, errors: &mut Errors) -> Option<u32> {
     };
     let is_zero = matches!(literal, Lit::Int(number) if number.base10_digits() == "0");
     if key == "max_attempts" && (negative || is_zero) {
-        let message = "`max_attempts` counts the first call too: write 1 to never retry; for no limit remove it, \
-                       and write `deadline = \"300s\"`";
+        let message = "`max_attempts` counts the first call too: write 1 to never retry; for no limit write \
+                       `max_attempts = unlimited`";
         errors.at(value, message);
     } else if count.is_none() {
         let usage = usage(key).unwrap_or_default();
+        let or = match key == "max_attempts" {
+            true => ", or `unlimited`",
+            false => "",
+        };
         let message =
-            format!("`{key}` is a whole number from 1 to 4294967295: write it like `{usage}`");
+            format!("`{key}` is a whole number from 1 to 4294967295{or}: write it like `{usage}`");
         errors.at(value, message);
     }
     count

@@ -80,7 +80,7 @@ fn each_mistake_is_told_once_with_what_to_write() {
         (",", "this comma"),
         (
             "max_attempts = -1",
-            "write 1 to never retry; for no limit remove it",
+            "write 1 to never retry; for no limit write `max_attempts = unlimited`",
         ),
         (
             r#"deadline = "0s""#,
@@ -112,7 +112,8 @@ fn each_mistake_is_told_once_with_what_to_write() {
             "budget = Budget::aws()",
             "write `static SHARED: Budget = Budget::aws();`",
         ),
-        ("max_attempts = none", "for no limit remove `max_attempts`"),
+        ("max_attempts = none", "write `max_attempts = unlimited`"),
+        (r#"max_attempts = "unlimited""#, "or `unlimited`"),
         ("attempt_spans = TRACED", "a literal `true` or `false`"),
     ];
     for (keys, part) in rows {

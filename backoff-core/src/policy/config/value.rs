@@ -8,7 +8,7 @@ use crate::{
         jitter::{SHARE, is_share},
     },
     facts::codes::{REVERSED, not_a_failure},
-    policy::NO_ATTEMPTS,
+    policy::{MOST_ATTEMPTS, NO_ATTEMPTS, Policy},
 };
 use core::{fmt, time::Duration};
 use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
@@ -152,9 +152,12 @@ pub(super) fn attempts(value: &Value) -> Result<u32, String> {
     match whole(value) {
         Some(number) if number < 1 => Err(NO_ATTEMPTS.to_owned()),
         // A number above the limit counts as the limit.
-        Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
+        Some(number) => Ok(number.min(MOST_ATTEMPTS.into()) as u32),
+        None if matches!(value, Value::Text(text) if text.trim() == "unlimited") => {
+            Ok(Policy::UNLIMITED)
+        }
         None => Err(format!(
-            "{value} is not a number of attempts: write a whole number from 1"
+            "{value} is not a number of attempts: write a whole number from 1, or \"unlimited\""
         )),
     }
 }

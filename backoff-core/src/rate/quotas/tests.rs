@@ -155,6 +155,33 @@ fn a_quota_whose_end_has_come_explains_no_refusal() {
     }
 }
 
+/// What the program says replaces the estimate of an attempt that runs, and holds until the reply to a later attempt.
+#[test]
+fn what_is_used_is_subtracted_until_a_reply_states_what_remains() {
+    // Rows: what attempt 1 has used of its estimate of 100 tokens, whether its reply has come, and the turn of 600 tokens
+    // while 1,000 remain.
+    for (used, has_replied, expected) in [
+        (0, false, 0.0),
+        (100, false, 0.0),
+        (500, false, 1.0),
+        (0, true, 0.0),
+        (500, true, 1.0),
+    ] {
+        let case = format!("{used} {has_replied}");
+        let mut quotas = stated(&of_tokens(1_000.0));
+        quotas.takes(Share::of(100), 1, START);
+        if has_replied {
+            quotas.replied(vec![of_tokens(1_000.0)], 1, START);
+        }
+        quotas.used(used.into(), Some(1));
+        assert_eq!(turn(&quotas, 600), expected, "{case}");
+        quotas.takes(Share::of(0), 2, START);
+        quotas.replied(vec![of_tokens(1_000.0)], 2, START);
+        let still = if has_replied { 0.0 } else { expected };
+        assert_eq!(turn(&quotas, 600), still, "{case}");
+    }
+}
+
 #[test]
 fn what_runs_is_subtracted() {
     let one = Share::of(0);
