@@ -10,7 +10,6 @@ use crate::runtime::date;
 use crate::{
     running::{Stack, enter, leave},
     runtime::{Clock as _, Std},
-    state::Attempt,
 };
 use core::{
     cell::{Cell, RefCell},
@@ -77,6 +76,19 @@ impl AtRate {
     fn rate(self) -> Option<Arc<Shared>> {
         with_rates(|rates| rates.get(&self.0)?.upgrade())
     }
+
+    #[cfg(feature = "http-1")]
+    pub(crate) fn observe(self, headers: &http_1::HeaderMap) {
+        if let Some(rate) = self.rate() {
+            rate.observe(headers, Some(self.1));
+        }
+    }
+
+    pub(crate) fn used(self, tokens: Tokens) {
+        if let Some(rate) = self.rate() {
+            rate.hears(Heard::Used(tokens), Some(self.1));
+        }
+    }
 }
 
 impl Shared {
@@ -94,73 +106,6 @@ impl Drop for Shared {
 /// So many tokens, or as many as are counted.
 pub(crate) fn counted(tokens: impl TryInto<Tokens>) -> Tokens {
     tokens.try_into().unwrap_or(Tokens::MAX)
-}
-
-/// With the feature `rate`.
-impl Attempt {
-    /// The [`Rate`] of the call learns from the headers of this attempt's reply what remains of the service's quotas: as
-    /// [`Rate::observe`], from any thread. Only for replies that the library does not see, and for those that another task
-    /// reads. Without a rate, nothing happens.
-    ///
-    /// ```
-    /// # use backoff_core::{Policy, Rate, TimedOut};
-    /// # use http_1 as http;
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), TimedOut> {
-    /// static OPENAI: Rate = Rate::new();
-    /// const POLICY: Policy = Policy::exponential().rate(&OPENAI);
-    ///
-    /// # async fn send() -> http::HeaderMap { http::HeaderMap::new() }
-    /// POLICY
-    ///     .retry_with(async |attempt| {
-    ///         let reads = tokio::spawn(async move { attempt.observe(&send().await) });
-    ///         reads.await.map_err(|_| TimedOut::new(std::time::Duration::ZERO))
-    ///     })
-    ///     .await
-    /// # }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    #[cfg(feature = "http-1")]
-    pub fn observe(&self, headers: &http_1::HeaderMap) {
-        if let Some(at) = self.at_rate()
-            && let Some(rate) = at.rate()
-        {
-            rate.observe(headers, Some(at.1));
-        }
-    }
-
-    /// Says how many tokens of the service's quotas this attempt has used: as [`Rate::used`], from any thread. Without a rate,
-    /// nothing happens.
-    ///
-    /// ```
-    /// # use backoff_core::{Policy, Rate, TimedOut};
-    /// # #[cfg(feature = "tokio")]
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), TimedOut> {
-    /// static CLAUDE: Rate = Rate::new();
-    /// const POLICY: Policy = Policy::exponential().rate(&CLAUDE);
-    ///
-    /// # struct Answer { output_tokens: usize }
-    /// # async fn ask() -> Result<Answer, TimedOut> { Ok(Answer { output_tokens: 7 }) }
-    /// let answer = POLICY
-    ///     .retry_with(async |attempt| {
-    ///         let answer = ask().await?;
-    ///         attempt.used(answer.output_tokens);
-    ///         Ok::<_, TimedOut>(answer)
-    ///     })
-    ///     .tokens(500_usize) // the estimate
-    ///     .await?;
-    /// # Ok(()) }
-    /// # #[cfg(not(feature = "tokio"))] fn main() {}
-    /// ```
-    pub fn used(&self, tokens: impl TryInto<u32>) {
-        if let Some(at) = self.at_rate()
-            && let Some(rate) = at.rate()
-        {
-            rate.hears(Heard::Used(counted(tokens)), Some(at.1));
-        }
-    }
 }
 
 impl Rate {

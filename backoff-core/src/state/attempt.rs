@@ -1,6 +1,8 @@
 //! The number of an attempt and the time it has.
 
 use super::request_id::RequestId;
+#[cfg(feature = "rate")]
+use crate::rate::counted;
 use crate::{policy::NEVER, rate::AtRate};
 use core::time::Duration;
 
@@ -34,12 +36,6 @@ impl Attempt {
             maybe_applied: false,
             at_rate,
         }
-    }
-
-    /// The attempt at its rate, if it has one.
-    #[cfg(feature = "rate")]
-    pub(crate) const fn at_rate(&self) -> Option<AtRate> {
-        self.at_rate
     }
 
     /// The same, and whether an earlier attempt may have been applied.
@@ -124,6 +120,69 @@ impl Attempt {
     /// ```
     pub const fn maybe_applied(&self) -> bool {
         self.maybe_applied
+    }
+}
+
+#[cfg(feature = "rate")]
+impl Attempt {
+    /// The [`Rate`](crate::Rate) of the call learns from the headers of this attempt's reply what remains of the service's quotas: as
+    /// [`Rate::observe`](crate::Rate::observe), from any thread. Only for replies that the library does not see, and for those that another task
+    /// reads. Without a rate, nothing happens.
+    ///
+    /// ```
+    /// # use backoff_core::{Policy, Rate, TimedOut};
+    /// # use http_1 as http;
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// static OPENAI: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&OPENAI);
+    ///
+    /// # async fn send() -> http::HeaderMap { http::HeaderMap::new() }
+    /// POLICY
+    ///     .retry_with(async |attempt| {
+    ///         let reads = tokio::spawn(async move { attempt.observe(&send().await) });
+    ///         reads.await.map_err(|_| TimedOut::new(std::time::Duration::ZERO))
+    ///     })
+    ///     .await
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    #[cfg(feature = "http-1")]
+    pub fn observe(&self, headers: &http_1::HeaderMap) {
+        if let Some(at_rate) = self.at_rate {
+            at_rate.observe(headers);
+        }
+    }
+
+    /// Says how many tokens of the service's quotas this attempt has used: as [`Rate::used`](crate::Rate::used), from any thread. Without a rate,
+    /// nothing happens.
+    ///
+    /// ```
+    /// # use backoff_core::{Policy, Rate, TimedOut};
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), TimedOut> {
+    /// static CLAUDE: Rate = Rate::new();
+    /// const POLICY: Policy = Policy::exponential().rate(&CLAUDE);
+    ///
+    /// # struct Answer { output_tokens: usize }
+    /// # async fn ask() -> Result<Answer, TimedOut> { Ok(Answer { output_tokens: 7 }) }
+    /// let answer = POLICY
+    ///     .retry_with(async |attempt| {
+    ///         let answer = ask().await?;
+    ///         attempt.used(answer.output_tokens);
+    ///         Ok::<_, TimedOut>(answer)
+    ///     })
+    ///     .tokens(500_usize) // the estimate
+    ///     .await?;
+    /// # Ok(()) }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn used(&self, tokens: impl TryInto<u32>) {
+        if let Some(at_rate) = self.at_rate {
+            at_rate.used(counted(tokens));
+        }
     }
 }
 

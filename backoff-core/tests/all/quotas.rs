@@ -320,7 +320,7 @@ async fn an_attempt_whose_reply_another_thread_reads_finds_its_rate() {
     // Rows: what the thread does, and how long a call with 600 tokens waits then.
     let rows: [(fn(Attempt), u64); 3] = [
         (|_| observe_reply(&of_tokens(0)), 0),
-        (|attempt| attempt.observe(&of_tokens(0)), 6),
+        (|attempt| attempt.observe(&of_tokens(0)), 2),
         (
             |attempt| {
                 attempt.observe(&of_tokens(1_000));
