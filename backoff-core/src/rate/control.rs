@@ -7,9 +7,8 @@
 mod schedules;
 
 use super::{
-    Tokens,
     change::RateChange,
-    quotas::{MANY, Quotas, Share, is_older},
+    quotas::{MANY, Quotas, Share, Tokens, is_older},
 };
 use crate::{facts::quota::Quota, runtime::nanos};
 use core::time::Duration;
