@@ -27,6 +27,8 @@ pub struct Run<'r> {
     pub(crate) state: &'r CallState,
     pub(crate) clock: &'r dyn Clock,
     pub(crate) random: &'r dyn Random,
+    /// The attempt begins its second request.
+    pub(crate) is_hedge: bool,
 }
 
 /// A call with outcomes of these types, as its attempts see it.
@@ -46,7 +48,9 @@ impl Run<'_> {
     /// the clock if the call is timed.
     #[inline]
     pub fn attempt(&self, info: &CallInfo) -> Attempt {
-        self.state.attempt(&self.rules, self.clock, info)
+        let mut attempt = self.state.attempt(&self.rules, self.clock, info);
+        attempt.is_hedge = self.is_hedge;
+        attempt
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
