@@ -204,10 +204,11 @@ pub use backoff_macros::retry;
 /// before the block; `clone(..)` names variables, and `clone(mut v)` names a variable that the block changes.
 ///
 /// `retry_block!(.., async { .. })` is a future of the block's `Result`; `retry_block!(.., { .. })` runs at once
-/// and blocks this thread. `?` and `return` end the attempt, not the function around the block.
+/// and blocks this thread. `?` and `return` end the attempt, not the function around the block. For a [`Report`], use the
+/// function form: [`POLICY.retry(..).reported()`](Retrying::reported).
 ///
 /// ```
-/// use backoff_core::{TimedOut, retry_block};
+/// use backoff_core::{Event, StopReason, TimedOut, retry_block};
 ///
 /// # #[cfg(feature = "tokio")]
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
@@ -227,6 +228,18 @@ pub use backoff_macros::retry;
 ///     if n.number() < 3 { Err("busy") } else { Ok(n.number()) }
 /// });
 /// assert_eq!(blocking, Ok(3));
+///
+/// // How a call ended is told to its hook.
+/// let mut ended = None;
+/// let refused: Result<(), _> = retry_block!(
+///     base = "1ms",
+///     max_attempts = 2,
+///     notify = |event| if let Event::GaveUp { attempts, reason, .. } = event {
+///         ended = Some((*attempts, *reason));
+///     },
+///     { Err("busy") },
+/// );
+/// assert_eq!((refused, ended), (Err("busy"), Some((2, StopReason::Attempts))));
 /// # Ok(())
 /// # }
 /// # #[cfg(not(feature = "tokio"))] fn main() {}

@@ -56,6 +56,30 @@
 //! | an attribute or a block | the function form: the body of a function cannot run twice at the same time |
 //! | a read-modify-write | its read: `POLICY.update(\|\| RETRY_ONCE.retry(get).hedge(&READS), ..)`, where `RETRY_ONCE` makes one attempt |
 //!
+//! The second request finds another replica by itself if a load balancer chooses one for each connection. If your
+//! program chooses, ask [`Attempt::is_hedge`](crate::Attempt::is_hedge):
+//!
+//! ```
+//! use backoff_cloud::{Hedge, Policy, TimedOut};
+//! use std::{future::pending, time::Duration};
+//!
+//! static READS: Hedge = Hedge::after(Duration::from_millis(50));
+//! const POLICY: Policy = Policy::exponential();
+//! const REPLICAS: [&str; 2] = ["read-1", "read-2"];
+//!
+//! /// Your request; here, the first replica hangs.
+//! async fn get(replica: &str) -> Result<&str, TimedOut> {
+//!     if replica == "read-1" { pending().await }
+//!     Ok(replica)
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), TimedOut> {
+//! let call = POLICY.retry_with(|attempt| get(REPLICAS[usize::from(attempt.is_hedge())]));
+//! assert_eq!(call.hedge(&READS).await?, "read-2");
+//! # Ok(()) }
+//! ```
+//!
 //! `send` and the layer send a second request only for `GET`, `HEAD` and the other methods that change nothing, so one
 //! layer serves reads and writes. A search by `POST` needs the function form, or
 //! [`Idempotent(true)`](crate::tower::Idempotent) in the layer, and a client of gRPC that only reads needs

@@ -57,6 +57,34 @@
 //! The request that *begins* the operation is a call of its own: use `.idempotent(false)` there, or send a request id
 //! ([`Attempt::id`](crate::Attempt::id)).
 //!
+//! # The last value
+//!
+//! `NotYet` does not say how far the operation has come. The function of `until` gets each value, so keep what you need
+//! there:
+//!
+//! ```
+//! use backoff_cloud::{NotYet, Policy};
+//!
+//! const POLLING: Policy = Policy::exponential().max_attempts(3);
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! // Your request; this one is told 10 %, 20 %, 30 %.
+//! let mut percent = 0;
+//! let progress = || {
+//!     percent += 10;
+//!     std::future::ready(Ok::<_, NotYet>(percent))
+//! };
+//! let mut last = 0;
+//! let is_done = |percent: &u32| {
+//!     last = *percent;
+//!     last == 100
+//! };
+//! let done = POLLING.retry(progress).until(is_done).await;
+//! assert_eq!((done.is_err(), last), (true, 30));
+//! # }
+//! ```
+//!
 //! # A system that shows writes late
 //!
 //! The next read may be answered by a replica that does not know the write. Ask for several such reads in a row:

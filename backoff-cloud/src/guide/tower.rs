@@ -80,8 +80,12 @@
 //! | `load_shed` | **outside**: refuses calls that were not begun | ends a call that was begun, because the error of a refusal says nothing |
 //! | a load balancer | all attempts go to one server | each attempt chooses: **inside** |
 //! | a circuit breaker | an outage counts as one failure for each call | each attempt counts: **inside**, or a [`Breaker`](crate::Breaker) in the policy |
-//! | authentication, signatures with a time | an old token is sent again | a new one for each attempt: **inside** |
+//! | authentication, signatures with a time | an old token is sent again | a new one for each attempt: **inside**, or [`.prepare(..)`](crate::tower::RetryLayer::prepare) |
 //! | a span or a log line for each request | one for each call | one for each attempt |
+//!
+//! `.prepare(|attempt, request| ..)` changes the request of each attempt without a layer of your own: it sets a header
+//! with the attempt's number or a token that is at hand, and sends the second request of a
+//! [hedge](super::hedging#how-to-write-it) to another replica.
 //!
 //! The layer clones the service inside for each call, because a request that is sent again needs a service
 //! that was made ready anew. `rate_limit` and a balancer are not `Clone`: put a `buffer` around them.

@@ -322,7 +322,7 @@ impl<T: 'static> Operation for Requests<T> {
         };
         let has_own_key = has_key(request.headers());
         let is_keyed = has_own_key || self.adds_key;
-        let attempt = is_keyed.then(|| run.attempt(self.info.get_or_insert_with(|| run.info())));
+        let attempt = is_keyed.then(|| run.attempt(&mut self.info));
         if let Some(attempt) = attempt.filter(|_| !has_own_key) {
             let id = HeaderValue::try_from(attempt.id().to_string());
             let id = id.expect("a UUID is visible ASCII");

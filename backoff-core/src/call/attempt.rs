@@ -71,7 +71,7 @@ impl<A, T, S, D> Default for Phase<A, T, S, D> {
 impl<P: Plan, S: Surrounds, R: Clock + Random> Call<P, S, R> {
     /// While the value is alive, this thread runs the attempt, in its span.
     #[inline]
-    fn enter(&self) -> (AttemptScope, S::Scope<'_>) {
+    pub(super) fn enter(&self) -> (AttemptScope, S::Scope<'_>) {
         (self.guard.runs(), self.settings.enter())
     }
 

@@ -87,6 +87,7 @@ impl<T, E, P: Plan, S: Setting<T, E>, R: Clock + Random> CallOf<T, E> for Call<P
             state: &self.guard.state,
             clock: &self.runtime,
             random: &self.runtime,
+            is_hedge: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     after::in_tests,
     erased::{Call, ErasedCall, Outcome},
-    operation::{Failed, Operation},
+    operation::{CallOf, Failed, Operation, Run},
     plan::Plan,
     setting::{Setting, Surrounds},
     signal::Signal,
@@ -100,6 +100,18 @@ pin_project! {
     }
 }
 
+/// A call whose attempt begins its second request.
+struct BeginsSecond<'c, C>(&'c C);
+
+impl<T, E, C: CallOf<T, E>> CallOf<T, E> for BeginsSecond<'_, C> {
+    fn run(&self) -> Run<'_> {
+        Run {
+            is_hedge: true,
+            ..self.0.run()
+        }
+    }
+}
+
 impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
     /// Polls the two requests of an attempt.
     pub(super) fn race<O, G>(
@@ -132,7 +144,9 @@ impl<P: Plan, S, R: Clock + Random> Call<P, S, R> {
                 second.sleep.set(None);
                 let is_over = G::IS_ONE && signal.as_mut().has_come(cx);
                 if !is_over && self.erased(operation.erased()).may_begin_second(hedge) {
-                    second.request.set(Some(self.begin(operation)));
+                    let _entered = self.enter();
+                    let request = operation.begin(&BeginsSecond(&*self));
+                    second.request.set(Some(self.settings.around(request)));
                 }
             }
             let polled = match second.request.as_mut().as_pin_mut() {

@@ -27,6 +27,8 @@ pub struct Run<'r> {
     pub(crate) state: &'r CallState,
     pub(crate) clock: &'r dyn Clock,
     pub(crate) random: &'r dyn Random,
+    /// The attempt begins its second request.
+    pub(crate) is_hedge: bool,
 }
 
 /// A call with outcomes of these types, as its attempts see it.
@@ -37,16 +39,14 @@ pub trait CallOf<T, E> {
 }
 
 impl Run<'_> {
-    /// What the call remembers for its attempts, before the first one. Draws the id of the call.
-    pub fn info(&self) -> CallInfo {
-        CallInfo::new(self.random)
-    }
-
-    /// The number of this attempt, the time that remains for it, and what the call remembers for it. Reads
-    /// the clock if the call is timed.
+    /// The number of this attempt, the time that remains for it, and what the call remembers for it. Draws the id of the
+    /// call before the first attempt, and reads the clock if the call is timed.
     #[inline]
-    pub fn attempt(&self, info: &CallInfo) -> Attempt {
-        self.state.attempt(&self.rules, self.clock, info)
+    pub fn attempt(&self, info: &mut Option<CallInfo>) -> Attempt {
+        let info = info.get_or_insert_with(|| CallInfo::new(self.random));
+        let mut attempt = self.state.attempt(&self.rules, self.clock, info);
+        attempt.is_hedge = self.is_hedge;
+        attempt
     }
 
     /// Whether the time of an attempt that can be cut is over. Reads the clock only if attempts are cut.
@@ -355,9 +355,7 @@ impl<C: Closure<(Attempt,)>> Operation for WithAttempt<C> {
 
     #[inline]
     fn begin(&mut self, call: &impl CallOf<C::Value, C::Error>) -> C::Running {
-        let run = call.run();
-        let info = self.info.get_or_insert_with(|| run.info());
-        self.closure.call((run.attempt(info),))
+        self.closure.call((call.run().attempt(&mut self.info),))
     }
 
     #[inline]

@@ -6,8 +6,8 @@ use crate::rate::counted;
 use crate::{policy::NEVER, rate::AtRate};
 use core::time::Duration;
 
-/// The number of this attempt, the time that remains for it, the id of the call, and whether an earlier
-/// attempt of the call may have been applied.
+/// The number of this attempt, the time that remains for it, the id of the call, whether an earlier
+/// attempt of the call may have been applied, and whether this is the second request of a hedge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     number: u32,
@@ -15,6 +15,7 @@ pub struct Attempt {
     remaining: u64,
     id: RequestId,
     maybe_applied: bool,
+    pub(crate) is_hedge: bool,
     /// What the rate of the call needs to know the attempt.
     at_rate: Option<AtRate>,
 }
@@ -34,6 +35,7 @@ impl Attempt {
             remaining,
             id,
             maybe_applied: false,
+            is_hedge: false,
             at_rate,
         }
     }
@@ -120,6 +122,36 @@ impl Attempt {
     /// ```
     pub const fn maybe_applied(&self) -> bool {
         self.maybe_applied
+    }
+
+    /// Whether this is the second request of an attempt whose first request is slow: a [`Hedge`](crate::Hedge)
+    /// began it. Send it to another replica than the first request. The two requests have the same
+    /// [`number`](Self::number) and the same [`id`](Self::id).
+    ///
+    /// ```
+    /// use backoff_core::{Hedge, Policy, TimedOut};
+    /// use std::time::Duration;
+    ///
+    /// static READS: Hedge = Hedge::after(Duration::from_millis(50));
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// // The first replica is slow.
+    /// let get = async |replica| {
+    ///     if replica == "a" { tokio::time::sleep(Duration::from_secs(9)).await }
+    ///     Ok::<_, TimedOut>(replica)
+    /// };
+    /// let answered = Policy::exponential()
+    ///     .retry_with(|attempt| get(if attempt.is_hedge() { "b" } else { "a" }))
+    ///     .hedge(&READS)
+    ///     .await;
+    /// assert_eq!(answered, Ok("b"));
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub const fn is_hedge(&self) -> bool {
+        self.is_hedge
     }
 }
 

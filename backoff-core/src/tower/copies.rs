@@ -1,7 +1,7 @@
 //! How a request is copied, so that it can be sent again.
 
 use super::replay::{Replay, read};
-use crate::named_debug::named_in_debug;
+use crate::{call::call_state::CallInfo, named_debug::named_in_debug, state::Attempt};
 use core::fmt;
 use http_1 as http;
 use http_body_1::Body;
@@ -18,6 +18,20 @@ pub trait Copies<Request> {
     /// Returns the request, and a copy of it if a copy is possible. Without a copy the request is sent
     /// once.
     fn copy(&self, request: Request) -> (Request, Option<Request>);
+
+    /// Whether requests are changed before their attempts.
+    #[doc(hidden)]
+    const PREPARES: bool = false;
+
+    /// What the call remembers for its attempts, if requests are changed.
+    #[doc(hidden)]
+    fn info(&mut self) -> Option<&mut Option<CallInfo>> {
+        None
+    }
+
+    /// Changes the request of this attempt.
+    #[doc(hidden)]
+    fn prepare(&self, _attempt: Attempt, _request: &mut Request) {}
 }
 
 /// Requests that are copied by `Clone`: `http::Request` with a body that is `Clone`, and the requests
@@ -63,6 +77,39 @@ impl<Request, F: Fn(&Request) -> Option<Request>> Copies<Request> for ClonedBy<F
     fn copy(&self, request: Request) -> (Request, Option<Request>) {
         let copy = (self.0)(&request);
         (request, copy)
+    }
+}
+
+/// Requests that are copied by `C`, and that a function changes before each attempt. Made by
+/// [`RetryLayer::prepare`](super::RetryLayer::prepare).
+#[derive(Clone, Copy)]
+pub struct Prepared<C, F> {
+    pub(super) copies: C,
+    pub(super) prepare: F,
+    /// Made when the first attempt begins.
+    pub(super) info: Option<CallInfo>,
+}
+
+named_in_debug!(Prepared<C, F>);
+
+impl<Request, C, F> Copies<Request> for Prepared<C, F>
+where
+    C: Copies<Request>,
+    F: Fn(Attempt, &mut Request),
+{
+    const PREPARES: bool = true;
+
+    fn copy(&self, request: Request) -> (Request, Option<Request>) {
+        self.copies.copy(request)
+    }
+
+    fn info(&mut self) -> Option<&mut Option<CallInfo>> {
+        Some(&mut self.info)
+    }
+
+    fn prepare(&self, attempt: Attempt, request: &mut Request) {
+        self.copies.prepare(attempt, request);
+        (self.prepare)(attempt, request);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The layer, and the service that it makes.
 
 use super::{
-    copies::{Cloned, ClonedBy, Copies, Replaying},
+    copies::{Cloned, ClonedBy, Copies, Prepared, Replaying},
     outgoing::Outgoing,
     replay::Replay,
     sends::{Sends, TOWER},
@@ -26,6 +26,7 @@ use crate::{
     hedge::Hedge,
     policy::Policy,
     runtime::{ASYNC, AsyncRuntime, Clock, Random, Sleep},
+    state::Attempt,
 };
 use core::{
     future::Future,
@@ -137,7 +138,9 @@ impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
         self.operation = operation;
         self
     }
+}
 
+impl<K, R, G, H> RetryLayer<Cloned, K, R, G, H> {
     /// Copies requests by the function `copy` instead of `Clone`: for a body that is not `Clone`, and for a
     /// request type of your own. If the function returns `None` for a request, the request is sent once.
     ///
@@ -184,6 +187,58 @@ impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
         F: Fn(Replay<B>) -> B,
     {
         self.rebuilt(|_, k, r, g, h| (Replaying { limit, rebuild }, k, r, g, h))
+    }
+}
+
+impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
+    /// Calls `prepare` before each attempt: it changes the request of this attempt. So an attempt has a header with its
+    /// number, a new token, or the address of another replica. The function waits for nothing, since an async attempt
+    /// calls it.
+    ///
+    /// Each attempt begins with the request as it came, without the changes for earlier attempts. Whether the request
+    /// may be made twice, and the host in log events, follow from the request as it came, too: if the function adds an
+    /// `Idempotency-Key`, write [`idempotent(true)`](Self::idempotent) as well.
+    ///
+    /// Write this after [`cloned_by`](RetryLayer::cloned_by) or [`replaying`](RetryLayer::replaying), if the layer has
+    /// one of them. If this is written twice, both functions are called, the first one first.
+    ///
+    /// ```
+    /// use backoff_core::{Attempt, Policy};
+    /// # use backoff_core::TimedOut;
+    /// # use http_1::{Request, Response};
+    /// use tower::{Service as _, ServiceBuilder, ServiceExt as _};
+    ///
+    /// # #[cfg(feature = "tokio")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let number = |attempt: Attempt, request: &mut Request<String>| {
+    ///     request.headers_mut().insert("x-attempt", attempt.number().into());
+    /// };
+    /// // A server that answers the second attempt.
+    /// let server = tower::service_fn(|request: Request<String>| {
+    ///     let status = if request.headers()["x-attempt"] == "2" { 200 } else { 503 };
+    ///     let reply = Response::builder().status(status).body(()).unwrap();
+    ///     std::future::ready(Ok::<_, TimedOut>(reply))
+    /// });
+    /// let layer = Policy::exponential().layer().prepare(number);
+    /// let mut client = ServiceBuilder::new().layer(layer).service(server);
+    ///
+    /// let request = Request::get("http://127.0.0.1/").body(String::new()).unwrap();
+    /// let response = client.ready().await.unwrap().call(request).await.unwrap();
+    /// assert_eq!(response.status(), 200);
+    /// # }
+    /// # #[cfg(not(feature = "tokio"))] fn main() {}
+    /// ```
+    pub fn prepare<Request, F>(self, prepare: F) -> RetryLayer<Prepared<C, F>, K, R, G, H>
+    where
+        F: Fn(Attempt, &mut Request),
+    {
+        let of = |copies| Prepared {
+            copies,
+            prepare,
+            info: None,
+        };
+        self.rebuilt(|c, k, r, g, h| (of(c), k, r, g, h))
     }
 
     /// The same layer of other parts.

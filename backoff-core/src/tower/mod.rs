@@ -151,7 +151,7 @@ mod replay;
 mod sends;
 mod signal;
 
-pub use copies::{Cloned, ClonedBy, Copies, Replaying};
+pub use copies::{Cloned, ClonedBy, Copies, Prepared, Replaying};
 pub use layer::{LayerSettings, Reply, Retry, RetryLayer};
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;

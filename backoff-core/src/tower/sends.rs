@@ -78,6 +78,7 @@ impl<S, Request, C> Memory<S::Error> for Sends<S, Request, C>
 where
     S: Service<Request>,
     Request: Outgoing,
+    C: Copies<Request>,
 {
     /// A request that cannot be copied is gone.
     fn host(&self) -> Option<&str> {
@@ -86,10 +87,13 @@ where
 
     fn failed(
         &mut self,
-        _failure: &JudgedFailure<'_, S::Error>,
-        _policy: &Policy,
-        _clock: &dyn Clock,
+        failure: &JudgedFailure<'_, S::Error>,
+        policy: &Policy,
+        clock: &dyn Clock,
     ) -> Remembered<'_> {
+        if let Some(info) = self.copies.info() {
+            info.failed(failure, policy, clock);
+        }
         // The attempt has begun, so `None` means that the request has no copy.
         match self.next {
             Some(_) => Remembered::Nothing,
@@ -108,6 +112,7 @@ where
     type Error = S::Error;
     type Running = Sending<S, Request>;
     type Report = Report;
+    const TIMED: bool = C::PREPARES;
 
     fn may_run_twice(&self) -> bool {
         self.is_read && self.next.is_some()
@@ -120,11 +125,15 @@ where
         }
     }
 
-    fn begin(&mut self, _call: &impl CallOf<S::Response, S::Error>) -> Sending<S, Request> {
+    fn begin(&mut self, call: &impl CallOf<S::Response, S::Error>) -> Sending<S, Request> {
         let request = self.next.take();
         let request = request.expect("no attempt follows on a request that cannot be copied");
-        let (request, next) = self.copies.copy(request);
+        let (mut request, next) = self.copies.copy(request);
         self.next = next;
+        if let Some(info) = self.copies.info() {
+            let attempt = call.run().attempt(info);
+            self.copies.prepare(attempt, &mut request);
+        }
         let phase = if core::mem::replace(&mut self.is_begun, true) {
             Phase::Readying {
                 service: self.service.clone(),

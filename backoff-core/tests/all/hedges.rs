@@ -7,7 +7,10 @@ use crate::common::{
 };
 use backoff_core::Hedge;
 use proptest::prelude::*;
-use std::{cell::Cell, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    time::Duration,
+};
 
 /// Each number before the semicolon is a request; the second one of an attempt begins a second after the first one.
 #[test]
@@ -94,6 +97,33 @@ fn none_begins_where_a_test_switches_retries_off() {
         a slow attempt | hedge 1 | 200 taking 9, 201 | 0; at 9: 200
     ";
     check(call(PLAIN), table);
+}
+
+#[test]
+fn a_request_knows_that_it_is_the_second_one() {
+    let (time, asked) = (Time::default(), RefCell::new(Vec::new()));
+    let call = PLAIN.retry_with(|attempt| {
+        let mut asked = asked.borrow_mut();
+        asked.push((attempt.number(), attempt.is_hedge(), attempt.id()));
+        let fails = asked.len() < 4;
+        let time = &time;
+        async move {
+            time.after(9 * SECOND).await;
+            if fails {
+                Err(TestError::status(503))
+            } else {
+                Ok(())
+            }
+        }
+    });
+    let hedge = Hedge::after(SECOND);
+    assert_eq!(time.run(call.runtime(time.clone()).hedge(&hedge)), Ok(()));
+    let asked = asked.into_inner();
+    let id = asked[0].2;
+    assert_eq!(
+        asked,
+        [(1, false, id), (1, true, id), (2, false, id), (2, true, id)]
+    );
 }
 
 /// Counts a request until it ends or is dropped.

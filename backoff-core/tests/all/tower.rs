@@ -2,16 +2,16 @@
 
 use crate::common::{at_once, error::TestError, time::Time};
 use backoff_core::{
-    Budget, Event, Hedge, Policy, StopReason, codes,
+    Attempt, Budget, Event, Hedge, Jitter, Policy, StopReason, codes,
     testing::VirtualTime,
     tower::{Copies, Idempotent, Outgoing, RetryLayer},
 };
 use bytes::Bytes;
-use http_1::{HeaderMap, Request, Response};
+use http_1::{HeaderMap, HeaderValue, Request, Response};
 use http_body_1::{Body, Frame};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::VecDeque,
     convert::Infallible,
     future::{Ready, ready},
@@ -341,6 +341,86 @@ fn a_body_that_waits_is_handed_on() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(body.as_mut().poll(&mut context).is_pending());
     assert_eq!(at_once(body).unwrap().to_bytes(), "ab");
+}
+
+/// Writes the number of the attempt behind the numbers that are there.
+fn number<B>(attempt: Attempt, request: &mut Request<B>) {
+    let number = attempt.number().into();
+    request.headers_mut().append("attempt", number);
+}
+
+#[test]
+fn a_function_changes_the_request_of_each_attempt_and_not_the_next_one() {
+    fn numbers<C, B>(layer: RetryLayer<C>, request: Request<B>) -> Vec<Vec<HeaderValue>>
+    where
+        C: Copies<Request<B>> + Clone,
+    {
+        let seen = RefCell::new(Vec::new());
+        let service = service_fn(|request: Request<B>| {
+            let numbers = request.headers().get_all("attempt").iter().cloned();
+            seen.borrow_mut().push(numbers.collect());
+            ready(Err::<Response<()>, _>(TestError::REFUSED))
+        });
+        let layer = layer.runtime(VirtualTime::new()).layer(service);
+        at_once(layer.oneshot(request)).unwrap_err();
+        seen.into_inner()
+    }
+    let layer = POLICY.max_attempts(3).layer();
+    let once = layer.cloned_by(|_: &Request<Full<Bytes>>| None);
+    let copied = layer.cloned_by(|_: &Request<Full<Bytes>>| Some(get()));
+    let replayed = layer.replaying(8, Hidden::new);
+    assert_eq!(numbers(layer.prepare(number), get()), [["1"], ["2"], ["3"]]);
+    assert_eq!(
+        numbers(copied.prepare(number), get()),
+        [["1"], ["2"], ["3"]]
+    );
+    assert_eq!(
+        numbers(replayed.prepare(number), hidden([])),
+        [["1"], ["2"], ["3"]]
+    );
+    assert_eq!(numbers(once.prepare(number), get()), [["1"]]);
+    assert_eq!(
+        numbers(layer.prepare(number).prepare(number), get()),
+        [["1", "1"], ["2", "2"], ["3", "3"]]
+    );
+}
+
+#[test]
+fn the_function_is_told_of_the_attempt() {
+    let (time, told) = (Time::default(), RefCell::new(Vec::new()));
+    let layer = POLICY
+        .jitter(Jitter::None)
+        .layer()
+        .prepare(|attempt: Attempt, _: &mut Request<Full<Bytes>>| told.borrow_mut().push(attempt));
+    let service = service_fn(|_| async {
+        time.after(9 * SECOND).await;
+        match told.borrow().len() {
+            4.. => Ok(Response::new("")),
+            _ => Err(TestError::LOST),
+        }
+    });
+    let hedge = Box::leak(Box::new(Hedge::after(SECOND)));
+    let layer = layer.runtime(time.clone()).hedge(hedge);
+    time.run(layer.layer(service).oneshot(get())).unwrap();
+    let told = told.into_inner();
+    let facts = |it: &Attempt| {
+        (
+            it.number(),
+            it.elapsed().as_secs(),
+            it.is_hedge(),
+            it.maybe_applied(),
+        )
+    };
+    assert_eq!(
+        told.iter().map(facts).collect::<Vec<_>>(),
+        [
+            (1, 0, false, false),
+            (1, 1, true, false),
+            (2, 11, false, true),
+            (2, 12, true, true),
+        ]
+    );
+    assert!(told.iter().all(|attempt| attempt.id() == told[0].id()));
 }
 
 #[test]

@@ -176,6 +176,9 @@ pub(crate) fn is_retried(policy: &Policy, fault: Option<&dyn Fault>) -> bool {
 ///
 /// If several awaited values [in a row](crate::Retrying::consecutive) are required, this is also the
 /// error of an awaited value after which more must follow: see [`consecutive`](Self::consecutive).
+///
+/// This error has no value. The function of `until` gets each value, and [can keep the last
+/// one](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/polling_pages_streams/#the-last-value).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotYet {
