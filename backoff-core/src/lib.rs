@@ -124,7 +124,11 @@ mod stage;
 mod state;
 #[cfg(feature = "std")]
 mod stop;
-#[cfg(any(feature = "combine", feature = "rate"))]
+#[cfg(any(
+    feature = "combine",
+    feature = "rate",
+    feature = "reqwest-middleware-05"
+))]
 mod sync;
 pub mod telemetry;
 /// The error of the integration tests. It names this crate `backoff_core`.

@@ -40,11 +40,14 @@ use tower_service::Service;
 
 /// Sends each request by a policy. Made by [`Policy::layer`]; see [the module](super).
 ///
+/// With the feature `reqwest-middleware-05` it is a [middleware of reqwest](super#as-a-middleware-of-reqwest), too.
+///
 /// A request that cannot be copied is sent once. If its failure is one that the policy would retry, the
 /// reason is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the
 /// WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
+#[doc(alias("middleware", "reqwest-retry", "RetryTransientMiddleware"))]
 pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped, H = Unhedged>
 {
     pub(super) policy: Policy,
