@@ -182,7 +182,7 @@ pub mod databases;
 #[doc(alias("stream", "watch", "server-sent events", "SSE", "resumable download"))]
 pub mod polling_pages_streams;
 
-#[doc(alias("layer", "middleware", "hyper", "client"))]
+#[doc(alias("layer", "middleware", "reqwest-middleware", "hyper", "client"))]
 pub mod tower;
 
 #[doc(alias("tonic", "Status", "protobuf"))]

@@ -75,7 +75,7 @@
 //! | a read-modify-write | [`Policy::update`]; in many tasks of one process, [`Policy::combine`](features#calls) |
 //! | until a value is there | [`until`](Retrying::until) |
 //! | a list of pages, a download, a watch | [`Policy::resuming`], which goes on where it failed |
-//! | all requests of a client | [`Policy::layer`](features#calls), a layer of tower |
+//! | all requests of a client | [`Policy::layer`](features#calls), a layer of tower and a middleware of reqwest |
 //! | with a shared connection | [`Reconnect`](features#calls), which opens it again |
 //! | in a loop of your own | [`RetryState`] |
 //!
@@ -124,7 +124,11 @@ mod stage;
 mod state;
 #[cfg(feature = "std")]
 mod stop;
-#[cfg(any(feature = "combine", feature = "rate"))]
+#[cfg(any(
+    feature = "combine",
+    feature = "rate",
+    feature = "reqwest-middleware-05"
+))]
 mod sync;
 pub mod telemetry;
 /// The error of the integration tests. It names this crate `backoff_core`.

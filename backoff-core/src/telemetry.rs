@@ -27,7 +27,7 @@
 //! | `#[retry]` | the module and the name of the function |
 //! | `retry_block!` | the module and the line |
 //! | `send` of `backoff-cloud` | the method of the request, such as `GET`; `_OTHER` for a method that is not among the nine standard ones |
-//! | tower's layer | `tower` |
+//! | tower's layer | `tower`; as a middleware of reqwest, as `send` |
 //! | [`resuming`](crate::Policy::resuming) | `resuming` |
 //! | inside a client | the client's name for it: see `WithPolicy` and `inside` |
 //!

@@ -17,12 +17,7 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
 ];
 
 /// Crates that no package has. The pages have a hidden module for each, and these lines are not left out.
-const CRATES: &[&str] = &[
-    "# mod async_openai {",
-    "# mod resend {",
-    "# mod sea_orm {",
-    "# mod reqwest_middleware {",
-];
+const CRATES: &[&str] = &["# mod async_openai {", "# mod resend {", "# mod sea_orm {"];
 
 /// Files with code for crates that this package does not have. tests/databases, runtimes and no_std compile them, and
 /// `examples` the files that are links to its cookbook.

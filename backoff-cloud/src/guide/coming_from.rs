@@ -112,18 +112,20 @@
 //!
 //! | reqwest-retry | here |
 //! |---|---|
-//! | `ClientWithMiddleware` | the plain `reqwest::Client`, and `POLICY.send(request)`; or a layer of tower |
+//! | `.with(RetryTransientMiddleware::new_with_policy(policy))` | `.with(POLICY.layer())`, with the feature `reqwest-middleware-05`: [as a middleware of reqwest](super::tower#as-a-middleware-of-reqwest) |
+//! | `ClientWithMiddleware` with no other middleware | the plain `reqwest::Client`, and `POLICY.send(request)` |
 //! | `ExponentialBackoff::builder().build_with_max_retries(3)` | `Policy::exponential().max_attempts(4)` |
 //! | `.retry_bounds(min, max)`, `.base(2)` | `.base(min)`, `.max_backoff(max)`, `.factor(2.0)` |
 //! | `.build_with_total_retry_duration(d)` | `.deadline(d)` |
 //! | `Jitter::Full`, the default in both | `Jitter::Full` |
 //! | `Jitter::Bounded`: from half of the minimum to the wait | `Jitter::Equal` is the nearest: from half of the wait to the wait |
 //! | `DefaultRetryableStrategy`: 408, 429, every 5xx | [`plain_http::BY_METHOD`](crate::plain_http::BY_METHOD), or `.on(codes![408, 429, 500..=599])` |
-//! | a `RetryableStrategy` of your own | `POLICY.send(request).when(..)`: its errors keep status, headers and body |
-//! | an error for a body that is a stream | `send` refuses such a body before the first attempt, and the error says what to write; a layer of tower sends it once |
+//! | a `RetryableStrategy` of your own | `POLICY.send(request).when(..)`: its errors keep status, headers and body. In the middleware `.on(..)` for statuses, and `POLICY.when(..).layer()` for errors |
+//! | an error for a body that is a stream | `send` refuses such a body before the first attempt, and the error says what to write; the middleware sends it once |
+//! | `RetryError::WithRetries` around the last error | the last error itself; [`.notify(..)`](crate::tower::RetryLayer::notify) tells the attempts |
+//! | every request is repeated | a `POST` only where that does no harm: write `.idempotency_key()` after `send`, `.with_extension(Idempotent(true))` for the middleware, or choose the policy |
 //!
-//! `.send(..).json()` reads the body within the attempt. A `POST` is repeated only where that does no harm: write
-//! `.idempotency_key()`, or choose the policy.
+//! `.send(..).json()` reads the body within the attempt; of the middleware, the body is read after the retry.
 //!
 //! ```no_run
 //! // before: client.get(url).send().await?.error_for_status()?.json().await?
@@ -133,43 +135,6 @@
 //!     plain_http::BY_METHOD.send(client.get(url)).json().await
 //! }
 //! ```
-//!
-//! # reqwest-middleware
-//!
-//! Two ways lead from `ClientWithMiddleware` to this library:
-//!
-//! - If the retry is the only middleware, use the plain `reqwest::Client` and `POLICY.send(request)`, as above.
-//! - If other middleware stays, take only the retry middleware out. `ClientWithMiddleware` sends no `RequestBuilder`
-//!   of reqwest, so put `#[retry]` on the function that sends. Turn the error into one of yours:
-//!   `reqwest_middleware::Error::Reqwest` holds a `reqwest::Error`, which is a [`Fault`](trait@crate::Fault):
-//!
-//! ```
-//! # mod reqwest_middleware {
-//! #     #[derive(Debug)] pub enum Error { Middleware(String), Reqwest(reqwest::Error) }
-//! # }
-//! use backoff_cloud::Fault;
-//! use reqwest_middleware::Error as Sent;
-//!
-//! #[derive(Debug, Fault)]
-//! enum Error {
-//!     #[fault(forward)]
-//!     Reqwest(reqwest::Error),
-//!     #[fault(permanent)]
-//!     Middleware(String),
-//! }
-//!
-//! impl From<Sent> for Error {
-//!     fn from(error: Sent) -> Self {
-//!         match error {
-//!             Sent::Reqwest(error) => Error::Reqwest(error),
-//!             Sent::Middleware(error) => Error::Middleware(error.to_string()),
-//!         }
-//!     }
-//! }
-//! ```
-//!
-//! A middleware that you wrote becomes a layer of [tower](super::tower#the-order-of-layers), inside or outside of the
-//! retry.
 //!
 //! # google-cloud-gax
 //!

@@ -9,7 +9,7 @@
 //! | retry budget | yes | no | yes | yes | no | no | yes, by default |
 //! | calls share what a 429 says | [`Rate`](crate::Rate) | no | no | in part | no | no | no |
 //! | read-modify-write, conflicts | yes | no | no | no | no | no | no |
-//! | knows the errors of | 16 crates, behind features | – | – | – | – | reqwest | reqwest |
+//! | knows the errors of | 17 crates, behind features | – | – | – | – | reqwest | reqwest |
 //! | circuit breaker | `Breaker` | no | no | yes | yes | no | no |
 //! | hedging | `hedge` | no | yes | yes | yes | no | no |
 //! | crates of a default build, itself included | 11; 86 with `http` | 4; 9 with its macros | 10 with `retry` | 39 with `retry` | 11 with `retry` | 88 | 94 |

@@ -1,4 +1,4 @@
-//! A policy as a layer around an HTTP or gRPC client that is a `Service` of tower.
+//! A policy as a layer around an HTTP or gRPC client that is a `Service` of tower, or as a middleware of reqwest.
 //!
 //! Turn the feature `tower` on, and the feature of your client, whose errors the policy then understands.
 //! The snippets need these crates:
@@ -6,13 +6,14 @@
 //! ```sh
 //! cargo add backoff-cloud --features http,tower
 //! cargo add tower --features buffer,limit,util
-//! cargo add bytes http http-body-util thiserror
+//! cargo add bytes http http-body-util reqwest-middleware thiserror
 //! ```
 //!
 //! | client | feature | the body |
 //! |---|---|---|
 //! | reqwest 0.13 | `http`, or `reqwest-013` | is copied; a stream is sent once |
 //! | hyper-util's `legacy::Client` | `hyper-util-01` | `Full<Bytes>` and `Empty<Bytes>` are copied |
+//! | reqwest-middleware 0.5 | `reqwest-middleware-05` | is copied; a stream is sent once |
 //! | a channel of tonic 0.14 | `tonic-014` | `.replaying(64 * 1024, Body::new)` |
 //! | your own | your error implements [`Fault`](trait@crate::Fault) | `Clone`, or `.cloned_by(..)` |
 //!
@@ -45,6 +46,25 @@
 //! ```
 //!
 //! A channel of tonic: [gRPC](super::grpc).
+//!
+//! # As a middleware of reqwest
+//!
+//! With the feature `reqwest-middleware-05` the layer is a `Middleware` of [reqwest-middleware]. Such a program needs no
+//! `tower`:
+//!
+//! ```ignore
+#![doc = include_str!("examples/middleware.rs")]
+//! ```
+//!
+//! What this page says of layers holds for middleware, too: the caller gets the last response, and a middleware
+//! that is added before this one stands outside of the retry. `attempt_timeout` needs no `map_err` here. To say of one
+//! request whether it may be made twice, write `.with_extension(Idempotent(true))`. [The module's
+//! page](crate::tower#as-a-middleware-of-reqwest) has the rest.
+//!
+//! `send` protects more: it reads the body within the attempt, finds errors in a body and the [codes of a
+//! service](crate::http::ApiError::service_code), and does not repeat a `POST` because the server after a redirect did nothing.
+//!
+//! [reqwest-middleware]: https://docs.rs/reqwest-middleware
 //!
 //! # What the caller gets
 //!
@@ -180,6 +200,6 @@
 //! # Instead of `tower::retry`
 //!
 //! One loop is enough: take tower's retry layer out where this layer goes in. [Coming from others](super::coming_from)
-//! has a table of names, and says what to do with [reqwest-middleware](super::coming_from#reqwest-middleware).
+//! has a table of names.
 //!
 //! Previous: [Polling, pages and streams](super::polling_pages_streams) · next: [gRPC](super::grpc)

@@ -10,14 +10,17 @@ use super::{
     reply::Reply,
 };
 use backoff_core::{
-    __private::{IDEMPOTENCY_KEY, has_key, is_idempotent_policy, makes_one_attempt, retrying},
+    __private::{
+        IDEMPOTENCY_KEY, OTHER_METHOD as OTHER, has_key, is_idempotent_policy, makes_one_attempt,
+        name_of, retrying,
+    },
     Clock, Policy, Report, Retrying, Verdict,
     call::{
         AnyOperation, By, ByCodes, CallInfo, CallOf, Failed, Judge, JudgedFailure, Memory,
         Operation, Remembered, RunsTwice, When,
     },
 };
-use reqwest::{Method, Request, Url, header::HeaderValue};
+use reqwest::{Request, Url, header::HeaderValue};
 use serde::de::DeserializeOwned;
 use std::{
     borrow::Borrow,
@@ -630,14 +633,6 @@ impl<J: Judge<ApiError>> Sending<J> {
 
 impl<T: 'static> RunsTwice for Requests<T> {}
 
-/// The standard methods, which are names of operations.
-const METHODS: [&str; 9] = [
-    "GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "CONNECT", "PATCH", "TRACE",
-];
-
-/// The name of any other method, as in OpenTelemetry's `http.request.method`: a label of metrics must have few values.
-const OTHER: &str = "_OTHER";
-
 /// The host of a request for logs, with its port if that is not the scheme's own.
 fn host_of(url: &Url) -> Option<Box<str>> {
     let host = url.host_str().filter(|_| cfg!(feature = "tracing"))?;
@@ -645,12 +640,6 @@ fn host_of(url: &Url) -> Option<Box<str>> {
         Some(port) => format!("{host}:{port}").into(),
         None => host.into(),
     })
-}
-
-/// The method as the name of an operation.
-fn name_of(method: &Method) -> &'static str {
-    let mut names = METHODS.into_iter();
-    names.find(|name| method == name).unwrap_or(OTHER)
 }
 
 /// Whether a response came from the URL of the request. What is not sent of a URL is not compared.

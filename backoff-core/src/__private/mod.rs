@@ -24,6 +24,8 @@ pub use backoff_macros::__retry_block;
 
 #[cfg(feature = "aws-smithy-1")]
 pub use crate::clients::aws_smithy::GivenUp;
+#[cfg(feature = "http-1")]
+pub use crate::facts::method::{OTHER_METHOD, name_of};
 #[cfg(all(feature = "http-1", feature = "rate"))]
 pub use crate::rate::observe_reply;
 #[cfg(feature = "std")]

@@ -89,6 +89,7 @@ clients! {
     object_store { "object-store-014": object_store_014::Error; }
     redis { "redis-1": redis_1::RedisError; }
     reqwest { "reqwest-012": reqwest_012::Error; "reqwest-013": reqwest_013::Error; }
+    reqwest_middleware { "reqwest-middleware-05": reqwest_middleware_05::Error; }
     sqlx { "sqlx-08": sqlx_08::Error; "sqlx-09": sqlx_09::Error; }
     tokio_postgres { "tokio-postgres-07": tokio_postgres_07::Error; }
     tonic {

@@ -9,6 +9,8 @@ pub(crate) mod grpc;
 #[cfg(feature = "hint")]
 pub mod hint;
 pub(crate) mod idempotence;
+#[cfg(feature = "http-1")]
+pub(crate) mod method;
 pub(crate) mod not_applied;
 pub(crate) mod not_opened;
 #[cfg(feature = "rate")]

@@ -4,13 +4,14 @@ use super::{
     copies::{Cloned, ClonedBy, Copies, Prepared, Replaying},
     outgoing::Outgoing,
     replay::Replay,
-    sends::{Sends, TOWER},
+    sends::Sends,
     signal::{CutOn, Signals, StopOn},
 };
 use crate::{
     call::{
         entry::Judged,
         hedging::{Hedging, Unhedged},
+        plan::Plan,
         retrying::{Awaited, Retrying},
         setting::Setting,
         settings::{
@@ -40,15 +41,18 @@ use tower_service::Service;
 
 /// Sends each request by a policy. Made by [`Policy::layer`]; see [the module](super).
 ///
+/// With the feature `reqwest-middleware-05` it is a [middleware of reqwest](super#as-a-middleware-of-reqwest), too.
+///
 /// A request that cannot be copied is sent once. If its failure is one that the policy would retry, the
 /// reason is [`StopReason::Unrepeatable`](crate::StopReason::Unrepeatable), in the event and in the
 /// WARN.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a layer does nothing until it is given a service"]
+#[doc(alias("middleware", "reqwest-retry", "RetryTransientMiddleware"))]
 pub struct RetryLayer<C = Cloned, K = LayerSettings, R = AsyncRuntime, G = Unstopped, H = Unhedged>
 {
-    policy: Policy,
-    operation: &'static str,
+    pub(super) policy: Policy,
+    operation: Option<&'static str>,
     idempotent: Option<bool>,
     copies: C,
     settings: K,
@@ -71,7 +75,7 @@ impl<J> RetryLayer<Cloned, LayerSettings<J>> {
     const fn judged(policy: Policy, judge: J) -> Self {
         RetryLayer {
             policy: policy.without_conflicts(),
-            operation: TOWER,
+            operation: None,
             idempotent: None,
             copies: Cloned,
             settings: (By(judge), Responses),
@@ -135,7 +139,7 @@ impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
     /// # let _ = billing;
     /// ```
     pub const fn operation(mut self, operation: &'static str) -> Self {
-        self.operation = operation;
+        self.operation = Some(operation);
         self
     }
 }
@@ -487,8 +491,9 @@ pub type Reply<
     R = AsyncRuntime,
     G = Unstopped,
     H = Unhedged,
+    P = Arc<Policy>,
 > = Retrying<
-    Arc<Policy>,
+    P,
     Sends<S, Request, C>,
     K,
     R,
@@ -524,15 +529,47 @@ where
         let clone = self.service.clone();
         let ready = core::mem::replace(&mut self.service, clone);
         let layer = &self.layer;
-        let own = request.idempotent().or(layer.idempotent);
-        let may_repeat = own.unwrap_or_else(|| request.may_repeat(&layer.policy));
-        let plan = Arc::clone(&self.policies[usize::from(may_repeat)]);
-        let is_read = || request.may_repeat(&layer.policy.idempotent(false));
+        let own = request.idempotent();
+        let plan = |may_repeat| Arc::clone(&self.policies[usize::from(may_repeat)]);
+        layer.call(TOWER, ready, request, own, plan)
+    }
+}
+
+/// The name of the operation, unless the layer gives another. The type of a service has hundreds of
+/// characters.
+const TOWER: &str = "tower";
+
+impl<C, K, R, G, H> RetryLayer<C, K, R, G, H> {
+    /// Sends the request. `name` is the operation unless the layer gives another, `own` is what the request says of
+    /// itself, and `plan` makes the policy of a request that may or may not be made twice.
+    #[inline]
+    pub(super) fn call<S, Request, P>(
+        &self,
+        name: &'static str,
+        service: S,
+        request: Request,
+        own: Option<bool>,
+        plan: impl FnOnce(bool) -> P,
+    ) -> Reply<S, Request, C, K, R, G, H, P>
+    where
+        S: Service<Request, Response: Fault> + Clone,
+        Request: Outgoing,
+        C: Copies<Request> + Clone,
+        K: Setting<S::Response, S::Error> + Clone,
+        R: Clock + Sleep + Random + Clone,
+        G: Signals<S::Response, S::Error>,
+        H: Hedging + Clone,
+        P: Plan,
+    {
+        let own = own.or(self.idempotent);
+        let may_repeat = own.unwrap_or_else(|| request.may_repeat(&self.policy));
+        let is_read = || request.may_repeat(&self.policy.idempotent(false));
         let is_read = H::IS_ONE && own.unwrap_or_else(is_read);
-        let copies = layer.copies.clone();
-        let sends = Sends::new(layer.operation, ready, request, copies, is_read);
-        let (settings, runtime) = (layer.settings.clone(), layer.runtime.clone());
-        let (signal, hedge) = (layer.signals.signal(), layer.hedge.clone());
-        Retrying::new(plan, sends, settings, runtime, Awaited { signal, hedge })
+        let (name, copies) = (self.operation.unwrap_or(name), self.copies.clone());
+        let sends = Sends::new(name, service, request, copies, is_read);
+        let (settings, runtime) = (self.settings.clone(), self.runtime.clone());
+        let (signal, hedge) = (self.signals.signal(), self.hedge.clone());
+        let driver = Awaited { signal, hedge };
+        Retrying::new(plan(may_repeat), sends, settings, runtime, driver)
     }
 }

@@ -93,6 +93,50 @@
 //! When a gRPC call fails before any message, the code is in the headers of the response. Nearly every
 //! server does this for a unary call. The layer does not see a code in the trailers after a message.
 //!
+//! # As a middleware of reqwest
+//!
+//! With the feature `reqwest-middleware-05` the same layer is a `Middleware` of reqwest-middleware, with all its
+//! settings:
+//!
+//! ```
+//! # #[cfg(all(feature = "reqwest-middleware-05", feature = "tokio"))] {
+//! # use reqwest_013 as reqwest;
+//! # use reqwest_middleware_05 as reqwest_middleware;
+//! # use std::{pin::Pin, sync::atomic::{AtomicUsize, Ordering::Relaxed}};
+//! use backoff_core::{Policy, codes};
+//! use reqwest_middleware::ClientBuilder;
+//! # type Sent<'a> = Pin<Box<dyn Future<Output = reqwest_middleware::Result<reqwest::Response>> + Send + 'a>>;
+//! # fn server<'a>(_: reqwest::Request, _: &'a mut http_1::Extensions, _: reqwest_middleware::Next<'a>) -> Sent<'a> {
+//! #     static REQUESTS: AtomicUsize = AtomicUsize::new(0);
+//! #     let reply = http_1::Response::builder().status([503, 429, 200][REQUESTS.fetch_add(1, Relaxed)]);
+//! #     Box::pin(std::future::ready(Ok(reply.body("a page").unwrap().into())))
+//! # }
+//!
+//! const POLICY: Policy = Policy::exponential().on(codes![429, 502..=504]);
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // One loop is enough: reqwest repeats some requests by itself.
+//! let client = reqwest::Client::builder().retry(reqwest::retry::never()).build()?;
+//! let client = ClientBuilder::new(client).with(POLICY.layer());
+//! # let client = client.with(server);
+//! let response = client.build().get("http://127.0.0.1/").send().await?;
+//! assert_eq!(response.status(), 200);
+//! # Ok(()) }
+//! # main().unwrap();
+//! # }
+//! ```
+//!
+//! - A middleware that is added before the layer sees a call, one that is added after it sees each attempt.
+//! - The caller gets the last response, also a 503. Its body is read after the retry.
+//! - A request whose body is a stream is sent once.
+//! - `.with_extension(Idempotent(true))` says of one request that it may be made twice.
+//! - The name of the operation is the method of the request, such as `GET`.
+//! - An attempt gets the extensions that the attempt before it has left, unless that was cut.
+//! - The error of another middleware is judged by the known error in it. If it has none, it is not retried.
+//! - After a redirect, a 429 counts as the reply of the first server. For requests that must not be made twice, build the client
+//!   with `redirect::Policy::none()`.
+//!
 //! # A program that shuts down
 //!
 //! [`RetryLayer::stop_on`] ends the waits of all requests by one signal, and [`RetryLayer::cut_on`]
@@ -146,6 +190,8 @@
 
 mod copies;
 mod layer;
+#[cfg(feature = "reqwest-middleware-05")]
+mod middleware;
 mod outgoing;
 mod replay;
 mod sends;
@@ -153,6 +199,9 @@ mod signal;
 
 pub use copies::{Cloned, ClonedBy, Copies, Prepared, Replaying};
 pub use layer::{LayerSettings, Reply, Retry, RetryLayer};
+#[cfg(feature = "reqwest-middleware-05")]
+#[doc(hidden)]
+pub use middleware::Chain;
 pub use outgoing::{Idempotent, Outgoing};
 pub use replay::Replay;
 pub use sends::{Sending, Sends};

@@ -18,10 +18,6 @@ use core::{
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-/// The name of the operation, unless the layer gives another. The type of a service has hundreds of
-/// characters.
-pub(super) const TOWER: &str = "tower";
-
 /// A request and the service that sends it: the operation of a [`Retry`](super::Retry).
 pub struct Sends<S, Request, C> {
     name: &'static str,

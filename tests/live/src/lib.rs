@@ -13,6 +13,11 @@ mod macros {}
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/hyper.rs"))]
 #[cfg_attr(
     doctest,
+    doc = "```\n\n```no_run\n# use reqwest_middleware_05 as reqwest_middleware;"
+)]
+#[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/middleware.rs"))]
+#[cfg_attr(
+    doctest,
     doc = "```\n\n```no_run\n# use tonic_014 as tonic;\n# use tonic_014::client::Grpc as GreeterClient;"
 )]
 #[cfg_attr(doctest, doc = include_str!("../../../backoff-cloud/src/guide/examples/tonic.rs"))]

@@ -450,6 +450,7 @@ impl Meeting {
 pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// Made by [`Server::until_it_stalls`].
+#[derive(Clone)]
 pub struct UntilItStalls {
     time: VirtualTime,
     stalls: watch::Receiver<usize>,

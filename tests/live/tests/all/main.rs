@@ -7,6 +7,7 @@ mod emulator;
 mod h2;
 mod http;
 mod iam;
+mod middleware;
 mod quotas;
 mod send;
 mod server;

@@ -4,6 +4,7 @@
 use crate::server::{FAST, RESET, Server, client, reply, runtime};
 use backoff_cloud::http::SendExt as _;
 use backoff_core::{Fault, FaultKind, Jitter, LogLevel, NotYet, Policy, Rate};
+use reqwest_middleware_05::ClientBuilder;
 use std::{
     fmt,
     future::ready,
@@ -202,8 +203,13 @@ fn a_request_is_named_by_its_method_and_each_event_has_its_host() {
         let request = client.get(url).build().expect("a request");
         finished(service.call(request))
     });
+    let by_middleware = with_server(&|url| {
+        let client = ClientBuilder::new(client.clone()).with(FAST.layer());
+        finished(client.build().delete(url).send())
+    });
     for (operation, events, told) in [
         ("GET", 2, queued),
+        ("DELETE", 2, by_middleware),
         ("tower", 2, layered),
         ("GET", 2, sent(FAST, "GET")),
         // No standard method.

@@ -8,6 +8,7 @@ use crate::server::{
 };
 use backoff_cloud::http::ApiError;
 use hyper_1::body::Bytes;
+use reqwest_middleware_05::ClientWithMiddleware;
 use serde_json::Value;
 use std::{
     io::{Error, ErrorKind},
@@ -59,10 +60,30 @@ macro_rules! column {
 column!(Reqwest, reqwest_client, reqwest);
 column!(Reqwest012, reqwest_012_client, reqwest_012);
 
+/// The client of reqwest 0.13, without a middleware.
+struct ReqwestMiddleware;
+
+impl Column for ReqwestMiddleware {
+    type Error = reqwest_middleware_05::Error;
+
+    const SPEAKS: (bool, bool) = Reqwest::SPEAKS;
+
+    const CANNOT: &str = Reqwest::CANNOT;
+
+    async fn read(target: Target) -> reqwest_middleware_05::Result<()> {
+        let client = reqwest_client(&target).into();
+        let sent = ClientWithMiddleware::get(&client, &target.origin).send();
+        let response = sent.await?.error_for_status()?;
+        response.json::<Value>().await?;
+        Ok(())
+    }
+}
+
 #[tokio::test]
 async fn both_versions_of_reqwest_say_the_same_of_a_failure() {
     fails_on_the_way::<Reqwest>().await;
     fails_on_the_way::<Reqwest012>().await;
+    fails_on_the_way::<ReqwestMiddleware>().await;
     for act in [reply(302, "location: /\r\n", ""), reply(200, "", "<html>")] {
         let row = format!("{act:?}");
         let target = Target::at(serve(act));

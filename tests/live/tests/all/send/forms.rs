@@ -4,8 +4,11 @@
 use crate::server::{
     Act, CLOSE, FAST, RESET, Server, both, broken, builder, client, client_012, nobody, reply,
 };
-use backoff_cloud::{Delivery, Fault as _, StopReason, codes, http::SendExt as _};
+use backoff_cloud::{Delivery, Event, Fault as _, StopReason, codes, http::SendExt as _};
+use backoff_core::tower::Idempotent;
+use reqwest_middleware_05::ClientBuilder;
 use serde_json::Value;
+use std::sync::{Arc, Mutex};
 
 /// How a user sends a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,11 +18,13 @@ enum Form {
     SendWith,
     /// With a request of reqwest 0.12.
     Send012,
+    /// By a client of reqwest-middleware.
+    Middleware,
 }
 
-use Form::{Send, Send012, SendWith};
+use Form::{Middleware, Send, Send012, SendWith};
 
-const FORMS: [Form; 3] = [Send, SendWith, Send012];
+const FORMS: [Form; 4] = [Send, SendWith, Send012, Middleware];
 
 /// A request: its method, a header, and what its caller says of it: whether it may be made twice.
 type Request = (
@@ -57,6 +62,26 @@ impl Form {
                 FAST.send_with(move || built!(request, client, &url))
             }
             Send012 => FAST.send(built!(request, client_012(), url)),
+            Middleware => {
+                let reason = Arc::new(Mutex::new(None));
+                let told = reason.clone();
+                let hook = move |event: &Event<'_, reqwest_middleware_05::Error>| {
+                    if let Event::GaveUp { reason, .. } = event {
+                        *told.lock().expect("no panic in it") = Some(*reason);
+                    }
+                };
+                let layer = FAST.layer().notify(hook);
+                let client = ClientBuilder::new(client).with(layer).build();
+                let mut built = built!(request, client, url);
+                if let Some(word) = word {
+                    built = built.with_extension(Idempotent(word));
+                }
+                let sent = built.send().await;
+                let reason = *reason.lock().expect("no panic in it");
+                let is_success = sent.is_ok_and(|reply| reply.status().is_success());
+                assert_eq!(is_success, reason.is_none());
+                return reason;
+            }
         };
         let sending = match word {
             Some(word) => sending.idempotent(word),
@@ -72,11 +97,15 @@ const GUARDED: Request = with("if-match", "\"e\"");
 /// What the server does first, what is sent, how often, and why it is given up.
 type Row = (Vec<Act>, Request, usize, Option<StopReason>);
 
-fn rows() -> Vec<Row> {
+fn rows(form: Form) -> Vec<Row> {
     let maybe_applied = Some(StopReason::MaybeApplied);
     let busy = |headers| reply(503, headers, "");
-    let mut rows = Vec::new();
-    for act in [RESET, CLOSE, broken(), busy("")] {
+    let (mut rows, mut acts) = (Vec::new(), vec![RESET, CLOSE, busy("")]);
+    // A middleware reads no body, and no code of a service.
+    if form != Middleware {
+        acts.push(broken());
+    }
+    for act in acts {
         for (request, requests, reason) in [
             (POST, 1, maybe_applied),
             (with("Idempotency-Key", "k"), 2, None),
@@ -98,11 +127,14 @@ fn rows() -> Vec<Row> {
         let attempts = Some(StopReason::Attempts);
         rows.push((vec![act; 4], GUARDED, 4, attempts));
     }
+    rows.push((vec![reply(429, "", "")], POST, 2, None));
+    if form == Middleware {
+        return rows;
+    }
     let throttled = "x-amzn-errortype: ThrottlingException\r\n";
     let throttled = reply(400, throttled, "{}");
     // These say that nothing was done.
     let unchanged = busy("x-ms-error-code: ServerBusy\r\n");
-    rows.push((vec![reply(429, "", "")], POST, 2, None));
     rows.push((vec![throttled, unchanged], POST, 3, None));
     let mixed = vec![RESET, broken(), busy("retry-after-ms: 20\r\n")];
     rows.push((mixed, ("PUT", None, None), 4, None));
@@ -111,8 +143,8 @@ fn rows() -> Vec<Row> {
 
 #[tokio::test]
 async fn what_is_sent_again() {
-    for (acts, request, requests, reason) in rows() {
-        for form in FORMS {
+    for form in FORMS {
+        for (acts, request, requests, reason) in rows(form) {
             let server = Server::start(acts.clone());
             let given_up = form.call(request, &server.url("a?b=c")).await;
             let row = format!("{form:?}, {request:?}, {acts:?}");
