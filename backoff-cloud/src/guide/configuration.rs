@@ -46,7 +46,7 @@
 //! `max_attempts` too if you want both.
 //!
 //! The names of the rules are those of the [setters](crate::Policy) and of the keys of `#[retry]`.
-//! [`PolicySettings`](crate::PolicySettings) has a table of them.
+//! They are the fields of [`PolicySettings`](crate::PolicySettings), with the texts that each takes.
 //!
 //! # Use the policy
 //!
@@ -170,11 +170,35 @@
 //! A field of type [`Policy`](crate::Policy) is read directly. A rule that is not named is as in
 //! [`Policy::exponential`](crate::Policy::exponential).
 //!
+//! # Show and write a policy
+//!
+//! [`Policy::settings`](crate::Policy::settings) goes the other way: a page for operators shows the fields, and a file
+//! that is written from them is read as the same policy.
+//!
+//! ```
+//! use backoff_cloud::{Policy, storage};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut settings = storage::REQUEST.deadline(Duration::from_secs(90)).settings()?;
+//! assert_eq!(settings.deadline, Some(Duration::from_secs(90)));
+//! settings.max_attempts = Some(4); // what the operator typed
+//! let file = serde_json::to_string_pretty(&settings)?;
+//! assert!(file.contains(r#""deadline": "90s""#));
+//!
+//! let read: Policy = serde_json::from_str(&file)?;
+//! assert_eq!(read, settings.over(Policy::exponential())?);
+//! # Ok(()) }
+//! ```
+//!
+//! A budget, a rate, a breaker and a function are no text. The error names the part: take the settings of the policy
+//! without it (`POLICY.without_budget().settings()`), and put it on the policy that is read.
+//!
 //! # What stays in the code
 //!
 //! | | why |
 //! |---|---|
-//! | functions (`when`, `Policy::custom`), budgets, rates, the policy's name | they are no text; those of the preset hold |
+//! | functions (`when`, `Policy::custom`), budgets, rates, breakers, the policy's name | they are no text; those of the preset hold |
 //! | `timeout`, `attempt_timeout` | they belong to a call: keep a number of seconds in your configuration, and give it to the call |
 //! | `idempotent` | it is a rule and can be read, but only the code knows whether a request may be made twice |
 //!

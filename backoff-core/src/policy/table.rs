@@ -54,7 +54,7 @@ macro_rules! rules {
             /// # assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it does not always wait"));
             /// ```
             deadline(deadline: Duration): u64 = NEVER => within_a_year(nanos(deadline)),
-                key deadline "a time";
+                key time "a time";
 
             /// A reply for which this function returns `true` counts as throttled and is retried. The policy asks about each error that has
             /// a status and neither a [kind](crate::Fault::kind) nor a gRPC code. GitHub answers 403 at a limit:
