@@ -119,10 +119,7 @@
 //! The names of gRPC's service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform,
 //! object_store and many libraries are known: the message says which rule they mean here.
 //!
-//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place. A preset
-//! with a number of attempts of its own, such as `openai::REQUEST`, keeps that number; write a large `max_attempts`
-//! too, such as
-//! 1000000. See [Retry for ever](super::waits_and_limits#retry-for-ever).
+//! In other systems a number of attempts of 0 or -1 means "no limit". Here write `max_attempts = "unlimited"`. See [Retry for ever](super::waits_and_limits#retry-for-ever).
 //!
 //! Rules can also contradict the preset, such as a `base` that is longer than the preset's `max_backoff`. Then `over`
 //! returns the error. So read the configuration when the program starts.

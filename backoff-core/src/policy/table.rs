@@ -31,7 +31,7 @@ macro_rules! rules {
 
             /// The highest number of calls of the operation, the first call included; at most 262,143, or
             /// [`UNLIMITED`](Self::UNLIMITED). Without this number, a policy whose waits from one of its bases are all zero makes 5
-            /// attempts, even with a deadline.
+            /// attempts, even with a deadline. Where another library says `max_retries(n)`, write `max_attempts(n + 1)`.
             ///
             /// # Panics
             /// If `max_attempts` is 0.
