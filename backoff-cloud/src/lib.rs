@@ -128,7 +128,7 @@ pub use backoff_core::tower;
 #[cfg(feature = "breaker")]
 pub use backoff_core::{Admitted, Breaker};
 #[cfg(feature = "serde")]
-pub use backoff_core::{PolicySettings, PolicySettingsError};
+pub use backoff_core::{Growth, PolicySettings, PolicySettingsError};
 #[cfg(feature = "rate")]
 pub use backoff_core::{Rate, RateChange};
 

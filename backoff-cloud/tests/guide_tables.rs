@@ -76,7 +76,17 @@ fn other_libraries() {
     code!("coming_from": POLICY => .idempotent(false));
     shows("coming_from", "POLICY.when(|_| true)");
     let _: Result<(), TimedOut> = POLICY.when(|_| true).retry_blocking(|| Ok(()));
-    code!("coming_from": Policy::exponential().max_attempts(4));
+    shows("coming_from", "POLICY.when_any(|_| true)");
+    let _: Result<(), TimedOut> = POLICY.when_any(|_| true).retry_blocking(|| Ok(()));
+    code!("coming_from": POLICY => .max_backoff(Duration::MAX));
+    code!("coming_from": POLICY => .max_attempts(Policy::UNLIMITED));
+    code!("coming_from": POLICY.waits());
+    code!("coming_from": POLICY.schedule());
+    {
+        let n = 3;
+        code!("coming_from": POLICY => .max_attempts(n + 1));
+        code!("coming_from": Policy::exponential().max_attempts(n + 1));
+    }
     code!("coming_from": POLICY.layer());
     code!("coming_from": Budget::ratio(0.2, reserve));
     {

@@ -178,7 +178,7 @@ pub use judge::Verdict;
 #[cfg(feature = "std")]
 pub use keyed::Keyed;
 #[cfg(feature = "serde")]
-pub use policy::config::{PolicySettings, PolicySettingsError};
+pub use policy::config::{Growth, PolicySettings, PolicySettingsError};
 pub use policy::{Policy, log_level::LogLevel, schedule};
 #[cfg(feature = "rate")]
 pub use rate::{Rate, RateChange};

@@ -39,6 +39,7 @@ use core::{
     future::Future,
     marker::PhantomData,
     pin::Pin,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::{Context, Poll},
     time::Duration,
 };
@@ -56,6 +57,8 @@ enum Retries {
 thread_local! {
     static RETRIES: Cell<Retries> = const { Cell::new(Retries::Real) };
 }
+
+static OFF_EVERYWHERE: AtomicBool = AtomicBool::new(false);
 
 /// Returns the setting before.
 fn set(retries: Retries) -> Retries {
@@ -114,19 +117,42 @@ pub fn off() -> Guard {
     Guard::new(Retries::Off)
 }
 
+/// As [`off`], for all threads until the process ends: for a suite of tests whose calls run on many threads. Where
+/// [`instant`] holds on a thread, its retries are instant.
+///
+/// ```
+/// use backoff_core::{Policy, TimedOut, testing};
+/// use std::{thread, time::Duration};
+///
+/// const POLICY: Policy = Policy::exponential().max_attempts(3);
+/// let attempts = || {
+///     let busy = || Err::<(), _>(TimedOut::new(Duration::ZERO));
+///     POLICY.blocking(busy).reported().call().unwrap_err().report.attempts
+/// };
+///
+/// testing::off_everywhere();
+/// assert_eq!(thread::spawn(attempts).join().unwrap(), 1);
+///
+/// let _instant = testing::instant();
+/// assert_eq!(attempts(), 3);
+/// ```
+pub fn off_everywhere() {
+    OFF_EVERYWHERE.store(true, Relaxed);
+}
+
 /// Adjusts a decision to wait.
 pub(crate) fn adjusted(next: Decision, retry: &mut RetryState) -> Decision {
     if !next.is_wait() {
         return next;
     }
     match RETRIES.get() {
-        Retries::Real => next,
+        Retries::Real if !OFF_EVERYWHERE.load(Relaxed) => next,
         Retries::Instant => {
             retry.skip(next.wait());
             leave_out(next.wait());
             next.lasting(Duration::ZERO)
         }
-        Retries::Off => Decision::Stop(StopReason::SwitchedOff),
+        Retries::Off | Retries::Real => Decision::Stop(StopReason::SwitchedOff),
     }
 }
 

@@ -25,18 +25,51 @@
 //! |---|---|
 //! | `ExponentialBuilder::default()` | [`Policy::exponential()`](crate::Policy::exponential), whose jitter is full and whose cap is 64 s |
 //! | `.with_min_delay(d)`, `.with_factor(f)`, `.with_max_delay(d)` | `.base(d)`, `.factor(f)`, `.max_backoff(d)` |
-//! | `.with_max_times(3)` | `.max_attempts(4)` |
-//! | `.without_max_times()` | `.deadline(d)`: without one, five attempts are made |
+//! | `.without_max_delay()` | `.max_backoff(Duration::MAX)` |
+//! | `.with_max_times(n)` | `.max_attempts(n + 1)` |
+//! | `.without_max_times()` | `.max_attempts(Policy::UNLIMITED)`, or a `.deadline(d)` alone |
 //! | `.with_total_delay(Some(d))`, which counts the waits alone | `.deadline(d)`, which counts attempts too |
 //! | `.with_jitter()`: one to two times the wait | `.jitter(Jitter::Equal)` with `base` and `max_backoff` twice as long |
+//! | `.build()`, an iterator | [`POLICY.waits()`](crate::Policy::waits); [`POLICY.schedule()`](crate::Policy::schedule) has the shortest and the longest wait before each retry |
 //! | `ConstantBuilder`, `FibonacciBuilder` | [`Policy::constant`](crate::Policy::constant), [`Policy::fibonacci`](crate::Policy::fibonacci) |
 //! | `f.retry(builder)` | `POLICY.retry(f)`; blocking `POLICY.retry_blocking(f)` |
-//! | `.when(f)` | `POLICY.when(f).retry(..)`; `when_any` where the error is no `Fault` |
+//! | `.when(f)` | `POLICY.when(f).retry(..)`; `when_any` where the error is no `Fault`. `f` is a `Fn`: one that counts keeps its number in a `Cell` or an atomic |
+//! | no `.when(..)`: every error is retried | `POLICY.when_any(\|_\| true).retry(..)`. Without it the policy's codes judge, the error must be a `Fault`, and one that states nothing (`impl Fault for E {}`) is never retried: [`NothingKnown`](crate::StopReason::NothingKnown) |
 //! | `.notify(\|error, wait\| ..)` | `.notify(\|event\| ..)`, which is also called at the end |
 //! | `.adjust(f)` | [`Fault::retry_after`](crate::Fault::retry_after) of the error, or `Verdict::after` in `when` |
-//! | `.sleep(s)` | `.runtime(r)` |
+//! | `.sleep(tokio::time::sleep)`, `.sleep(std::thread::sleep)` | nothing: the features `tokio`, `smol` and `wasm` have the timer, and a blocking call sleeps on its thread |
+//! | `.sleep(s)` with a function of yours | `.runtime(r)`, `runtime = r` in `#[retry]` and `retry_block!`: a type of yours with [`Clock`](crate::Clock), [`Random`](crate::Random), and [`Sleep`](crate::Sleep) or [`BlockingSleep`](crate::BlockingSleep) |
 //! | `.context(c)`, `RetryableWithContext` | `retry_block!`, `#[retry]` with `&mut` arguments |
 //! | `#[backon(backoff = .., when = ..)]` | `#[retry(policy = .., when = ..)]` |
+//!
+//! ```
+//! // before: ExponentialBuilder::new().without_max_delay().with_max_times(3), and no `.when(..)`
+//! use backoff_cloud::Policy;
+//! use std::{cell::Cell, time::Duration};
+//!
+//! const POLICY: Policy = Policy::exponential().max_backoff(Duration::MAX).max_attempts(3 + 1);
+//!
+//! #[derive(Debug)]
+//! struct Busy; // no `Fault`
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() {
+//! let calls = Cell::new(0);
+//! let call = async || { calls.set(calls.get() + 1); Err::<(), _>(Busy) };
+//! POLICY.when_any(|_| true).retry(call).await.unwrap_err();
+//! assert_eq!(calls.get(), 4);
+//!
+//! // A judge that counts: at most one more call.
+//! let seen = Cell::new(0);
+//! POLICY.when_any(|_| seen.replace(seen.get() + 1) < 1).retry(call).await.unwrap_err();
+//! assert_eq!(calls.get(), 6);
+//!
+//! // before: builder.build()
+//! for (wait, most) in POLICY.waits().zip([1, 2, 4]) {
+//!     assert!(wait <= Duration::from_secs(most));
+//! }
+//! # }
+//! ```
 //!
 //! # backoff
 //!
@@ -88,7 +121,7 @@
 //! | `.max_delay(d)` | `.max_backoff(d)` |
 //! | `.map(jitter)` of tokio-retry: from zero to the wait | `.jitter(Jitter::Full)`, the default |
 //! | `.map(jitter)` of tokio-retry2: ± 50 % | `.jitter(Jitter::Proportional(0.5))` |
-//! | `.take(3)` | `.max_attempts(4)` |
+//! | `.take(n)` | `.max_attempts(n + 1)` |
 //! | an iterator of your own | `.delays(..)`: a list, a closure, or a [`Delay`](crate::delay::Delay) |
 //! | `Retry::spawn(strategy, f)` (which spawns nothing) | `POLICY.retry(f)` |
 //! | `RetryIf::spawn(strategy, f, condition)` | `POLICY.when(condition).retry(f)` |
@@ -114,7 +147,7 @@
 //! |---|---|
 //! | `.with(RetryTransientMiddleware::new_with_policy(policy))` | `.with(POLICY.layer())`, with the feature `reqwest-middleware-05`: [as a middleware of reqwest](super::tower#as-a-middleware-of-reqwest) |
 //! | `ClientWithMiddleware` with no other middleware | the plain `reqwest::Client`, and `POLICY.send(request)` |
-//! | `ExponentialBackoff::builder().build_with_max_retries(3)` | `Policy::exponential().max_attempts(4)` |
+//! | `ExponentialBackoff::builder().build_with_max_retries(n)` | `Policy::exponential().max_attempts(n + 1)` |
 //! | `.retry_bounds(min, max)`, `.base(2)` | `.base(min)`, `.max_backoff(max)`, `.factor(2.0)` |
 //! | `.build_with_total_retry_duration(d)` | `.deadline(d)` |
 //! | `Jitter::Full`, the default in both | `Jitter::Full` |

@@ -46,7 +46,7 @@
 //! `max_attempts` too if you want both.
 //!
 //! The names of the rules are those of the [setters](crate::Policy) and of the keys of `#[retry]`.
-//! [`PolicySettings`](crate::PolicySettings) has a table of them.
+//! They are the fields of [`PolicySettings`](crate::PolicySettings), with the texts that each takes.
 //!
 //! # Use the policy
 //!
@@ -119,10 +119,7 @@
 //! The names of gRPC's service config, Envoy, Istio, Cloud Tasks, Temporal, AWS, Spring, resilience4j, Terraform,
 //! object_store and many libraries are known: the message says which rule they mean here.
 //!
-//! In other systems a number of attempts of 0 or -1 means "no limit". Here write a `deadline` in its place. A preset
-//! with a number of attempts of its own, such as `openai::REQUEST`, keeps that number; write a large `max_attempts`
-//! too, such as
-//! 1000000. See [Retry for ever](super::waits_and_limits#retry-for-ever).
+//! In other systems a number of attempts of 0 or -1 means "no limit". Here write `max_attempts = "unlimited"`. See [Retry for ever](super::waits_and_limits#retry-for-ever).
 //!
 //! Rules can also contradict the preset, such as a `base` that is longer than the preset's `max_backoff`. Then `over`
 //! returns the error. So read the configuration when the program starts.
@@ -170,11 +167,35 @@
 //! A field of type [`Policy`](crate::Policy) is read directly. A rule that is not named is as in
 //! [`Policy::exponential`](crate::Policy::exponential).
 //!
+//! # Show and write a policy
+//!
+//! [`Policy::settings`](crate::Policy::settings) goes the other way: a page for operators shows the fields, and a file
+//! that is written from them is read as the same policy.
+//!
+//! ```
+//! use backoff_cloud::{Policy, storage};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut settings = storage::REQUEST.deadline(Duration::from_secs(90)).settings()?;
+//! assert_eq!(settings.deadline, Some(Duration::from_secs(90)));
+//! settings.max_attempts = Some(4); // what the operator typed
+//! let file = serde_json::to_string_pretty(&settings)?;
+//! assert!(file.contains(r#""deadline": "90s""#));
+//!
+//! let read: Policy = serde_json::from_str(&file)?;
+//! assert_eq!(read, settings.over(Policy::exponential())?);
+//! # Ok(()) }
+//! ```
+//!
+//! A budget, a rate, a breaker and a function are no text. The error names the part: take the settings of the policy
+//! without it (`POLICY.without_budget().settings()`), and put it on the policy that is read.
+//!
 //! # What stays in the code
 //!
 //! | | why |
 //! |---|---|
-//! | functions (`when`, `Policy::custom`), budgets, rates, the policy's name | they are no text; those of the preset hold |
+//! | functions (`when`, `Policy::custom`), budgets, rates, breakers, the policy's name | they are no text; those of the preset hold |
 //! | `timeout`, `attempt_timeout` | they belong to a call: keep a number of seconds in your configuration, and give it to the call |
 //! | `idempotent` | it is a rule and can be read, but only the code knows whether a request may be made twice |
 //!

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A paused clock needs only tokio's `test-util`. The feature `testing` adds `VirtualTime`, `instant`,
-//! `off`, `faults` and `script`.
+//! `off`, `off_everywhere`, `faults` and `script`.
 //!
 //! | you test | use |
 //! |---|---|
@@ -102,6 +102,16 @@
 //! While the guard of `let _instant = testing::instant();` lives, no wait lasts. While that of `testing::off()` lives,
 //! a call makes one attempt, as if there were no policy. Both hold for the thread that made the guard: test with a
 //! runtime of one thread, as `#[tokio::test]` makes it.
+//!
+//! [`testing::off_everywhere()`](crate::testing::off_everywhere) holds for all threads, until the process ends. The
+//! library reads no environment variable; a program that is tested from outside can, behind a feature of its own that turns
+//! on `testing`:
+//!
+//! ```
+//! if std::env::var_os("MY_APP_NO_RETRIES").is_some() {
+//!     backoff_cloud::testing::off_everywhere();
+//! }
+//! ```
 //!
 //! # Each wait exactly
 //!

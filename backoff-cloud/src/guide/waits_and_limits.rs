@@ -30,6 +30,10 @@
 //! | `Proportional(0.2)` | 6.4 to 9.6 s | where waits should stay near the planned time, as gRPC does it |
 //! | `None` | 8 s | in tests, and for a client that is alone |
 //!
+//! `Full` may draw no wait at all. There is no rule for a least wait, because the jitter gives one: no wait is shorter than
+//! `base` with `Additive`, `Decorrelated` and `None`, than half of it with `Equal`, than 80 % of it with
+//! `Proportional(0.2)`.
+//!
 //! [Measurements](super::measurements#many-writers) has figures for some of them.
 //!
 //! # See what a policy does

@@ -207,6 +207,7 @@ impl Policy {
     }
 
     /// A function decides instead of the policy's codes, by a `bool` or a [`Verdict`]. The server's hints, [`idempotent(false)`](Policy::idempotent) and all limits hold.
+    /// A function that counts keeps its number in a `Cell` or an atomic.
     ///
     /// ```
     /// # use backoff_core::{Fault, Policy};

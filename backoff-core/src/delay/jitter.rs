@@ -41,7 +41,7 @@ pub enum Jitter {
     /// clients the calls are a little fewer.
     Equal,
     /// `min(cap, U(base, 3 · previous wait))`, where the first "previous" is `base`. `factor` is not
-    /// used. With up to 100 clients under contention, decorrelated jitter finishes sooner than full
+    /// used: the 3 is that of AWS' article. With up to 100 clients under contention, decorrelated jitter finishes sooner than full
     /// jitter: with fewer calls among 10 clients, and with more calls among 50 or more.
     Decorrelated,
     /// `min(cap, base · factorⁿ + U(0, most))`: Google's documented formula, with a `most` of one

@@ -2,20 +2,30 @@
 
 mod duration;
 mod names;
+mod read_back;
 mod value;
 
 use crate::{
-    delay::{growth::Growth, jitter::Jitter},
+    delay::{
+        exponential::{FACTOR, is_factor},
+        growth::Growth as Kept,
+        jitter::{Jitter, SHARE, is_share},
+    },
     facts::codes::Codes,
     policy::{NEVER, NO_ATTEMPTS, Policy, log_level::LogLevel},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
-use serde_core::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess};
-use value::{
-    Grows, Value, attempts, codes, deadline, factor, first_wait, growth, jitter, level, time,
-    yes_or_no,
+use serde_core::{
+    Serialize, Serializer,
+    de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess},
+    ser::SerializeMap as _,
 };
+use value::{
+    AsWritten, Value, attempts, codes, factor, first_wait, growth, jitter, level, time, yes_or_no,
+};
+
+pub use value::Growth;
 
 /// Defines how a rule reads its value. An error says what to write instead.
 type Take = fn(&mut PolicySettings, &Value) -> Result<(), String>;
@@ -29,7 +39,7 @@ macro_rules! settings {
         settings! {
             @
             $($($rule: $given = $read => Policy::$rule, $values;)?)*
-            growth: Grows = growth => grow,
+            growth: Growth = growth => grow,
                 r#"`"exponential"`, `"constant"`, `"linear(500ms)"` with its step, `"fibonacci"`, `"slots"`"#;
             factor: f64 = factor => Policy::factor, "a number of at least 1, for exponential growth";
             on: Codes = codes => Policy::on,
@@ -49,7 +59,11 @@ macro_rules! settings {
         /// "Durations".
         ///
         /// Each rule has the meaning of the [setter](Policy) with the same name. As in
-        /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status.
+        /// [`codes!`](crate::codes), a status in `on` adds the gRPC codes with this status. A field that is `None` is
+        /// not named.
+        ///
+        /// [`Policy::settings`] makes settings from a policy. Settings are written in a form in which they are read
+        /// again.
         ///
         /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
         /// the rule and says what to write instead. The names that other systems have for a rule are known: gRPC's
@@ -105,15 +119,13 @@ macro_rules! settings {
         /// assert_eq!(config.retry, by_hand);
         /// # Ok::<(), serde_json::Error>(())
         /// ```
-        ///
-        /// # Rules
-        ///
-        /// | rule | values |
-        /// |---|---|
-        $(#[doc = concat!("| `", stringify!($rule), "` | ", $values, " |")])*
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[non_exhaustive]
         pub struct PolicySettings {
-            $($rule: Option<$type>,)*
+            $(
+                #[doc = concat!("In a configuration: ", $values, ".")]
+                pub $rule: Option<$type>,
+            )*
         }
 
         /// The names of all rules.
@@ -134,30 +146,51 @@ macro_rules! settings {
                 policy
             }
         }
+
+        /// Writes the rules that are named.
+        impl Serialize for PolicySettings {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut rules = serializer.serialize_map(None)?;
+                $(if let Some(value) = &self.$rule {
+                    rules.serialize_entry(stringify!($rule), &AsWritten(value))?;
+                })*
+                rules.end()
+            }
+        }
     };
 }
 
 rules!(settings);
 
-fn grow(policy: Policy, grows: Grows) -> Policy {
-    policy.growth(match (grows, policy.growth) {
+fn grow(policy: Policy, growth: Growth) -> Policy {
+    policy.growth(match (growth, policy.growth) {
         // The factor stays.
-        (Grows::Exponential, growth @ Growth::Exponential(_)) => growth,
-        (Grows::Exponential, _) => Growth::Exponential(2.0),
-        (Grows::Constant, _) => Growth::Constant,
-        (Grows::Linear(step), _) => Growth::Linear(nanos(step)),
-        (Grows::Fibonacci, _) => Growth::Fibonacci,
-        (Grows::Slots, _) => Growth::Slots,
+        (Growth::Exponential, kept @ Kept::Exponential(_)) => kept,
+        (Growth::Exponential, _) => Kept::Exponential(2.0),
+        (Growth::Constant, _) => Kept::Constant,
+        (Growth::Linear(step), _) => Kept::Linear(nanos(step)),
+        (Growth::Fibonacci, _) => Kept::Fibonacci,
+        (Growth::Slots, _) => Kept::Slots,
     })
 }
 
-/// Rules that contradict each other, or that contradict the policy to which they are applied.
+/// Rules that make no sense, that contradict each other or the policy to which they are applied, or that no
+/// configuration can say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicySettingsError(&'static str);
+pub struct PolicySettingsError {
+    instead: &'static str,
+    /// The part of a policy that no configuration can say, and its name.
+    part: Option<(&'static str, Option<&'static str>)>,
+}
 
 impl fmt::Display for PolicySettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        match self.part {
+            Some((part, Some(name))) => write!(f, "`{part}` {name:?} cannot be written: ")?,
+            Some((part, None)) => write!(f, "`{part}` cannot be written: ")?,
+            None => {}
+        }
+        f.write_str(self.instead)
     }
 }
 
@@ -168,24 +201,53 @@ impl PolicySettings {
     /// function stays too, unless `growth` is named.
     ///
     /// # Errors
-    /// Returns an error if `factor` is named and the waits do not grow by a factor, and if `base` or
+    /// Returns an error if `max_attempts` or `deadline` is zero, if `factor` is below 1 or a proportional jitter is not
+    /// within 0 to 1. Also returns an error if `factor` is named and the waits do not grow by a factor, and if `base` or
     /// `throttled_base` is named and longer than the longest wait, or `max_backoff` is named and shorter than the
     /// policy's `base`. Also returns an error if `base` is named
     /// and longer than the deadline, and if the resulting policy has no limit of attempts, or a deadline in its place, and all its
     /// waits, or all its waits after throttling, are zero.
     pub fn over(self, policy: Policy) -> Result<Policy, PolicySettingsError> {
+        self.checked(policy).map_err(|instead| PolicySettingsError {
+            instead,
+            part: None,
+        })
+    }
+
+    /// As `over`. The error says what to write instead.
+    fn checked(self, policy: Policy) -> Result<Policy, &'static str> {
+        if let Some(instead) = self.mistake() {
+            return Err(instead);
+        }
         let grown = self.growth.map_or(policy, |grows| grow(policy, grows));
-        if self.factor.is_some() && !matches!(grown.growth, Growth::Exponential(_)) {
-            return Err(PolicySettingsError(
+        if self.factor.is_some() && !matches!(grown.growth, Kept::Exponential(_)) {
+            return Err(
                 "`factor` belongs to exponential backoff: leave it out, or write \
                  \"exponential\" as `growth`",
-            ));
+            );
         }
         let policy = self.set_on(policy);
         match self.too_long(&policy).or_else(|| without_pause(&policy)) {
-            Some(instead) => Err(PolicySettingsError(instead)),
+            Some(instead) => Err(instead),
             None => Ok(policy),
         }
+    }
+
+    /// What to write instead of a value that makes no sense for any policy.
+    fn mistake(&self) -> Option<&'static str> {
+        let share = match self.jitter {
+            Some(Jitter::Proportional(share)) => share,
+            _ => 0.0,
+        };
+        let mistakes = [
+            (self.max_attempts == Some(0), NO_ATTEMPTS),
+            (self.deadline == Some(Duration::ZERO), NO_DEADLINE),
+            (!is_factor(self.factor.unwrap_or(1.0)), FACTOR),
+            (!is_share(share), SHARE),
+        ];
+        mistakes
+            .into_iter()
+            .find_map(|(is_made, instead)| is_made.then_some(instead))
     }
 
     /// What to write instead of a first wait that is longer than a limit of the policy, if one of the two is named here.
@@ -214,6 +276,9 @@ impl PolicySettings {
         (base > policy.deadline).then_some(instead)
     }
 }
+
+const NO_DEADLINE: &str = "a deadline of zero retries nothing: write a longer one as \"5m\", or leave it out for the \
+                           default of 5 attempts";
 
 /// What to write instead, for a policy with a deadline and without a number of attempts whose waits, or
 /// whose waits after throttling, are all zero.
@@ -302,15 +367,22 @@ impl<'de> DeserializeSeed<'de> for Named<'_> {
                 "`{name}` is not a rule of a policy: {instead}"
             )));
         };
-        let (name, take) = RULES[rule];
+        let name = RULES[rule].0;
         if core::mem::replace(&mut self.seen[rule], true) {
             return Err(about(name, &"it is named twice: leave one out"));
         }
         if matches!(value, Value::Nothing) {
             return Ok(());
         }
-        take(self.settings, &value).map_err(|instead| about(name, &instead))
+        take(rule, self.settings, &value).map_err(|instead| about(name, &instead))
     }
+}
+
+fn take(rule: usize, settings: &mut PolicySettings, value: &Value) -> Result<(), String> {
+    RULES[rule].1(settings, value)?;
+    settings
+        .mistake()
+        .map_or(Ok(()), |instead| Err(instead.to_owned()))
 }
 
 fn position(name: &str) -> Option<usize> {
@@ -361,10 +433,10 @@ fn instead(word: &str, value: &Value) -> Option<String> {
             setting => format!("it is a setting of a call: write `.{setting}(..)` on the call in the code"),
         });
     };
-    let (own, take) = RULES[rule];
+    let own = RULES[rule].0;
     let read = match with_unit.as_ref().unwrap_or(value) {
         Value::Nothing => Ok(()),
-        value => take(&mut PolicySettings::default(), value),
+        value => take(rule, &mut PolicySettings::default(), value),
     };
     Some(match (read, with_unit) {
         (Ok(()), Some(value)) => format!("write `{own}` as {value}"),

@@ -31,7 +31,7 @@ macro_rules! rules {
 
             /// The highest number of calls of the operation, the first call included; at most 262,143, or
             /// [`UNLIMITED`](Self::UNLIMITED). Without this number, a policy whose waits from one of its bases are all zero makes 5
-            /// attempts, even with a deadline.
+            /// attempts, even with a deadline. Where another library says `max_retries(n)`, write `max_attempts(n + 1)`.
             ///
             /// # Panics
             /// If `max_attempts` is 0.
@@ -54,7 +54,7 @@ macro_rules! rules {
             /// # assert!(NEVER_WAITS.to_string().contains("gives up after 5 attempts, because it does not always wait"));
             /// ```
             deadline(deadline: Duration): u64 = NEVER => within_a_year(nanos(deadline)),
-                key deadline "a time";
+                key time "a time";
 
             /// A reply for which this function returns `true` counts as throttled and is retried. The policy asks about each error that has
             /// a status and neither a [kind](crate::Fault::kind) nor a gRPC code. GitHub answers 403 at a limit:

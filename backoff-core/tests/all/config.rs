@@ -124,6 +124,8 @@ fn every_level_has_its_name() {
             let preset = Policy::exponential().log_waits(preset);
             let read = over(&format!("log_waits = {name:?}"), preset).unwrap();
             assert_eq!(shown(read), expected, "{name}");
+            let written = serde_json::to_value(read.settings().unwrap()).unwrap();
+            assert_eq!(written["log_waits"], name.trim());
         }
     }
     let quiet = Policy::exponential().log_waits(LogLevel::Debug);
@@ -244,6 +246,36 @@ fn nonsense_is_refused_with_the_rules_name_and_what_to_write() {
         assert!(error.contains(said), "{text}: {error}");
         let name = text.rsplit('\n').next().unwrap().split(' ').next().unwrap();
         assert!(error.starts_with(&format!("`{name}`")), "{text}: {error}");
+    }
+}
+
+/// A program may write the fields too.
+#[test]
+fn a_field_that_makes_no_sense_is_refused() {
+    let said = |change: fn(&mut PolicySettings)| {
+        let mut settings = PolicySettings::default();
+        change(&mut settings);
+        settings
+            .over(Policy::exponential())
+            .unwrap_err()
+            .to_string()
+    };
+    for (said, instead) in [
+        (
+            said(|it| it.max_attempts = Some(0)),
+            "write 1 to never retry",
+        ),
+        (
+            said(|it| it.deadline = Some(Duration::ZERO)),
+            "write a longer one as \"5m\"",
+        ),
+        (said(|it| it.factor = Some(0.5)), "write 2.0"),
+        (
+            said(|it| it.jitter = Some(Jitter::Proportional(1.5))),
+            "write 0.2",
+        ),
+    ] {
+        assert!(said.contains(instead), "{said}");
     }
 }
 

@@ -1,26 +1,91 @@
-//! Parses the values of a configuration: times, codes and names, from text and numbers.
+//! The values of a configuration: reads times, codes and names from text and numbers, and writes them.
 
-use super::duration;
+use super::{duration, names::snake};
 use crate::{
     Codes, GrpcCode, Jitter, LogLevel,
-    delay::{
-        exponential::{FACTOR, is_factor},
-        jitter::{SHARE, is_share},
-    },
+    delay::{exponential::FACTOR, jitter::SHARE},
     facts::codes::{REVERSED, not_a_failure},
-    policy::{MOST_ATTEMPTS, NO_ATTEMPTS, Policy},
+    policy::{MOST_ATTEMPTS, Policy},
 };
 use core::{fmt, time::Duration};
-use serde_core::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess};
+use serde_core::{
+    Serialize, Serializer,
+    de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess},
+};
 
-/// The growth of the waits. The factor is a separate rule.
+/// The growth of the waits, in [`PolicySettings`](crate::PolicySettings). The factor of exponential growth is a
+/// setting of its own. The constructors of [`Policy`](crate::Policy) have the formulas.
+///
+/// ```
+/// use backoff_core::{Growth, Policy, PolicySettings};
+/// use std::time::Duration;
+///
+/// let mut settings = PolicySettings::default();
+/// settings.growth = Some(Growth::Linear(Duration::from_secs(2)));
+/// let second = Duration::from_secs(1);
+/// let linear = Policy::linear(second, 2 * second);
+/// assert_eq!(settings.over(Policy::exponential()), Ok(linear));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Grows {
+#[non_exhaustive]
+pub enum Growth {
+    /// `"exponential"`: [`Policy::exponential`](crate::Policy::exponential).
     Exponential,
+    /// `"constant"`: [`Policy::constant`](crate::Policy::constant).
     Constant,
+    /// `"linear(500ms)"`: [`Policy::linear`](crate::Policy::linear), with the step.
     Linear(Duration),
+    /// `"fibonacci"`: [`Policy::fibonacci`](crate::Policy::fibonacci).
     Fibonacci,
+    /// `"slots"`: [`Policy::slots`](crate::Policy::slots), without its jitter and its number of attempts.
     Slots,
+}
+
+/// How the value of a rule is written, so that its reader reads the same value: a name and its argument as text. A
+/// factor is text too, because a number of JSON may be read with its last digit rounded.
+pub(super) trait Written: fmt::Debug {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let shown = format!("{self:?}");
+        let (name, argument) = shown.split_at(shown.find('(').unwrap_or(shown.len()));
+        to.serialize_str(&(snake(name) + argument))
+    }
+}
+
+impl Written for f64 {}
+impl Written for Duration {}
+impl Written for Jitter {}
+impl Written for Growth {}
+impl Written for LogLevel {}
+
+impl Written for u32 {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Policy::UNLIMITED => to.serialize_str("unlimited"),
+            attempts => to.serialize_u32(attempts),
+        }
+    }
+}
+
+impl Written for bool {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bool(*self)
+    }
+}
+
+impl Written for Codes {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let shown = format!("{self:?}");
+        to.collect_seq(shown.trim_matches(['{', '}']).split_terminator(", "))
+    }
+}
+
+/// The value of a rule in its written form.
+pub(super) struct AsWritten<'a, T>(pub(super) &'a T);
+
+impl<T: Written> Serialize for AsWritten<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.write(to)
+    }
 }
 
 /// A value of a configuration, in any format.
@@ -133,13 +198,6 @@ pub(super) fn first_wait(value: &Value) -> Result<Duration, String> {
     })
 }
 
-pub(super) fn deadline(value: &Value) -> Result<Duration, String> {
-    const ZERO: &str = "a deadline of zero retries nothing: write a longer one as \"5m\", or leave it out for the \
-                        default of 5 attempts";
-    let time = time(value)?;
-    (!time.is_zero()).then_some(time).ok_or(ZERO.to_owned())
-}
-
 pub(super) fn whole(value: &Value) -> Option<i128> {
     match value {
         Value::Whole(number) => Some(*number),
@@ -150,9 +208,8 @@ pub(super) fn whole(value: &Value) -> Option<i128> {
 
 pub(super) fn attempts(value: &Value) -> Result<u32, String> {
     match whole(value) {
-        Some(number) if number < 1 => Err(NO_ATTEMPTS.to_owned()),
-        // A number above the limit counts as the limit.
-        Some(number) => Ok(number.min(MOST_ATTEMPTS.into()) as u32),
+        // A number above the limit counts as the limit, and one below zero as zero, which `mistake` refuses.
+        Some(number) => Ok(number.clamp(0, MOST_ATTEMPTS.into()) as u32),
         None if matches!(value, Value::Text(text) if text.trim() == "unlimited") => {
             Ok(Policy::UNLIMITED)
         }
@@ -173,9 +230,7 @@ pub(super) fn factor(value: &Value) -> Result<f64, String> {
         Value::Text(text) => real(text),
         _ => None,
     };
-    factor
-        .filter(|factor| is_factor(*factor))
-        .ok_or_else(|| FACTOR.to_owned())
+    factor.ok_or_else(|| FACTOR.to_owned())
 }
 
 pub(super) fn yes_or_no(value: &Value) -> Result<bool, String> {
@@ -203,13 +258,13 @@ fn call(value: &Value) -> Option<(&str, Option<&str>)> {
     }
 }
 
-pub(super) fn growth(value: &Value) -> Result<Grows, String> {
+pub(super) fn growth(value: &Value) -> Result<Growth, String> {
     match call(value) {
-        Some(("exponential", None)) => Ok(Grows::Exponential),
-        Some(("constant", None)) => Ok(Grows::Constant),
-        Some(("linear", Some(step))) => Ok(Grows::Linear(duration::parse(step)?)),
-        Some(("fibonacci", None)) => Ok(Grows::Fibonacci),
-        Some(("slots", None)) => Ok(Grows::Slots),
+        Some(("exponential", None)) => Ok(Growth::Exponential),
+        Some(("constant", None)) => Ok(Growth::Constant),
+        Some(("linear", Some(step))) => Ok(Growth::Linear(duration::parse(step)?)),
+        Some(("fibonacci", None)) => Ok(Growth::Fibonacci),
+        Some(("slots", None)) => Ok(Growth::Slots),
         _ => Err(format!(
             "{value} is not a growth: write \"exponential\", \"constant\", \"linear(1s)\" with the \
              step, \"fibonacci\" or \"slots\""
@@ -227,10 +282,9 @@ pub(super) fn jitter(value: &Value) -> Result<Jitter, String> {
         Some(("whole_seconds", None)) => Ok(Jitter::WholeSeconds),
         Some(("additive", Some(most))) => Ok(Jitter::Additive(duration::parse(most)?)),
         Some(("additive_within", Some(most))) => Ok(Jitter::AdditiveWithin(duration::parse(most)?)),
-        Some(("proportional", Some(share))) => match real(share) {
-            Some(share) if is_share(share) => Ok(Jitter::Proportional(share)),
-            _ => Err(SHARE.to_owned()),
-        },
+        Some(("proportional", Some(share))) => real(share)
+            .map(Jitter::Proportional)
+            .ok_or_else(|| SHARE.to_owned()),
         _ => Err(format!(
             "{value} is not a jitter: write \"full\", \"equal\", \"decorrelated\", \"none\", \
              \"slots\", \"whole_seconds\", \"additive(1s)\", \"additive_within(1s)\" or \
