@@ -128,7 +128,7 @@ fn calls() {
         "POLICY.send(client.get(url)).json::<Page>().hedge(&READS)",
     );
     code!("hedging": POLICY.layer().hedge(&READS));
-    code!("waits_and_limits": POLICY => .deadline(Duration::MAX));
+    code!("waits_and_limits": POLICY => .max_attempts(Policy::UNLIMITED));
     code!("waits_and_limits": POLICY => .max_retry_after(Duration::from_secs(60)));
     {
         use Jitter::{Additive, Proportional};

@@ -152,11 +152,10 @@ impl Limits {
         let failures = (before & MOST_ATTEMPTS) + has_failed as u32;
         let attempts = (before >> COUNT & MOST_ATTEMPTS) + 1;
         // Nothing is counted before the first failure. Half of a full history is forgotten.
-        let last = match attempts < self.attempts {
-            _ if failures == 0 => 0,
-            true => attempts << COUNT | failures,
-            false if failures == 1 => 0,
-            false => attempts / 2 << COUNT | failures / 2,
+        let half = (attempts >= self.attempts) as u32;
+        let last = match (attempts >> half, failures >> half) {
+            (_, 0) => 0,
+            (attempts, failures) => attempts << COUNT | failures,
         };
         (last, failures)
     }

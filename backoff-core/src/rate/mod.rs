@@ -143,10 +143,12 @@ struct Shared {
 struct State {
     control: RateControl,
     line: Line,
-    /// What was heard of quotas since the last look at the clock: with the number and the share of the attempt to which it
-    /// belongs, and when.
-    heard: Vec<(Heard, Option<(u16, Share)>, Duration)>,
+    /// What was heard of quotas since the last look at the clock, and when.
+    heard: Vec<(Heard, OfAttempt, Duration)>,
 }
+
+/// The number and the share of the attempt to which it belongs, if that is known.
+type OfAttempt = Option<(u16, Share)>;
 
 /// What is heard of the quotas of a service.
 enum Heard {

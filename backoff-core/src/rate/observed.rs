@@ -176,10 +176,11 @@ pub fn observe_reply(headers: &http_1::HeaderMap) {
     match innermost {
         Ok(Some(Some((shared, attempt)))) => shared.observe(headers, Some(attempt)),
         #[cfg(feature = "tracing")]
-        Ok(None) if tracing::enabled!(target: "backoff", tracing::Level::DEBUG) => {
-            if !quotas(|| header_pairs(headers), date()).0.is_empty() {
-                tracing::debug!(target: "backoff", "{UNHEARD}");
-            }
+        Ok(None)
+            if tracing::enabled!(target: "backoff", tracing::Level::DEBUG)
+                && !quotas(|| header_pairs(headers), date()).0.is_empty() =>
+        {
+            tracing::debug!(target: "backoff", "{UNHEARD}");
         }
         _ => {}
     }

@@ -269,6 +269,26 @@ impl RetryState {
         rules.deadline != NEVER && self.failures() > 0 && rules.is_over(self.elapsed_nanos(now))
     }
 
+    /// Whether a failure of the running attempt would be the last one for every error: the attempts are used up, or the deadline
+    /// has passed. For a loop that keeps something only if it tries again. The error itself, a budget or a breaker may end the
+    /// loop too.
+    ///
+    /// ```
+    /// use backoff_core::{Policy, RetryState};
+    /// use std::time::Duration;
+    ///
+    /// const POLICY: Policy = Policy::exponential().max_attempts(2);
+    /// let now = || Duration::ZERO;
+    /// let mut retry = RetryState::start(&POLICY, now);
+    /// assert!(!retry.is_last(&POLICY, now));
+    /// let _ = retry.failed(&POLICY, true, now, || 0);
+    /// assert!(retry.is_last(&POLICY, now));
+    /// ```
+    pub fn is_last(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
+        self.failures() + 1 >= policy.attempts()
+            || policy.deadline != NEVER && self.elapsed_nanos(now) > policy.deadline
+    }
+
     /// The attempt that begins next, of the call with this id.
     #[inline]
     pub fn attempt(

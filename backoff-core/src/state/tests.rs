@@ -221,6 +221,29 @@ fn a_conflict_takes_no_tokens_and_gives_none_back() {
     }
 }
 
+/// Whatever is the last failure ends the loop.
+#[test]
+fn a_failure_of_the_last_attempt_is_final() {
+    let timed = PLAIN.deadline(2 * SECOND);
+    for (policy, failures, seconds, is_last) in [
+        (PLAIN.max_attempts(2), 0, 9, false),
+        (PLAIN.max_attempts(2), 1, 0, true),
+        (PLAIN.max_attempts(Policy::UNLIMITED), 99, 9, false),
+        (timed, 0, 2, false),
+        (timed, 0, 3, true),
+    ] {
+        let now = || seconds * SECOND;
+        let mut retry = RetryState::resumed(Duration::ZERO, failures);
+        assert_eq!(
+            retry.is_last(&policy, now),
+            is_last,
+            "{failures} {seconds}: {policy}"
+        );
+        let decision = retry.failed(&policy, true, now, || 0);
+        assert!(!is_last || matches!(decision, Decision::Stop(_)));
+    }
+}
+
 #[test]
 fn counting_ends_but_a_limit_above_the_end_still_holds() {
     let policy = PLAIN.max_attempts(1_000_000);
