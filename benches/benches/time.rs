@@ -77,8 +77,7 @@ fn five_failures(criterion: &mut Criterion) {
     }
 }
 
-/// A hundred waits, from the first wait. This project's waits end after four million, so each hundred begins
-/// again with the first wait.
+/// A hundred waits, from the first wait.
 fn next_delay(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("100 delays");
     macro_rules! of {

@@ -237,8 +237,7 @@ where
     connection.with(move |connection| async move { succeed(n ^ connection) })
 }
 
-/// As many waits as a policy can count: four million.
+/// Waits without an end.
 pub fn delays() -> impl Iterator<Item = Duration> {
-    const LONGEST: Policy = POLICY.max_attempts(u32::MAX);
-    LONGEST.waits()
+    POLICY.max_attempts(Policy::UNLIMITED).waits()
 }

@@ -9,7 +9,7 @@ use crate::load::rated;
 
 /// Base 1 s, cap 64 s.
 const THROTTLED: Policy = Policy::exponential()
-    .max_attempts(u32::MAX)
+    .max_attempts(Policy::UNLIMITED)
     .max_retry_after(Duration::from_secs(86_400))
     .on(codes![429]);
 
