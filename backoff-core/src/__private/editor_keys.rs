@@ -16,7 +16,7 @@ pub struct Keys {
     pub max_backoff: (),
     /// `full`, `equal`, `decorrelated`, `slots`, `whole_seconds`, `none`, a duration to add at most, or a `Jitter`. Without it: `full`. Example: `jitter = "1s"`.
     pub jitter: (),
-    /// The most calls, the first one included. Without it: 5; no limit beside a `deadline` or `timeout` if no base is zero. Example: `max_attempts = 8`.
+    /// The most calls, the first one included, or `unlimited`. Without it: 5; no limit beside a `deadline` or `timeout` if no base is zero. Example: `max_attempts = 8`.
     pub max_attempts: (),
     /// No wait ends later than this after the start. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),

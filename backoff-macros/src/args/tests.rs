@@ -99,7 +99,7 @@ fn a_value_is_pasted_after_the_key_that_takes_it() {
     }
     for (keys, part) in [
         ("tries", "write it like `max_attempts = 5`"),
-        ("forever", "write how long at most: `deadline = \"300s\"`"),
+        ("forever", "write `max_attempts = unlimited`"),
         ("\"5s\"", "write `deadline = \"5s\"`"),
         (
             "on = [tonic::Code::Unavailable]",
