@@ -78,7 +78,7 @@ impl Policy {
 /// ```
 ///
 /// `{:#}` prints the same on one line, for a log: of each retry the wait, and when the retry begins. So a service says at
-/// its start what its configuration means, by [`PolicySettings::over`](crate::PolicySettings::over):
+/// its start what its configuration means, by `PolicySettings::over`:
 ///
 /// ```
 /// # #[cfg(feature = "serde")] {
@@ -168,14 +168,25 @@ impl fmt::Display for Schedule {
                 Fits::Never => "never",
             };
             let PlannedWait { retry, .. } = planned;
-            let shown = [planned.least, Duration::from_nanos(mean), planned.greatest, begins];
+            let shown = [
+                planned.least,
+                Duration::from_nanos(mean),
+                planned.greatest,
+                begins,
+            ];
             let [least, mean, greatest, at] = shown.map(Short);
             if !is_line {
-                write!(f, "\n{retry:>5} {least:>9} {mean:>9} {greatest:>9} {at:>9}  {fits}")?;
+                write!(
+                    f,
+                    "\n{retry:>5} {least:>9} {mean:>9} {greatest:>9} {at:>9}  {fits}"
+                )?;
                 continue;
             }
             let separator = if retry == 1 { "" } else { "; " };
-            write!(f, "{separator}{retry}: {least} to {greatest}, begins at {at}")?;
+            write!(
+                f,
+                "{separator}{retry}: {least} to {greatest}, begins at {at}"
+            )?;
             if planned.fits != Fits::Always {
                 write!(f, ", fits {fits}")?;
             }

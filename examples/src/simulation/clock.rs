@@ -165,6 +165,10 @@ mod tests {
                 time.after(1).await;
             }
         };
-        assert!(!run(&time, [(0, for_ever)].into_iter(), Some(Instant::now())));
+        assert!(!run(
+            &time,
+            [(0, for_ever)].into_iter(),
+            Some(Instant::now())
+        ));
     }
 }
