@@ -1,0 +1,211 @@
+//! A laboratory for policies: a page that shows what a policy does, alone and in a crowd, before you ship it.
+//!
+//! ```text
+//! cargo run -p examples --example lab
+//! ```
+//!
+//! Prints the address of the page, and serves it on loopback only. `draw.rs` computes all numbers with the library itself, in
+//! virtual time. The page shows them, and its link holds the state.
+
+mod draw;
+mod snippets;
+mod state;
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse};
+use axum::routing::{get, post};
+use backoff_cloud::presets;
+use clap::Parser;
+use examples::terminal::{ended, say};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::signal::ctrl_c;
+use tokio::task::spawn_blocking;
+
+use crate::draw::{Charts, ENDS, documented, draw};
+use crate::snippets::{Snippets, snippets};
+use crate::state::{BUDGETS, HINTS, Mistakes, OUTAGES, State, named, text};
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Shows what a policy does, on a page for your browser
+#[derive(Parser)]
+#[command(name = "lab")]
+struct Options {
+    /// The port on 127.0.0.1; 0 for any that is free
+    #[arg(long, default_value_t = 8377)]
+    port: u16,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    ended(run(&Options::parse()).await)
+}
+
+async fn run(options: &Options) -> Result<(), Error> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await;
+    let listener =
+        listener.map_err(|error| format!("port {}: {error}; write `-- --port 0`", options.port))?;
+    say(&format!(
+        "Open http://{}/ in a browser. Ctrl-C ends this program.\n",
+        listener.local_addr()?
+    ))?;
+    // The first page does not wait for it.
+    spawn_blocking(documented);
+    let shutdown = async { drop(ctrl_c().await) };
+    axum::serve(listener, routes())
+        .with_graceful_shutdown(shutdown)
+        .await?;
+    Ok(())
+}
+
+/// The largest body of a request.
+const BODY: usize = 64 * 1_024;
+/// How long a request may compute.
+const TIME: Duration = Duration::from_millis(1_900);
+
+fn routes() -> Router {
+    Router::new()
+        .route("/", get(async || Html(page())))
+        .route("/draw", post(drawn))
+        .layer(DefaultBodyLimit::max(BODY))
+}
+
+/// What a change of the page is answered with.
+#[derive(Serialize)]
+enum Reply {
+    /// By the name of the control.
+    Mistakes(Mistakes),
+    Drawn(Box<Shown>),
+}
+
+#[derive(Serialize)]
+struct Shown {
+    /// The link that gives this page again.
+    query: String,
+    /// The rules of the preset, by the name of the control.
+    preset: BTreeMap<String, String>,
+    explain: Vec<String>,
+    snippets: Snippets,
+    charts: Charts,
+    ends: [&'static str; 4],
+}
+
+/// Takes the query of the page.
+async fn drawn(query: String) -> Result<impl IntoResponse, (StatusCode, String)> {
+    let failed = |error: Error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
+    let until = Instant::now() + TIME;
+    let reply = spawn_blocking(move || reply(&query, until)).await;
+    let reply = reply.map_err(Error::from).flatten().map_err(failed)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], reply))
+}
+
+fn reply(query: &str, until: Instant) -> Result<String, Error> {
+    let reply = match State::read(query) {
+        Err(mistakes) => Reply::Mistakes(mistakes),
+        Ok(state) => {
+            let settings = state.preset.without_budget().settings();
+            let rules = settings.map(|it| named(&it)).unwrap_or_default();
+            let explained = state.policy.explain().to_string();
+            Reply::Drawn(Box::new(Shown {
+                query: state.query(),
+                preset: rules
+                    .iter()
+                    .map(|(rule, value)| (rule.clone(), text(value)))
+                    .collect(),
+                explain: explained.split("; ").map(str::to_owned).collect(),
+                snippets: snippets(&state),
+                charts: draw(&state, until)?,
+                ends: ENDS.map(|it| it.0),
+            }))
+        }
+    };
+    Ok(serde_json::to_string(&reply)?)
+}
+
+/// The page, with the choices of its controls.
+fn page() -> String {
+    let option =
+        |(value, shown): (&str, &str)| format!("<option value=\"{value}\">{shown}</option>");
+    let presets = presets::ALL.iter().map(|(name, _)| option((name, name)));
+    include_str!("page.html")
+        .replace("<!--presets-->", &presets.collect::<String>())
+        .replace(
+            "<!--outages-->",
+            &OUTAGES.map(|it| option((it.0, it.1))).concat(),
+        )
+        .replace(
+            "<!--hints-->",
+            &HINTS.map(|it| option((it.0, it.1))).concat(),
+        )
+        .replace(
+            "<!--budgets-->",
+            &BUDGETS.map(|it| option((it.0, it.1))).concat(),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn answered(body: String) -> (StatusCode, String) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}/draw", listener.local_addr().unwrap());
+        let server = tokio::spawn(async { axum::serve(listener, routes()).await });
+        let reply = reqwest::Client::new()
+            .post(url)
+            .body(body)
+            .send()
+            .await
+            .unwrap();
+        let answered = (reply.status(), reply.text().await.unwrap());
+        server.abort();
+        answered
+    }
+
+    #[tokio::test]
+    async fn a_change_is_answered_with_charts_or_with_what_is_wrong() {
+        let (status, text) = answered("preset=s3::REQUEST&clients=1&seconds=1".to_owned()).await;
+        assert_eq!(status, StatusCode::OK);
+        let reply: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let drawn = &reply["Drawn"];
+        assert_eq!(drawn["query"], "preset=s3%3A%3AREQUEST&clients=1&seconds=1");
+        assert_eq!(drawn["preset"]["jitter"], "full");
+        let svg = drawn["charts"]["waits"]["svg"].as_str().unwrap();
+        assert!(svg.starts_with("<svg "));
+        let (_, text) = answered("max_attempts=0".to_owned()).await;
+        assert!(
+            text.contains(r#"{"Mistakes":{"max_attempts":"`max_attempts`"#),
+            "{text}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_body_that_is_too_large_is_refused() {
+        for (size, status) in [
+            (BODY, StatusCode::OK),
+            (BODY + 1, StatusCode::PAYLOAD_TOO_LARGE),
+        ] {
+            assert_eq!(answered("x".repeat(size)).await.0, status);
+        }
+    }
+
+    #[test]
+    fn the_page_has_all_choices_and_loads_nothing() {
+        let page = page();
+        for (name, _) in presets::ALL {
+            assert!(page.contains(&format!("value=\"{name}\"")), "{name}");
+        }
+        assert!(
+            !page.contains("<!--") && !page.contains("http"),
+            "a choice is missing"
+        );
+    }
+}
