@@ -66,20 +66,21 @@ pub(crate) fn ways(state: &State) -> Vec<Way> {
 /// Draws all, in real time until this moment.
 pub(crate) fn draw(state: &State, until: Instant) -> Result<Charts, Error> {
     let (load, ways) = (load(&state.crowd), ways(state));
+    let run = |&(name, policy): &Way| {
+        let policy = policy.without_budget();
+        let strategy = Strategy::new(name, policy, Work::Request).sharing(state.shared());
+        let mut rng = SmallRng::seed_from_u64(1);
+        run_until(&load, &strategy, &mut rng, Some(until))
+    };
     let (outcomes, crowds) = thread::scope(|scope| {
         let crowds = scope.spawn(|| crowds(state, until));
-        let run = |&(name, policy): &Way| {
-            let policy = policy.without_budget();
-            let strategy = Strategy::new(name, policy, Work::Request).sharing(state.shared());
-            run_until(
-                &load,
-                &strategy,
-                &mut SmallRng::seed_from_u64(1),
-                Some(until),
-            )
-        };
-        let outcomes: Vec<_> = ways.iter().map(run).collect();
-        (outcomes, crowds.join().expect("no panic"))
+        let runs = ways.iter().map(|way| scope.spawn(|| run(way)));
+        let runs: Vec<_> = runs.collect();
+        let outcomes = runs.into_iter().map(|it| it.join().expect("no panic"));
+        (
+            outcomes.collect::<Vec<_>>(),
+            crowds.join().expect("no panic"),
+        )
     });
     let stopped = outcomes.iter().find(|it| it.is_stopped);
     let stopped = stopped.map(|it| too_much(&state.crowd, it));
@@ -356,7 +357,7 @@ mod tests {
     use super::*;
 
     fn drawn(query: &str) -> (State, Charts) {
-        let state = State::read(query).ok().expect(query);
+        let state = State::read(query).expect(query);
         let charts = draw(&state, Instant::now() + Duration::from_secs(600)).unwrap();
         (state, charts)
     }
@@ -398,7 +399,7 @@ mod tests {
 
     #[test]
     fn a_simulation_that_takes_too_long_is_stopped_and_names_a_number() {
-        let state = State::read("clients=10000").ok().expect("a state");
+        let state = State::read("clients=10000").expect("a state");
         let charts = draw(&state, Instant::now()).unwrap();
         let (control, why) = charts.stopped.unwrap();
         assert_eq!(control, "clients");

@@ -35,7 +35,10 @@ pub(crate) fn snippets(state: &State) -> Snippets {
         .iter()
         .map(|(rule, value)| format!("{rule} = {value}\n"))
         .collect();
-    let toml = format!("# `PolicySettings` reads this. {}\n{toml}", over(state));
+    let toml = format!(
+        "# `PolicySettings` reads this, and\n# `settings.over({})?` is the policy.\n{toml}",
+        state.name
+    );
     let (constant, attribute) = match begins(state, rules) {
         Ok((begin, rules)) => (
             constant(&begin, &rules, budget),
@@ -51,10 +54,6 @@ pub(crate) fn snippets(state: &State) -> Snippets {
         constant,
         toml,
     }
-}
-
-fn over(state: &State) -> String {
-    format!("`settings.over({})?` is the policy.", state.name)
 }
 
 /// The rules that are said and change something.
@@ -227,7 +226,9 @@ fn duration(text: &str) -> String {
         ("micros", 1_000),
         ("nanos", 1),
     ];
-    let unit = units.into_iter().find(|(_, unit)| nanos % unit == 0);
+    let unit = units
+        .into_iter()
+        .find(|(_, unit)| nanos.is_multiple_of(*unit));
     let (unit, nanos_of) = unit.expect("nanoseconds are whole");
     format!("Duration::from_{unit}({})", nanos / nanos_of)
 }

@@ -65,7 +65,7 @@ fn aws(policy: Policy) -> Process {
 }
 
 /// The service, and who calls it.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Crowd {
     pub(crate) clients: u32,
     /// Calls a second that the service answers, one after the other; zero if it answers all at once.
@@ -117,7 +117,7 @@ impl Crowd {
 }
 
 /// What the controls of the page say.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) name: &'static str,
     pub(crate) preset: Policy,
@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     fn mistake(query: &str, control: &str) -> String {
-        let mistakes = State::read(query).err().expect(query);
+        let mistakes = State::read(query).expect_err(query);
         assert_eq!(mistakes.len(), 1, "{mistakes:?}");
         mistakes.get(control).expect(control).clone()
     }
@@ -301,16 +301,16 @@ mod tests {
             "growth=linear(2s)",
             all,
         ] {
-            let state = State::read(query).ok().expect(query);
-            let again = State::read(&state.query()).ok().expect(query);
-            assert!(state == again, "{query}: {}", state.query());
+            let state = State::read(query).expect(query);
+            let again = State::read(&state.query()).expect(query);
+            assert_eq!(state, again, "{query}");
         }
-        let read = State::read(all).ok().expect(all);
+        let read = State::read(all).expect(all);
         assert_eq!(read.name, "s3::REQUEST");
         assert_eq!(read.crowd.numbers(), [40, 50, 20, 5]);
         assert_eq!(read.settings.max_attempts, Some(7));
         // What is not said is as in the preset.
-        assert!(State::read("base=&clients=").ok() == State::read("").ok());
+        assert_eq!(State::read("base=&clients="), State::read(""));
     }
 
     #[test]

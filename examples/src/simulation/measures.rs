@@ -182,6 +182,7 @@ mod tests {
             writes: 8,
             jobs: vec![job(0, 1), job(0, 2), job(0, 4), job(2, 4)],
             least: SECOND,
+            is_stopped: false,
         };
         let of = |measure: Measure, outcome: &Outcome| measure.1(outcome, &Load::IDLE.crowd(4));
         assert_eq!(of(HERD, &outcome), Some(3.0));
