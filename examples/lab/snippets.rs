@@ -1,36 +1,26 @@
 //! The same policy as an attribute, as a constant and as TOML.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use backoff_cloud::{Policy, PolicySettings};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::state::{State, named, settings, text};
+use crate::state::{BUDGETS, State, named, settings, text};
 
-#[derive(Serialize)]
-pub(crate) struct Snippets {
-    pub(crate) attribute: String,
-    pub(crate) constant: String,
-    pub(crate) toml: String,
-}
+/// By the name of the place on the page.
+pub(crate) type Snippets = BTreeMap<&'static str, String>;
 
-/// The rules that `#[retry]` has as keys.
-const KEYS: [&str; 11] = [
-    "base",
-    "throttled_base",
-    "factor",
-    "max_backoff",
-    "jitter",
-    "max_attempts",
-    "deadline",
-    "max_retry_after",
-    "on",
-    "also_on",
-    "idempotent",
+/// The rules that `#[retry]` does not have as keys.
+const NO_KEYS: [&str; 3] = [
+    "spread_retry_after",
+    "retry_after_alone",
+    "retry_after_slack",
 ];
 
 pub(crate) fn snippets(state: &State) -> Snippets {
     let rules = changed(state);
-    let budget = state.crowd.budget().map(|it| it.0);
+    let budget = (state.crowd.budget > 0).then(|| BUDGETS[state.crowd.budget].2.0);
     let toml: String = rules
         .iter()
         .map(|(rule, value)| format!("{rule} = {value}\n"))
@@ -39,21 +29,17 @@ pub(crate) fn snippets(state: &State) -> Snippets {
         "# `PolicySettings` reads this, and\n# `settings.over({})?` is the policy.\n{toml}",
         state.name
     );
-    let (constant, attribute) = match begins(state, rules) {
-        Ok((begin, rules)) => (
-            constant(&begin, &rules, budget),
-            attribute(&begin, &rules, budget),
-        ),
-        Err(why) => {
-            let why = format!("// {why}\n");
-            (why.clone(), why)
-        }
-    };
-    Snippets {
-        attribute,
-        constant,
-        toml,
-    }
+    let code = begins(state, rules).map(|(begin, rules)| {
+        let attribute = attribute(&begin, &rules, budget);
+        (attribute, constant(&begin, &rules, budget))
+    });
+    let code = code.map_err(|error| format!("// {error}\n"));
+    let (attribute, constant) = code.unwrap_or_else(|why| (why.clone(), why));
+    BTreeMap::from([
+        ("attribute", attribute),
+        ("constant", constant),
+        ("toml", toml),
+    ])
 }
 
 /// The rules that are said and change something.
@@ -75,64 +61,55 @@ fn begins(
     let Some(growth) = rules.get("growth").map(text) else {
         return Ok((state.name.to_owned(), rules));
     };
-    let policy = state.policy.without_budget();
-    let settings = policy.settings().map_err(|error| error.to_string())?;
-    let all = named(&settings);
+    let read = |policy: Policy| policy.settings().map_err(|error| error.to_string());
+    let settings = read(state.policy.without_budget())?;
     let base = settings.base.unwrap_or_default();
-    let (name, step) = growth.split_once('(').unwrap_or((&growth, ""));
-    let step = step.trim_end_matches(')');
-    let first = duration(&text(&all["base"]));
-    let (begin, code) = match name {
-        "exponential" => (Policy::exponential(), "Policy::exponential()".to_owned()),
-        "constant" => (Policy::constant(base), format!("Policy::constant({first})")),
-        "linear" => (
+    let mut rules = named(&settings);
+    let first = duration(&text(&rules["base"]));
+    let step = argument(&growth);
+    let (begin, code) = match growth.split('(').next() {
+        Some("exponential") => (Policy::exponential(), "exponential()".to_owned()),
+        Some("constant") => (Policy::constant(base), format!("constant({first})")),
+        Some("fibonacci") => (Policy::fibonacci(base), format!("fibonacci({first})")),
+        Some("slots") => (Policy::slots(base), format!("slots({first})")),
+        _ => (
             Policy::linear(base, parsed(step)),
-            format!("Policy::linear({first}, {})", duration(step)),
+            format!("linear({first}, {})", duration(step)),
         ),
-        "fibonacci" => (
-            Policy::fibonacci(base),
-            format!("Policy::fibonacci({first})"),
-        ),
-        _ => (Policy::slots(base), format!("Policy::slots({first})")),
     };
-    let mut rules = all;
-    let others = named(&begin.settings().map_err(|error| error.to_string())?);
+    let others = named(&read(begin)?);
     // `slots` has a number of attempts, and no setter takes it away.
     if others.contains_key("max_attempts") && settings.max_attempts.is_none() {
-        let attempts = match settings.deadline {
-            Some(_) => json!("unlimited"),
-            None => json!(5),
-        };
-        rules.insert("max_attempts".to_owned(), attempts);
+        let without = settings.deadline.map_or(json!(5), |_| json!("unlimited"));
+        rules.insert("max_attempts".to_owned(), without);
     }
     rules.retain(|rule, value| others.get(rule) != Some(value));
-    Ok((code, rules))
+    Ok((format!("Policy::{code}"), rules))
 }
 
 /// The name and the code of the budget: none if the preset's stays.
 type Shared = Option<Option<&'static str>>;
 
 fn constant(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String {
-    let mut code = format!("const POLICY: Policy = {begin}");
+    let mut policy = format!("const POLICY: Policy = {begin}");
     for (rule, value) in rules {
-        code += &format!("\n    .{rule}({})", rust(rule, value));
+        policy += &format!("\n    .{rule}({})", code(rule, value, false));
     }
-    code += match budget {
+    policy += match budget {
         Some(Some(_)) => "\n    .budget(&BUDGET)",
         Some(None) => "\n    .without_budget()",
         None => "",
     };
-    with_budget(budget) + &code + ";\n"
+    with_budget(budget) + &policy + ";\n"
 }
 
 fn attribute(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String {
     let mut policy = begin.to_owned();
     let mut keys = String::new();
     for (rule, value) in rules {
-        if KEYS.contains(&rule.as_str()) || rule == "retry_conflicts" {
-            keys += &format!("    {rule} = {},\n", key(rule, value));
-        } else {
-            policy += &format!(".{rule}({})", rust(rule, value));
+        match NO_KEYS.contains(&rule.as_str()) {
+            true => policy += &format!(".{rule}({})", code(rule, value, false)),
+            false => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
         }
     }
     match budget {
@@ -150,57 +127,44 @@ fn with_budget(budget: Shared) -> String {
     code.unwrap_or_default()
 }
 
-/// The value of a rule as code.
-fn rust(rule: &str, value: &Value) -> String {
+/// The value of a rule as code: of a setter, or of a key, which has short forms.
+fn code(rule: &str, value: &Value, is_key: bool) -> String {
     let text = text(value);
-    match rule {
-        "jitter" => jitter(&text),
-        "on" | "also_on" => format!("codes![{}]", codes(&text)),
-        "max_attempts" if text == "unlimited" => "Policy::UNLIMITED".to_owned(),
-        "log_waits" => format!("LogLevel::{}", camel(&text)),
-        "factor" | "max_attempts" => text,
+    match (rule, is_key) {
+        ("jitter", true) if text.starts_with("additive(") => format!("{:?}", argument(&text)),
+        ("jitter", true) if !text.contains('(') => text,
+        ("jitter", _) => jitter(&text),
+        ("on" | "also_on", true) => format!("[{}]", codes(&text)),
+        ("on" | "also_on", false) => format!("codes![{}]", codes(&text)),
+        ("max_attempts", false) if text == "unlimited" => "Policy::UNLIMITED".to_owned(),
+        ("log_waits", false) => format!("LogLevel::{}", camel(&text)),
+        ("factor" | "max_attempts" | "log_waits", _) => text,
         _ if value.is_boolean() => text,
-        _ => duration(&text),
+        (_, true) => format!("{text:?}"),
+        (_, false) => duration(&text),
     }
 }
 
-/// The value of a key of the attribute, which has short forms for most of them.
-fn key(rule: &str, value: &Value) -> String {
-    let text = text(value);
-    match rule {
-        "jitter" => match text.strip_prefix("additive(") {
-            Some(most) => format!("{:?}", most.trim_end_matches(')')),
-            None if text.contains('(') => jitter(&text),
-            None => text,
-        },
-        "on" | "also_on" => format!("[{}]", codes(&text)),
-        "factor" | "max_attempts" => text,
-        _ if value.is_boolean() => text,
-        _ => format!("{text:?}"),
-    }
+/// What stands in the parentheses.
+fn argument(text: &str) -> &str {
+    let (_, argument) = text.split_once('(').unwrap_or_default();
+    argument.trim_end_matches(')')
 }
 
 fn jitter(text: &str) -> String {
-    let Some((name, argument)) = text.trim_end_matches(')').split_once('(') else {
-        return format!("Jitter::{}", camel(text));
-    };
-    let argument = match name {
-        "proportional" => argument.to_owned(),
-        _ => duration(argument),
-    };
-    format!("Jitter::{}({argument})", camel(name))
+    let name = text.split('(').next().unwrap_or_default();
+    match (name, argument(text)) {
+        (_, "") => format!("Jitter::{}", camel(name)),
+        ("proportional", share) => format!("Jitter::Proportional({share})"),
+        (_, most) => format!("Jitter::{}({})", camel(name), duration(most)),
+    }
 }
 
 /// The numbers as they are, and the names as constants.
 fn codes(text: &str) -> String {
-    let codes =
-        text.split(", ").map(
-            |code| match code.starts_with(|it: char| it.is_ascii_alphabetic()) {
-                true => format!("Codes::{code}"),
-                false => code.to_owned(),
-            },
-        );
-    codes.collect::<Vec<_>>().join(", ")
+    let is_name = |code: &str| code.starts_with(|it: char| it.is_ascii_alphabetic());
+    let code = |code| if is_name(code) { "Codes::" } else { "" }.to_owned() + code;
+    text.split(", ").map(code).collect::<Vec<_>>().join(", ")
 }
 
 fn camel(name: &str) -> String {
@@ -212,7 +176,7 @@ fn camel(name: &str) -> String {
 }
 
 /// A time as the library reads it.
-fn parsed(text: &str) -> std::time::Duration {
+fn parsed(text: &str) -> Duration {
     let settings: PolicySettings = serde_json::from_value(json!({ "base": text })).expect("a time");
     settings.base.expect("a first wait")
 }
@@ -259,7 +223,7 @@ mod tests {
                     assert!(change.contains("factor"), "{query}");
                     continue;
                 };
-                let settings: PolicySettings = toml::from_str(&snippets(&state).toml).unwrap();
+                let settings: PolicySettings = toml::from_str(&snippets(&state)["toml"]).unwrap();
                 assert_eq!(settings.over(*preset), Ok(state.policy), "{query}");
                 assert_eq!(
                     state.policy == *preset,
@@ -276,7 +240,7 @@ mod tests {
                      &spread_retry_after=false&max_attempts=unlimited&budget=aws";
         let (_, code) = of(query);
         assert_eq!(
-            code.constant,
+            code["constant"],
             "static BUDGET: Budget = Budget::aws();\n\n\
              const POLICY: Policy = iam::READ_MODIFY_WRITE\n    .base(Duration::from_millis(500))\n    \
              .jitter(Jitter::Additive(Duration::from_micros(1500)))\n    .max_attempts(Policy::UNLIMITED)\n    \
@@ -284,7 +248,7 @@ mod tests {
              .budget(&BUDGET);\n"
         );
         assert_eq!(
-            code.attribute,
+            code["attribute"],
             "static BUDGET: Budget = Budget::aws();\n\n\
              #[retry(\n    policy = iam::READ_MODIFY_WRITE.spread_retry_after(false),\n    base = \"500ms\",\n    \
              jitter = \"1.5ms\",\n    max_attempts = unlimited,\n    on = [503, Codes::ABORTED, Codes::UNAVAILABLE],\n    \
@@ -296,18 +260,15 @@ mod tests {
     fn another_growth_begins_with_its_constructor() {
         let (_, code) = of("preset=iam::REQUEST&growth=linear(250ms)&base=2s&deadline=60s");
         let begins = "const POLICY: Policy = Policy::linear(Duration::from_secs(2), Duration::from_millis(250))\n";
-        assert!(code.constant.starts_with(begins), "{}", code.constant);
+        assert!(code["constant"].starts_with(begins), "{}", code["constant"]);
         for rule in [".deadline(Duration::from_secs(60))", ".on(codes!["] {
-            assert!(code.constant.contains(rule), "{}", code.constant);
+            assert!(code["constant"].contains(rule), "{}", code["constant"]);
         }
-        assert!(!code.constant.contains("base(") && !code.constant.contains("factor("));
+        assert!(!code["constant"].contains("base(") && !code["constant"].contains("factor("));
         let (_, code) = of("preset=iam::REQUEST&growth=slots&jitter=slots");
-        assert!(code.constant.contains(".max_attempts(Policy::UNLIMITED)"));
+        assert!(code["constant"].contains(".max_attempts(Policy::UNLIMITED)"));
         // A function stays in the code.
         let (_, code) = of("preset=github::REQUEST&growth=fibonacci");
-        assert!(
-            code.constant
-                .starts_with("// `throttled_if` cannot be written")
-        );
+        assert!(code["constant"].starts_with("// `throttled_if` cannot be written"));
     }
 }

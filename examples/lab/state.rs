@@ -19,11 +19,7 @@ type Choice<T> = (&'static str, &'static str, T);
 pub(crate) const OUTAGES: [Choice<Option<f64>>; 4] = [
     ("down", "answers every call with 503", Some(1.0)),
     ("half", "answers half of the calls with 503", Some(0.5)),
-    (
-        "hangs",
-        "hangs: it accepts calls and answers none",
-        Some(0.0),
-    ),
+    ("hangs", "accepts calls and answers none", Some(0.0)),
     ("none", "no outage", None),
 ];
 
@@ -34,35 +30,30 @@ pub(crate) const HINTS: [Choice<Hint>; 3] = [
 ];
 
 /// The code of a budget, and what the calls of a process share.
-pub(crate) type Shared = (Option<&'static str>, fn(Policy) -> Process);
+type Shared = (Option<&'static str>, fn(Policy) -> Process);
 
-pub(crate) const BUDGETS: [Choice<Option<Shared>>; 5] = [
-    ("preset", "as in the preset", None),
-    ("none", "none", Some((None, |it| (it, None)))),
-    ("aws", "as the AWS SDKs", Some((Some("Budget::aws()"), aws))),
-    (
-        "grpc",
-        "as gRPC",
-        Some((Some("Budget::grpc(10, 0.1)"), |it| {
-            with(it, Budget::grpc(10, 0.1))
-        })),
-    ),
+macro_rules! budget {
+    ($code:expr) => {
+        (Some(stringify!($code)), |it| {
+            (it.budget(leaked($code)), None)
+        })
+    };
+}
+
+/// The places of two of the budgets. Those of all presets have the numbers of AWS'.
+pub(crate) const NONE: usize = 1;
+pub(crate) const AWS: usize = 2;
+pub(crate) const BUDGETS: [Choice<Shared>; 5] = [
+    ("preset", "as in the preset", budget!(Budget::aws())),
+    ("none", "none", (None, |it| (it, None))),
+    ("aws", "as the AWS SDKs", budget!(Budget::aws())),
+    ("grpc", "as gRPC", budget!(Budget::grpc(10, 0.1))),
     (
         "ratio",
         "20 % of the successes",
-        Some((Some("Budget::ratio(0.2, 10)"), |it| {
-            with(it, Budget::ratio(0.2, 10))
-        })),
+        budget!(Budget::ratio(0.2, 10)),
     ),
 ];
-
-fn with(policy: Policy, budget: Budget) -> Process {
-    (policy.budget(leaked(budget)), None)
-}
-
-fn aws(policy: Policy) -> Process {
-    with(policy, Budget::aws())
-}
 
 /// The service, and who calls it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,9 +65,10 @@ pub(crate) struct Crowd {
     pub(crate) quota: u32,
     /// Of the outage.
     pub(crate) seconds: u32,
-    outage: usize,
-    hint: usize,
-    budget: usize,
+    /// Places in the lists of choices.
+    pub(crate) outage: usize,
+    pub(crate) hint: usize,
+    pub(crate) budget: usize,
 }
 
 const NUMBERS: [(&str, u32, RangeInclusive<u32>); 4] = [
@@ -101,19 +93,6 @@ impl Crowd {
         let others = all.into_iter().filter(|(_, place, _)| *place > 0);
         others.map(|(control, _, name)| (control, name))
     }
-
-    pub(crate) fn outage(&self) -> Option<f64> {
-        OUTAGES[self.outage].2
-    }
-
-    pub(crate) fn hint(&self) -> Hint {
-        HINTS[self.hint].2
-    }
-
-    /// The budget in place of the preset's.
-    pub(crate) fn budget(&self) -> Option<Shared> {
-        BUDGETS[self.budget].2
-    }
 }
 
 /// What the controls of the page say.
@@ -136,15 +115,6 @@ impl State {
         let mut noted = |control: &str, what: String| {
             mistakes.entry(control.to_owned()).or_insert(what);
         };
-        let name = fields.remove("preset");
-        let of_name = |(it, _): &&(&str, Policy)| name.as_ref().is_none_or(|name| name == it);
-        let (name, preset) = *presets::ALL.iter().find(of_name).unwrap_or_else(|| {
-            noted(
-                "preset",
-                "there is no such preset: choose one of the list".to_owned(),
-            );
-            &presets::ALL[0]
-        });
         let [clients, capacity, quota, seconds] = NUMBERS.map(|(control, default, range)| {
             let Some(text) = fields.remove(control) else {
                 return default;
@@ -152,10 +122,8 @@ impl State {
             let number = text.trim().parse().ok().filter(|it| range.contains(it));
             number.unwrap_or_else(|| {
                 let (least, most) = range.into_inner();
-                noted(
-                    control,
-                    format!("write a whole number from {least} to {most}"),
-                );
+                let what = format!("write a whole number from {least} to {most}");
+                noted(control, what);
                 default
             })
         });
@@ -168,6 +136,8 @@ impl State {
                 0
             })
         };
+        let names: Vec<_> = presets::ALL.iter().map(|it| it.0).collect();
+        let (name, preset) = presets::ALL[place("preset", &names)];
         let crowd = Crowd {
             clients,
             capacity,
@@ -186,21 +156,21 @@ impl State {
             }
         }
         let settings = settings(&rules);
-        match settings.over(preset) {
-            Ok(policy) if mistakes.is_empty() => Ok(Self {
-                name,
-                preset,
-                settings,
-                policy,
-                crowd,
-            }),
-            Ok(_) => Err(mistakes),
-            Err(error) => {
-                let error = error.to_string();
-                let control = about(&error, &rules).to_owned();
-                mistakes.entry(control).or_insert(error);
-                Err(mistakes)
-            }
+        let policy = settings.over(preset).unwrap_or_else(|error| {
+            let error = error.to_string();
+            mistakes.entry(about(&error, &rules)).or_insert(error);
+            preset
+        });
+        let state = Self {
+            name,
+            preset,
+            settings,
+            policy,
+            crowd,
+        };
+        match mistakes.is_empty() {
+            true => Ok(state),
+            false => Err(mistakes),
         }
     }
 
@@ -221,34 +191,14 @@ impl State {
         drop(query);
         url.query().unwrap_or_default().to_owned()
     }
-
-    /// What the calls of a process share: never the preset's own budget, which other requests would use too.
-    pub(crate) fn shared(&self) -> fn(Policy) -> Process {
-        let budget = self.crowd.budget().map(|it| it.1);
-        // The budgets of all presets have the numbers of AWS'.
-        let of_preset = match self.has_budget() {
-            true => aws,
-            false => (|it| (it, None)) as fn(Policy) -> Process,
-        };
-        budget.unwrap_or(of_preset)
-    }
-
-    /// Whether the preset has a budget.
-    pub(crate) fn has_budget(&self) -> bool {
-        self.preset != self.preset.without_budget()
-    }
 }
 
 /// The fields of a query that are not empty.
 fn pairs(query: &str) -> BTreeMap<String, String> {
     let mut url = Url::parse("http://127.0.0.1/").expect("an address");
     url.set_query(Some(query));
-    let pairs = url
-        .query_pairs()
-        .filter(|(_, value)| !value.trim().is_empty());
-    pairs
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect()
+    let pairs = url.query_pairs().into_owned();
+    pairs.filter(|pair| !pair.1.trim().is_empty()).collect()
 }
 
 /// The settings of rules that were read one by one before.
@@ -274,10 +224,10 @@ pub(crate) fn text(value: &Value) -> String {
 }
 
 /// The control that a message is about: the first rule in it that was said.
-fn about<'a>(message: &'a str, rules: &Map<String, Value>) -> &'a str {
+fn about(message: &str, rules: &Map<String, Value>) -> String {
     let quoted = message.split('`').skip(1).step_by(2);
     let mut said = quoted.filter(|rule| rules.contains_key(*rule));
-    said.next().unwrap_or("preset")
+    said.next().unwrap_or("preset").to_owned()
 }
 
 #[cfg(test)]
