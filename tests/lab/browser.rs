@@ -10,6 +10,7 @@ use backoff_cloud::{Jitter, Policy, PolicySettings, iam};
 use fantoccini::elements::Element;
 use fantoccini::key::Key;
 use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -25,9 +26,8 @@ impl Running {
         let running = Self(child);
         for line in lines {
             if let Some((_, after)) = line?.split_once(words) {
-                let word = after.split([' ', '.']).next().unwrap_or_default();
-                let rest = after.split_whitespace().next().unwrap_or(word);
-                return Ok((running, rest.trim_end_matches('.').to_owned()));
+                let word = after.split_whitespace().next().unwrap_or_default();
+                return Ok((running, word.trim_end_matches('.').to_owned()));
             }
         }
         Err(format!("{command:?} did not say {words:?}").into())
@@ -55,7 +55,7 @@ impl Page {
     }
 
     /// Waits until the page shows what its controls say.
-    async fn drawn(&self) -> Outcome {
+    async fn drawn(&self, after: &str) -> Outcome {
         let script = "return document.body.dataset.drawn === query()";
         let shown = async || -> Outcome<bool> {
             Ok(self.0.execute(script, Vec::new()).await? == Value::Bool(true))
@@ -66,7 +66,7 @@ impl Page {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Err("the page is not drawn after a minute".into())
+        Err(format!("the page is not drawn a minute after {after}").into())
     }
 
     async fn change(&self, name: &str, value: &str) -> Outcome {
@@ -74,10 +74,12 @@ impl Page {
         if control.tag_name().await? == "select" {
             control.select_by_value(value).await?;
         } else {
-            control.clear().await?;
-            control.send_keys(value).await?;
+            // As a person does it: `clear` tells the page nothing.
+            let [hold, release, delete] = [Key::Control, Key::Null, Key::Delete].map(char::from);
+            let keys = format!("{hold}a{release}{delete}{value}");
+            control.send_keys(&keys).await?;
         }
-        self.drawn().await
+        self.drawn(&format!("{name} became {value:?}")).await
     }
 
     /// The numbers of a chart, row by row.
@@ -93,7 +95,13 @@ impl Page {
         let script = "const field = document.createElement('textarea'); field.id = 'pasted'; document.body.append(field)";
         self.0.execute(script, Vec::new()).await?;
         let field = self.control("pasted").await?;
-        field.send_keys(&format!("{}v{}", char::from(Key::Control), char::from(Key::Null))).await?;
+        field
+            .send_keys(&format!(
+                "{}v{}",
+                char::from(Key::Control),
+                char::from(Key::Null)
+            ))
+            .await?;
         Ok(field.prop("value").await?.unwrap_or_default())
     }
 }
@@ -107,9 +115,15 @@ fn expected() -> Policy {
 }
 
 async fn used(page: &Page, url: &str) -> Outcome {
-    page.0.goto(&format!("{url}?preset=iam::READ_MODIFY_WRITE")).await?;
-    page.drawn().await?;
-    for (name, value) in [("base", "500ms"), ("jitter", "equal"), ("max_attempts", "4")] {
+    page.0
+        .goto(&format!("{url}?preset=iam::READ_MODIFY_WRITE"))
+        .await?;
+    page.drawn("it was opened").await?;
+    for (name, value) in [
+        ("base", "500ms"),
+        ("jitter", "equal"),
+        ("max_attempts", "4"),
+    ] {
         page.change(name, value).await?;
     }
     let planned: Vec<_> = expected().schedule().collect();
@@ -117,7 +131,10 @@ async fn used(page: &Page, url: &str) -> Outcome {
     assert_eq!(rows.len(), planned.len());
     for (row, planned) in rows.iter().zip(planned) {
         let [least, greatest] = [planned.least, planned.greatest].map(|it| it.as_secs_f64());
-        assert_eq!([row[0], row[1], row[3]], [planned.retry.into(), least, greatest]);
+        assert_eq!(
+            [row[0], row[3], row[1]],
+            [planned.retry.into(), least, greatest]
+        );
         assert!(least <= row[2] && row[2] <= greatest, "{row:?}");
     }
     let said = page.text("explain").await?;
@@ -125,7 +142,11 @@ async fn used(page: &Page, url: &str) -> Outcome {
         assert!(said.contains(part), "{said}");
     }
 
-    page.0.find(Locator::Css("[data-copy=toml]")).await?.click().await?;
+    page.0
+        .find(Locator::Css("[data-copy=toml]"))
+        .await?
+        .click()
+        .await?;
     let toml = page.pasted().await?;
     let settings: PolicySettings = toml::from_str(&toml)?;
     assert_eq!(settings.over(iam::READ_MODIFY_WRITE)?, expected(), "{toml}");
@@ -135,46 +156,70 @@ async fn used(page: &Page, url: &str) -> Outcome {
     let window = page.0.new_window(true).await?;
     page.0.switch_to_window(window.handle).await?;
     page.0.goto(link.as_str()).await?;
-    page.drawn().await?;
-    assert_eq!(page.control("base").await?.prop("value").await?.as_deref(), Some("500ms"));
+    page.drawn("it was opened").await?;
+    assert_eq!(
+        page.control("base").await?.prop("value").await?.as_deref(),
+        Some("500ms")
+    );
     assert_eq!(page.numbers("waits").await?, rows);
     assert_eq!(page.0.current_url().await?, link);
 
     for (name, value, said) in [
-        ("max_attempts", "0", "`max_attempts` counts the first call too: write 1"),
+        (
+            "max_attempts",
+            "0",
+            "`max_attempts` counts the first call too: write 1",
+        ),
         ("factor", "0.5", "factor"),
         ("base", "400s", "`base` is longer than `max_backoff`"),
     ] {
-        let before = page.control(name).await?.prop("value").await?.unwrap_or_default();
+        let before = page
+            .control(name)
+            .await?
+            .prop("value")
+            .await?
+            .unwrap_or_default();
         page.change(name, value).await?;
         let mistake = page.text(&format!("{name}-mistake")).await?;
         assert!(mistake.contains(said), "{name}: {mistake:?}");
-        if before.is_empty() {
-            page.control(name).await?.clear().await?;
-            page.drawn().await?;
-        } else {
-            page.change(name, &before).await?;
-        }
+        page.change(name, &before).await?;
         assert_eq!(page.text(&format!("{name}-mistake")).await?, "");
     }
     page.change("max_backoff", "1000s").await?;
     page.change("base", "400s").await?;
     let mistake = page.text("base-mistake").await?;
-    assert!(mistake.contains("`base` is longer than `deadline`"), "{mistake:?}");
+    assert!(
+        mistake.contains("`base` is longer than `deadline`"),
+        "{mistake:?}"
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_is_used() -> Outcome {
     let mut lab = Command::new("cargo");
-    lab.args(["run", "--quiet", "--locked", "-p", "examples", "--example", "lab", "--", "--port", "0"]);
+    lab.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "-p",
+        "examples",
+        "--example",
+        "lab",
+        "--",
+        "--port",
+        "0",
+    ]);
     lab.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let (mut lab, url) = Running::start(&mut lab, "Open ")?;
-    let port = Running::start(Command::new("chromedriver").arg("--port=0"), "successfully on port ")?;
+    let port = Running::start(
+        Command::new("chromedriver").arg("--port=0"),
+        "successfully on port ",
+    )?;
     let (_driver, port) = port;
     let options = json!({ "args": ["--headless=new", "--no-sandbox", "--disable-gpu"] });
     let options = serde_json::Map::from_iter([("goog:chromeOptions".to_owned(), options)]);
-    let client = ClientBuilder::new(fantoccini::wd::new_connector())
+    let client = ClientBuilder::new(HttpConnector::new())
         .capabilities(options)
         .connect(&format!("http://127.0.0.1:{port}"))
         .await?;
@@ -184,7 +229,9 @@ async fn the_page_is_used() -> Outcome {
     outcome?;
 
     // Cargo has become the program, which Ctrl-C ends.
-    let ended = Command::new("kill").args(["-INT", &lab.0.id().to_string()]).status()?;
+    let ended = Command::new("kill")
+        .args(["-INT", &lab.0.id().to_string()])
+        .status()?;
     assert!(ended.success());
     assert!(lab.0.wait()?.success());
     Ok(())
