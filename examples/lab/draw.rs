@@ -19,7 +19,7 @@ use rand::{Rng as _, SeedableRng as _};
 use serde::Serialize;
 
 use crate::Error;
-use crate::state::{AWS, BUDGETS, Crowd, HINTS, NONE, OUTAGES, State};
+use crate::state::{AWS, BUDGETS, Crowd, HINTS, NONE, OUTAGES, State, has_budget};
 
 /// A chart, and its numbers as a table.
 #[derive(Serialize)]
@@ -51,8 +51,7 @@ type Way = (&'static str, Policy, usize);
 /// The policy, the same without jitter, and the preset, if they differ. A preset's own budget is never used, because other
 /// requests would use it too.
 fn ways(state: &State) -> Vec<Way> {
-    let has_budget = state.preset != state.preset.without_budget();
-    let of_preset = if has_budget { AWS } else { NONE };
+    let of_preset = if has_budget(&state.preset) { AWS } else { NONE };
     let budget = match state.crowd.budget {
         0 => of_preset,
         other => other,
@@ -120,7 +119,7 @@ fn too_much(crowd: &Crowd, outcome: &Outcome) -> (&'static str, String) {
         _ => ("seconds", "it is long".to_owned()),
     };
     let what = "The simulation was stopped after two seconds";
-    (control, format!("{what}: {why}. Lower this number."))
+    (control, format!("{what}: {why}. Write a lower number."))
 }
 
 /// How many retries the chart of the waits shows at most.
@@ -283,17 +282,11 @@ fn exact(x: f64, mean: f64) -> (f64, Mean) {
 /// The first line has a point at each place.
 fn drawn(title: &str, subtitle: &str, panels: Vec<Panel>) -> Result<Drawn, Error> {
     let lines = || panels.iter().flat_map(|panel| &panel.lines);
-    let of_panel = |panel: &Panel| {
-        let names = panel.lines.iter().map(|line| &line.name);
-        names
-            .map(|name| format!("{name}: {}", panel.y.0))
-            .collect::<Vec<_>>()
-    };
-    let names = panels.iter().flat_map(of_panel);
-    let columns = [panels[0].x.0.to_owned()]
-        .into_iter()
-        .chain(names)
-        .collect();
+    let mut columns = vec![panels[0].x.0.to_owned()];
+    for panel in &panels {
+        let name = |line: &Line| format!("{}: {}", line.name, panel.y.0);
+        columns.extend(panel.lines.iter().map(name));
+    }
     let row = |&(x, _): &(f64, Mean)| {
         let at = |line: &Line| Some(line.points.iter().find(|it| it.0 == x)?.1.mean);
         [Some(x)].into_iter().chain(lines().map(at)).collect()

@@ -6,32 +6,31 @@ use std::time::Duration;
 use backoff_cloud::{Policy, PolicySettings};
 use serde_json::{Map, Value, json};
 
-use crate::state::{BUDGETS, State, named, settings, text};
+use crate::state::{BUDGETS, State, has_budget, named, settings, text};
 
 /// By the name of the place on the page.
 pub(crate) type Snippets = BTreeMap<&'static str, String>;
 
-/// The rules that `#[retry]` does not have as keys.
-const NO_KEYS: [&str; 3] = [
-    "spread_retry_after",
-    "retry_after_alone",
-    "retry_after_slack",
-];
+/// By their names.
+type Rules = Map<String, Value>;
 
 pub(crate) fn snippets(state: &State) -> Snippets {
     let rules = changed(state);
     let budget = (state.crowd.budget > 0).then(|| BUDGETS[state.crowd.budget].2.0);
-    let toml: String = rules
-        .iter()
-        .map(|(rule, value)| format!("{rule} = {value}\n"))
-        .collect();
-    let toml = format!(
-        "# `PolicySettings` reads this, and\n# `settings.over({})?` is the policy.\n{toml}",
-        state.name
+    let (name, without) = (state.name, budget.map_or("", |_| ", without its budget"));
+    let mut toml = format!(
+        "# `PolicySettings` reads this, and\n# `settings.over({name})?` is the policy{without}.\n"
     );
+    for (rule, value) in &rules {
+        toml += &format!("{rule} = {value}\n");
+    }
+    let shared = budget
+        .flatten()
+        .map(|code| format!("static BUDGET: Budget = {code};\n\n"));
+    let shared = shared.unwrap_or_default();
     let code = begins(state, rules).map(|(begin, rules)| {
-        let attribute = attribute(&begin, &rules, budget);
-        (attribute, constant(&begin, &rules, budget))
+        let attribute = shared.clone() + &attribute(&begin, &rules, budget);
+        (attribute, shared + &constant(&begin, &rules, budget))
     });
     let code = code.map_err(|error| format!("// {error}\n"));
     let (attribute, constant) = code.unwrap_or_else(|why| (why.clone(), why));
@@ -43,10 +42,10 @@ pub(crate) fn snippets(state: &State) -> Snippets {
 }
 
 /// The rules that are said and change something.
-fn changed(state: &State) -> Map<String, Value> {
+fn changed(state: &State) -> Rules {
     let mut rules = named(&state.settings);
     rules.retain(|rule, value| {
-        let alone = settings(&Map::from_iter([(rule.clone(), value.clone())]));
+        let alone = settings(&Rules::from_iter([(rule.clone(), value.clone())]));
         alone.over(state.preset) != Ok(state.preset)
     });
     rules
@@ -54,10 +53,7 @@ fn changed(state: &State) -> Map<String, Value> {
 
 /// The code of the policy with which a constant begins, and the rules that it changes. No setter changes the growth, so
 /// a policy with another growth begins with its constructor.
-fn begins(
-    state: &State,
-    rules: Map<String, Value>,
-) -> Result<(String, Map<String, Value>), String> {
+fn begins(state: &State, rules: Rules) -> Result<(String, Rules), String> {
     let Some(growth) = rules.get("growth").map(text) else {
         return Ok((state.name.to_owned(), rules));
     };
@@ -84,13 +80,18 @@ fn begins(
         rules.insert("max_attempts".to_owned(), without);
     }
     rules.retain(|rule, value| others.get(rule) != Some(value));
-    Ok((format!("Policy::{code}"), rules))
+    let module = state.name.split("::").next().unwrap_or_default();
+    let budget = match has_budget(&state.preset) && state.crowd.budget == 0 {
+        true => format!(".budget(&{module}::BUDGET)"),
+        false => String::new(),
+    };
+    Ok((format!("Policy::{code}{budget}"), rules))
 }
 
 /// The name and the code of the budget: none if the preset's stays.
 type Shared = Option<Option<&'static str>>;
 
-fn constant(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String {
+fn constant(begin: &str, rules: &Rules, budget: Shared) -> String {
     let mut policy = format!("const POLICY: Policy = {begin}");
     for (rule, value) in rules {
         policy += &format!("\n    .{rule}({})", code(rule, value, false));
@@ -100,16 +101,19 @@ fn constant(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String {
         Some(None) => "\n    .without_budget()",
         None => "",
     };
-    with_budget(budget) + &policy + ";\n"
+    policy + ";\n"
 }
 
-fn attribute(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String {
+fn attribute(begin: &str, rules: &Rules, budget: Shared) -> String {
     let mut policy = begin.to_owned();
     let mut keys = String::new();
     for (rule, value) in rules {
-        match NO_KEYS.contains(&rule.as_str()) {
-            true => policy += &format!(".{rule}({})", code(rule, value, false)),
-            false => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
+        match &**rule {
+            // These are no keys.
+            "spread_retry_after" | "retry_after_alone" | "retry_after_slack" => {
+                policy += &format!(".{rule}({})", code(rule, value, false));
+            }
+            _ => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
         }
     }
     match budget {
@@ -117,14 +121,7 @@ fn attribute(begin: &str, rules: &Map<String, Value>, budget: Shared) -> String 
         Some(None) => policy += ".without_budget()",
         None => {}
     }
-    with_budget(budget) + &format!("#[retry(\n    policy = {policy},\n{keys})]\n")
-}
-
-fn with_budget(budget: Shared) -> String {
-    let code = budget
-        .flatten()
-        .map(|code| format!("static BUDGET: Budget = {code};\n\n"));
-    code.unwrap_or_default()
+    format!("#[retry(\n    policy = {policy},\n{keys})]\n")
 }
 
 /// The value of a rule as code: of a setter, or of a key, which has short forms.
@@ -183,18 +180,12 @@ fn parsed(text: &str) -> Duration {
 
 /// A time in the largest unit of which it is a whole number.
 fn duration(text: &str) -> String {
-    let nanos = parsed(text).as_nanos();
-    let units = [
-        ("secs", 1_000_000_000),
-        ("millis", 1_000_000),
-        ("micros", 1_000),
-        ("nanos", 1),
-    ];
-    let unit = units
-        .into_iter()
-        .find(|(_, unit)| nanos.is_multiple_of(*unit));
-    let (unit, nanos_of) = unit.expect("nanoseconds are whole");
-    format!("Duration::from_{unit}({})", nanos / nanos_of)
+    let (mut number, mut unit) = (parsed(text).as_nanos(), 0);
+    while unit < 3 && number.is_multiple_of(1_000) {
+        (number, unit) = (number / 1_000, unit + 1);
+    }
+    let unit = ["nanos", "micros", "millis", "secs"][unit];
+    format!("Duration::from_{unit}({number})")
 }
 
 #[cfg(test)]
@@ -265,6 +256,11 @@ mod tests {
             assert!(code["constant"].contains(rule), "{}", code["constant"]);
         }
         assert!(!code["constant"].contains("base(") && !code["constant"].contains("factor("));
+        let (_, code) = of("preset=s3::REQUEST&growth=constant");
+        assert!(
+            code["attribute"]
+                .contains("= Policy::constant(Duration::from_millis(50)).budget(&s3::BUDGET).")
+        );
         let (_, code) = of("preset=iam::REQUEST&growth=slots&jitter=slots");
         assert!(code["constant"].contains(".max_attempts(Policy::UNLIMITED)"));
         // A function stays in the code.

@@ -193,6 +193,10 @@ impl State {
     }
 }
 
+pub(crate) fn has_budget(policy: &Policy) -> bool {
+    *policy != policy.without_budget()
+}
+
 /// The fields of a query that are not empty.
 fn pairs(query: &str) -> BTreeMap<String, String> {
     let mut url = Url::parse("http://127.0.0.1/").expect("an address");
