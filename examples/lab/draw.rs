@@ -19,7 +19,7 @@ use rand::{Rng as _, SeedableRng as _};
 use serde::Serialize;
 
 use crate::Error;
-use crate::state::{AWS, BUDGETS, Crowd, HINTS, NONE, OUTAGES, State, has_budget};
+use crate::state::{AWS, BUDGETS, Crowd, HINTS, NONE, OUTAGES, State, has_budget, of_reads};
 
 /// A chart, and its numbers as a table.
 #[derive(Serialize)]
@@ -64,7 +64,7 @@ fn ways(state: &State) -> Vec<Way> {
     ];
     let mut ways: Vec<Way> = Vec::new();
     for (name, policy, budget) in all {
-        let policy = policy.without_budget();
+        let policy = of_reads(&policy);
         if ways.iter().all(|way| (way.1, way.2) != (policy, budget)) {
             ways.push((name, policy, budget));
         }
@@ -249,7 +249,7 @@ pub(crate) fn documented() -> &'static [Crowds] {
 fn crowds(state: &State, until: Instant) -> Option<Vec<Crowds>> {
     let mut all = documented().to_vec();
     // A jitter that nobody said is that of the preset, which only its settings tell.
-    let settings = state.policy.without_budget().settings().ok();
+    let settings = of_reads(&state.policy).settings().ok();
     if let Some(jitter) = settings.map_or(state.settings.jitter, |it| it.jitter) {
         match JITTERS.iter().position(|it| it.1 == jitter) {
             Some(place) => all[place].0 += ", yours",
@@ -347,6 +347,8 @@ mod tests {
         assert!(charts.ends.last().unwrap().1[0] == Some(100.0));
         let (_, calm) = drawn(&format!("{query}&max_attempts=1&outage=none"));
         assert_eq!(calm.ends[0].1[0], Some(100.0));
+        let (_, reads) = drawn("preset=plain_http::BY_METHOD&clients=10&seconds=3");
+        assert!(reads.ends[0].1[3] > Some(1.1), "reads are repeated");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use tokio::task::spawn_blocking;
 
 use crate::draw::{ENDS, documented, draw};
 use crate::snippets::snippets;
-use crate::state::{BUDGETS, HINTS, OUTAGES, State, named, text};
+use crate::state::{BUDGETS, HINTS, OUTAGES, State, named, of_reads, text};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -94,7 +94,7 @@ fn reply(query: &str, until: Instant) -> Result<String, Error> {
         Err(mistakes) => return Ok(json!({ "mistakes": mistakes }).to_string()),
         Ok(state) => state,
     };
-    let settings = state.preset.without_budget().settings();
+    let settings = of_reads(&state.preset).settings();
     let rules = settings.map(|it| named(&it)).unwrap_or_default();
     let preset: BTreeMap<_, _> = rules.iter().map(|(rule, it)| (rule, text(it))).collect();
     let explained = state.policy.explain().to_string();

@@ -197,6 +197,14 @@ pub(crate) fn has_budget(policy: &Policy) -> bool {
     *policy != policy.without_budget()
 }
 
+/// Without its budget, and for reads: those are repeated where the method of a request decides.
+pub(crate) fn of_reads(policy: &Policy) -> Policy {
+    match *policy == policy.idempotent_by_method() {
+        true => policy.idempotent(true).without_budget(),
+        false => policy.without_budget(),
+    }
+}
+
 /// The fields of a query that are not empty.
 fn pairs(query: &str) -> BTreeMap<String, String> {
     let mut url = Url::parse("http://127.0.0.1/").expect("an address");
@@ -212,10 +220,8 @@ pub(crate) fn settings(rules: &Map<String, Value>) -> PolicySettings {
 
 /// The rules that are named, in their written form.
 pub(crate) fn named(settings: &PolicySettings) -> Map<String, Value> {
-    match serde_json::to_value(settings) {
-        Ok(Value::Object(rules)) => rules,
-        other => unreachable!("settings are a table of rules, not {other:?}"),
-    }
+    let rules = serde_json::to_value(settings).expect("numbers and texts");
+    serde_json::from_value(rules).expect("a table")
 }
 
 /// A value as a person writes it into a control.

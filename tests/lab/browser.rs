@@ -56,12 +56,15 @@ impl Page {
 
     /// Waits until the page shows what its controls say.
     async fn drawn(&self, after: &str) -> Outcome {
-        let script = "return document.body.dataset.drawn === query()";
-        let shown = async || -> Outcome<bool> {
-            Ok(self.0.execute(script, Vec::new()).await? == Value::Bool(true))
-        };
+        self.until("document.body.dataset.drawn === query()", after)
+            .await
+    }
+
+    async fn until(&self, condition: &str, after: &str) -> Outcome {
+        let script = format!("return {condition}");
+        // At most a minute.
         for _ in 0..1_200 {
-            if shown().await? {
+            if self.0.execute(&script, Vec::new()).await? == Value::Bool(true) {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -192,6 +195,21 @@ async fn used(page: &Page, url: &str) -> Outcome {
         mistake.contains("`base` is longer than `deadline`"),
         "{mistake:?}"
     );
+
+    // A window of Chromium is wider than a phone; a frame is not.
+    let script = "const frame = document.createElement('iframe'); frame.width = 380; frame.src = '/'; \
+                  document.body.append(frame); window.phone = frame";
+    page.0.execute(script, Vec::new()).await?;
+    page.until(
+        "window.phone.contentDocument?.body?.dataset.drawn !== undefined",
+        "a phone shows it",
+    )
+    .await?;
+    let script = "const { clientWidth, scrollWidth } = window.phone.contentDocument.documentElement; \
+                  return [clientWidth, scrollWidth]";
+    let [shown, needed]: [u32; 2] =
+        serde_json::from_value(page.0.execute(script, Vec::new()).await?)?;
+    assert!(needed <= shown && shown <= 380, "{needed} px in {shown} px");
     Ok(())
 }
 
