@@ -56,8 +56,7 @@
 //! assert!(POLICY.explain().to_string().starts_with("waits 500ms, doubling up to 5s, "));
 //! ```
 //!
-//! `println!("{}", POLICY.schedule())` prints the waits as a table, and `{:#}` on one line, for the log of a service whose
-//! policy comes from a [configuration](super::configuration).
+//! `println!("{}", POLICY.schedule())` prints the waits as a table, and `{:#}` on one line, for a log.
 //!
 //! Before you ship a policy of your own, or change the waits of a preset, see what all your clients do with it. This
 //! program serves a page, on which each rule is a control. In a clone of the repository:
