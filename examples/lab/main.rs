@@ -94,8 +94,11 @@ fn reply(query: &str, until: Instant) -> Result<String, Error> {
         Err(mistakes) => return Ok(json!({ "mistakes": mistakes }).to_string()),
         Ok(state) => state,
     };
-    let settings = of_reads(&state.preset).settings();
-    let rules = settings.map(|it| named(&it)).unwrap_or_default();
+    let reads = of_reads(&state.preset);
+    let mut rules = reads.settings().map(|it| named(&it)).unwrap_or_default();
+    if reads != state.preset.without_budget() {
+        rules.remove("idempotent");
+    }
     let preset: BTreeMap<_, _> = rules.iter().map(|(rule, it)| (rule, text(it))).collect();
     let explained = state.policy.explain().to_string();
     let reply = json!({
@@ -151,6 +154,8 @@ mod tests {
         assert_eq!(reply["preset"]["jitter"], "full");
         let svg = reply["charts"]["waits"]["svg"].as_str().unwrap();
         assert!(svg.starts_with("<svg "));
+        let (_, text) = answered("preset=plain_http::BY_METHOD&clients=1".to_owned()).await;
+        assert!(text.contains(r#""growth":"exponential""#) && !text.contains("\"idempotent\""));
         let (_, text) = answered("max_attempts=0".to_owned()).await;
         assert!(
             text.contains(r#"{"mistakes":{"max_attempts":"`max_attempts`"#),
