@@ -239,10 +239,8 @@ fn crowded(name: &str, jitter: Jitter, until: Option<Instant>) -> Option<Crowds>
 /// The jitters that AWS' article compares. They are the same for all states.
 pub(crate) fn documented() -> &'static [Crowds] {
     static ONCE: OnceLock<Vec<Crowds>> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        let crowds = JITTERS.map(|(name, jitter)| crowded(name, jitter, None));
-        crowds.into_iter().flatten().collect()
-    })
+    let measured = |(name, jitter)| crowded(name, jitter, None);
+    ONCE.get_or_init(|| JITTERS.into_iter().filter_map(measured).collect())
 }
 
 /// The documented jitters, and that of the policy, if it is another one.

@@ -61,10 +61,8 @@ async fn run(options: &Options) -> Result<(), Error> {
     // The first page does not wait for it.
     spawn_blocking(documented);
     let shutdown = async { drop(ctrl_c().await) };
-    axum::serve(listener, routes())
-        .with_graceful_shutdown(shutdown)
-        .await?;
-    Ok(())
+    let server = axum::serve(listener, routes());
+    Ok(server.with_graceful_shutdown(shutdown).await?)
 }
 
 /// The largest body of a request.

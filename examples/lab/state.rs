@@ -78,23 +78,6 @@ const NUMBERS: [(&str, u32, RangeInclusive<u32>); 4] = [
     ("seconds", 20, 1..=3_600),
 ];
 
-impl Crowd {
-    fn numbers(&self) -> [u32; 4] {
-        [self.clients, self.capacity, self.quota, self.seconds]
-    }
-
-    /// The choices that are not the first ones.
-    fn choices(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let all = [
-            ("outage", self.outage, OUTAGES[self.outage].0),
-            ("hint", self.hint, HINTS[self.hint].0),
-            ("budget", self.budget, BUDGETS[self.budget].0),
-        ];
-        let others = all.into_iter().filter(|(_, place, _)| *place > 0);
-        others.map(|(control, _, name)| (control, name))
-    }
-}
-
 /// What the controls of the page say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct State {
@@ -182,12 +165,21 @@ impl State {
         for (rule, value) in &named(&self.settings) {
             query.append_pair(rule, &text(value));
         }
-        for ((control, default, _), number) in NUMBERS.into_iter().zip(self.crowd.numbers()) {
+        let crowd = &self.crowd;
+        let numbers = [crowd.clients, crowd.capacity, crowd.quota, crowd.seconds];
+        for ((control, default, _), number) in NUMBERS.into_iter().zip(numbers) {
             if number != default {
                 query.append_pair(control, &number.to_string());
             }
         }
-        query.extend_pairs(self.crowd.choices());
+        let choices = [
+            ("outage", OUTAGES[crowd.outage].0),
+            ("hint", HINTS[crowd.hint].0),
+            ("budget", BUDGETS[crowd.budget].0),
+        ];
+        let places = [crowd.outage, crowd.hint, crowd.budget];
+        let others = choices.into_iter().zip(places).filter(|it| it.1 > 0);
+        query.extend_pairs(others.map(|it| it.0));
         drop(query);
         url.query().unwrap_or_default().to_owned()
     }
@@ -267,7 +259,7 @@ mod tests {
         }
         let read = State::read(all).expect(all);
         assert_eq!(read.name, "s3::REQUEST");
-        assert_eq!(read.crowd.numbers(), [40, 50, 20, 5]);
+        assert_eq!((read.crowd.clients, read.crowd.seconds), (40, 5));
         assert_eq!(read.settings.max_attempts, Some(7));
         // What is not said is as in the preset.
         assert_eq!(State::read("base=&clients="), State::read(""));
