@@ -3,6 +3,10 @@
 //! A test compares every cell of both tables with the constants. [Sources](sources) says where the numbers of each module come
 //! from, and when that was read. [`ALL`] is the list for programs.
 //!
+//! To see what a preset does, run `cargo run -p examples --example lab` in a clone of the repository, and open the address
+//! that it prints with the name of the preset: `?preset=iam::READ_MODIFY_WRITE`. [Waits and
+//! limits](crate::guide::waits_and_limits#see-what-a-policy-does) has a picture.
+//!
 //! # Waits and ends
 //!
 //! The column "waits" is the wait before retry `n`, counted from 0, without jitter. The column "jitter"

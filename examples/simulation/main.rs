@@ -6,18 +6,10 @@
 //!
 //! With `--check`, a scenario holds what the library does against limits.
 //!
-//! A scenario is data: a [`Load`](load::Load) says what the service does and who calls it, and a
-//! [`Strategy`](load::Strategy) is a policy and what the calls of a process share. There is one [`service`], and one
-//! [`clock`]. Every call is one of the library, with the simulation's clock and random source, so the simulation
-//! itself knows no formula.
+//! A scenario is data. [`examples::simulation`] runs it.
 
-mod clock;
-mod load;
-mod measures;
-mod quota;
 mod scenario;
 mod scenarios;
-mod service;
 
 use std::error::Error as StdError;
 use std::path::PathBuf;
@@ -25,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use examples::simulation::{clock, load, measures, quota, row, service};
 use examples::terminal::{ended, save, say};
 use examples::{axis, chart, results, stats};
 

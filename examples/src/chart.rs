@@ -42,10 +42,12 @@ pub struct Panel {
     pub lines: Vec<Line>,
     /// A part of the x axis that stands out, and its name.
     pub band: Option<(f64, f64, &'static str)>,
+    /// Single values, which stand behind the lines.
+    pub dots: Vec<(f64, f64)>,
 }
 
 impl Panel {
-    /// Without a title and a band.
+    /// Without a title, a band and dots.
     pub fn new(x: Axis, y: Axis, lines: Vec<Line>) -> Self {
         Self {
             title: String::new(),
@@ -53,6 +55,7 @@ impl Panel {
             y,
             lines,
             band: None,
+            dots: Vec::new(),
         }
     }
 }
@@ -147,7 +150,9 @@ pub fn draw(chart: &Chart) -> Picture {
         }
         let lines = chart.panels.iter().flat_map(|panel| &panel.lines);
         let points = lines.flat_map(|line| &line.points);
-        let across: Vec<_> = points.map(|point| point.0).collect();
+        let dots = chart.panels.iter().flat_map(|panel| &panel.dots);
+        let across = points.map(|point| point.0).chain(dots.map(|dot| dot.0));
+        let across: Vec<_> = across.collect();
         for (index, shown) in chart.panels.iter().enumerate() {
             let top = head + panel * index as i32;
             let area = page
@@ -200,7 +205,9 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         );
         let y = Range::new(
             panel.y.1,
-            points.flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error]),
+            points
+                .flat_map(|(_, y)| [y.mean - y.error, y.mean + y.error])
+                .chain(panel.dots.iter().map(|dot| dot.1)),
             (bottom - INSET, top + INSET),
         );
         Self {
@@ -222,6 +229,10 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         }
         self.band()?;
         self.axes()?;
+        for &(x, y) in &self.panel.dots {
+            let at = (self.x.at(x), self.y.at(y));
+            self.area.draw(&Circle::new(at, 2, LEADER.filled()))?;
+        }
         let lines = self.panel.lines.iter();
         let (measured, bounds): (Vec<_>, Vec<_>) = lines.partition(|line| line.number.is_some());
         for bound in bounds {
@@ -373,6 +384,7 @@ mod tests {
             panels: vec![Panel {
                 title: "A panel".to_owned(),
                 band: Some((10.0, 20.0, "down")),
+                dots: vec![(30.0, 20_000.0)],
                 ..Panel::new(
                     ("clients", Scale::Logarithmic),
                     ("calls", Scale::Linear),
@@ -386,7 +398,7 @@ mod tests {
     fn says_everything() {
         let svg = draw(&chart(&[100.0, 2_000.0, 3_000.0])).unwrap();
         let all = "The finding; One line; and another; A panel; clients; clients (logarithmic); \
-                   calls; full; least; down; 2,000";
+                   calls; full; least; down; 20,000; r=\"2\"";
         for words in all.split("; ") {
             assert!(svg.contains(words), "{words} is missing");
         }

@@ -66,7 +66,8 @@
 //! }
 //! ```
 //!
-//! Write `policy.explain()` into the log when the program starts. Then operators see the rules that hold.
+//! Write `policy.explain()` into the log when the program starts, and the waits on one line by
+//! `format!("{:#}", policy.schedule())`. Then operators see the rules that hold.
 //!
 //! # Environment variables
 //!

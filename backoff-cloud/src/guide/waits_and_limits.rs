@@ -56,6 +56,19 @@
 //! assert!(POLICY.explain().to_string().starts_with("waits 500ms, doubling up to 5s, "));
 //! ```
 //!
+//! `println!("{}", POLICY.schedule())` prints the waits as a table, and `{:#}` on one line, for a log.
+//!
+//! Before you ship a policy of your own, or change the waits of a preset, see what all your clients do with it. This
+//! program serves a page, on which each rule is a control. In a clone of the repository:
+//!
+//! ```sh
+//! cargo run -p examples --example lab
+//! ```
+//!
+//! Open the address that it prints. With `?preset=iam::READ_MODIFY_WRITE` after it, one of the charts is this one:
+//!
+#![doc = include_str!("../../doc/lab-outage.svg")]
+//!
 //! # Four limits
 //!
 //! | | bounds | an attempt that is running | where it is said | the error |

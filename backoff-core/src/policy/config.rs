@@ -63,7 +63,7 @@ macro_rules! settings {
         /// not named.
         ///
         /// [`Policy::settings`] makes settings from a policy. Settings are written in a form in which they are read
-        /// again.
+        /// again. `settings.over(PRESET)?.schedule()` [prints](crate::schedule::Schedule) what they mean.
         ///
         /// An unknown rule, a rule that is named twice, and an invalid value are errors. The error names
         /// the rule and says what to write instead. The names that other systems have for a rule are known: gRPC's

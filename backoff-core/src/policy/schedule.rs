@@ -76,6 +76,22 @@ impl Policy {
 ///     "    3        0s      2.0s      4.0s      3.5s  perhaps",
 /// ]);
 /// ```
+///
+/// `{:#}` prints the same on one line, for a log: of each retry the wait, and when the retry begins. So a service says at
+/// its start what its configuration means, by `PolicySettings::over`:
+///
+/// ```
+/// # #[cfg(feature = "serde")] {
+/// use backoff_core::{Policy, PolicySettings};
+///
+/// const REQUEST: Policy = Policy::exponential().max_attempts(3);
+///
+/// let settings: PolicySettings = toml::from_str("deadline = '2s'").unwrap();
+/// let policy = settings.over(REQUEST).unwrap();
+/// let line = format!("{:#}", policy.schedule());
+/// assert_eq!(line, "1: 0s to 1.0s, begins at 500.0ms; 2: 0s to 2.0s, begins at 1.5s, fits perhaps");
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Schedule {
     policy: Policy,
@@ -134,30 +150,60 @@ const SHOWN: usize = 12;
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [least, mean, greatest, begins] = ["least", "mean", "greatest", "begins"];
-        write!(
-            f,
-            "retry {least:>9} {mean:>9} {greatest:>9} {begins:>9}  fits"
-        )?;
+        let is_line = f.alternate();
+        if !is_line {
+            let [least, mean, greatest, begins] = ["least", "mean", "greatest", "begins"];
+            write!(
+                f,
+                "retry {least:>9} {mean:>9} {greatest:>9} {begins:>9}  fits"
+            )?;
+        }
         let (mut mean, mut begins) = (0, Duration::ZERO);
         for planned in self.clone().take(SHOWN) {
             mean = self.mean(planned.retry - 1, mean);
             begins += Duration::from_nanos(mean);
-            write!(f, "\n{:>5}", planned.retry)?;
-            let mean = Duration::from_nanos(mean);
-            for time in [planned.least, mean, planned.greatest, begins] {
-                match time.is_zero() {
-                    true => write!(f, " {:>9}", "0s")?,
-                    false => write!(f, " {time:>9.1?}")?,
-                }
+            let fits = match planned.fits {
+                Fits::Always => "always",
+                Fits::Perhaps => "perhaps",
+                Fits::Never => "never",
+            };
+            let PlannedWait { retry, .. } = planned;
+            let shown = [
+                planned.least,
+                Duration::from_nanos(mean),
+                planned.greatest,
+                begins,
+            ];
+            let [least, mean, greatest, at] = shown.map(Short);
+            if !is_line {
+                write!(
+                    f,
+                    "\n{retry:>5} {least:>9} {mean:>9} {greatest:>9} {at:>9}  {fits}"
+                )?;
+                continue;
             }
-            f.write_str(match planned.fits {
-                Fits::Always => "  always",
-                Fits::Perhaps => "  perhaps",
-                Fits::Never => "  never",
-            })?;
+            let separator = if retry == 1 { "" } else { "; " };
+            write!(
+                f,
+                "{separator}{retry}: {least} to {greatest}, begins at {at}"
+            )?;
+            if planned.fits != Fits::Always {
+                write!(f, ", fits {fits}")?;
+            }
         }
         Ok(())
+    }
+}
+
+/// A time with one digit after the point; zero without one.
+struct Short(Duration);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.is_zero(), f.width().unwrap_or_default()) {
+            (true, width) => write!(f, "{:>width$}", "0s"),
+            (false, width) => write!(f, "{:>width$.1?}", self.0),
+        }
     }
 }
 
@@ -249,5 +295,6 @@ mod tests {
         assert_eq!(means, ["mean", "2.0s", "3.5s"]);
         let ended = Policy::exponential().max_attempts(1).schedule();
         assert_eq!(std::format!("{ended}").lines().count(), 1);
+        assert_eq!(std::format!("{ended:#}"), "");
     }
 }

@@ -1,24 +1,11 @@
-//! Clients that write one row with optimistic concurrency: the model of the AWS Architecture Blog's "Exponential Backoff
-//! And Jitter". Each reads the row and writes it under the version that it has read.
+//! Clients that write one [row](crate::row), in many crowds and at the scale of IAM.
 
 use std::time::Duration;
 
 use backoff_cloud::{Codes, Jitter, Policy, codes, iam};
 
 use super::*;
-
-const BASE: Duration = Duration::from_millis(5);
-
-/// Nobody gives up, with waits of zero too. The first wait is `BASE` · 2¹: the exponent of AWS' simulation counts from 1.
-const ROW: Policy = Policy::exponential()
-    .base(BASE.saturating_mul(2))
-    .max_backoff(Duration::from_secs(2))
-    .max_attempts(100_000)
-    .on(codes![Codes::ABORTED]);
-
-const fn change(name: &'static str, policy: Policy) -> Strategy {
-    Strategy::new(name, policy, Work::Change)
-}
+use crate::row::{ROW, change, jittered};
 
 const fn paced(policy: Policy) -> Strategy {
     Strategy::new("paced", policy, Work::Paced)
@@ -38,10 +25,10 @@ const FULL: Strategy = change("full", ROW);
 /// The article's, under its names, and ours.
 const STRATEGIES: [Strategy; 7] = [
     change("none", ROW.base(Duration::ZERO).jitter(Jitter::None)),
-    change("exponential", ROW.jitter(Jitter::None)),
+    jittered("exponential", Jitter::None),
     FULL,
-    change("equal", ROW.jitter(Jitter::Equal)),
-    change("decorrelated", ROW.base(BASE).jitter(Jitter::Decorrelated)),
+    jittered("equal", Jitter::Equal),
+    jittered("decorrelated", Jitter::Decorrelated),
     paced(ROW),
     combined(ROW),
 ];

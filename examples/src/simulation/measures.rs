@@ -1,12 +1,12 @@
 //! What is measured of a run.
 
-use crate::clock::SECOND;
-use crate::load::Load;
-use crate::service::{Job, Outcome};
+use super::clock::SECOND;
+use super::load::Load;
+use super::service::{Job, Outcome};
 use crate::stats::percentile;
 
 /// The title of a column, and the value of a run; `None` where it cannot be measured.
-pub(crate) type Measure = (&'static str, fn(&Outcome, &Load) -> Option<f64>);
+pub type Measure = (&'static str, fn(&Outcome, &Load) -> Option<f64>);
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / SECOND as f64
@@ -16,7 +16,8 @@ fn took(job: &Job) -> u64 {
     job.ended - job.began
 }
 
-pub(crate) fn is_done(job: &&Job) -> bool {
+/// Whether a job was not given up.
+pub fn is_done(job: &&Job) -> bool {
     job.is_done
 }
 
@@ -35,30 +36,41 @@ fn done_within(outcome: &Outcome, share: f64) -> Option<f64> {
     percentile(&done, share).map(seconds)
 }
 
-pub(crate) const CALLS: Measure = ("calls", |it, _| Some(it.arrived.len() as f64));
-pub(crate) const EACH: Measure = ("calls for a job", |it, _| {
+/// How many calls arrived.
+pub const CALLS: Measure = ("calls", |it, _| Some(it.arrived.len() as f64));
+/// Calls of the service for each job.
+pub const EACH: Measure = ("calls for a job", |it, _| {
     part(it.sent as usize, it.jobs.len())
 });
-pub(crate) const DONE: Measure = ("done, %", |it, _| done(&it.jobs));
-pub(crate) const P99: Measure = ("99 % done, s", |it, _| done_within(it, 0.99));
-pub(crate) const P999: Measure = ("99.9 % done, s", |it, _| done_within(it, 0.999));
-pub(crate) const ALL: Measure = ("all done, s", |it, _| {
+/// The share of the jobs that were not given up.
+pub const DONE: Measure = ("done, %", |it, _| done(&it.jobs));
+/// The median of the time of the jobs that were done.
+pub const P50: Measure = ("50 % done, s", |it, _| done_within(it, 0.5));
+/// The 99th percentile of the time of the jobs that were done.
+pub const P99: Measure = ("99 % done, s", |it, _| done_within(it, 0.99));
+/// The 99.9th percentile.
+pub const P999: Measure = ("99.9 % done, s", |it, _| done_within(it, 0.999));
+/// When the last job ended.
+pub const ALL: Measure = ("all done, s", |it, _| {
     it.jobs.iter().map(|job| job.ended).max().map(seconds)
 });
 
 // Of clients that change a row.
 
-pub(crate) const WRITES: Measure = ("writes", |it, _| Some(it.writes.into()));
-pub(crate) const WRITES_EACH: Measure = ("writes for a client", |it, load| {
+/// How many writes were sent.
+pub const WRITES: Measure = ("writes", |it, _| Some(it.writes.into()));
+/// Writes for each client.
+pub const WRITES_EACH: Measure = ("writes for a client", |it, load| {
     Some(f64::from(it.writes) / f64::from(load.workers))
 });
-pub(crate) const WAIT: Measure = ("a client's wait, s", |it, _| {
+/// The mean time of a job.
+pub const WAIT: Measure = ("a client's wait, s", |it, _| {
     let sum: u64 = it.jobs.iter().map(took).sum();
     Some(seconds(sum) / it.jobs.len() as f64)
 });
 /// (writes / N − 1) · (time / (N · W) − 1), where W, the window, is two hops: the time from a read to the write after it.
 /// Changes that are combined are no longer one write each.
-pub(crate) const PRODUCT: Measure = ("product", |it, load| {
+pub const PRODUCT: Measure = ("product", |it, load| {
     let clients = f64::from(load.workers);
     let more = f64::from(it.writes) / clients - 1.0;
     let longer = ALL.1(it, load)? * 500.0 / load.hop.0 / clients - 1.0;
@@ -67,12 +79,13 @@ pub(crate) const PRODUCT: Measure = ("product", |it, load| {
 
 // Of calls under a limit.
 
-pub(crate) const HERD: Measure = ("herd, calls in 0.1 s", |it, _| {
+/// The most calls in a tenth of a second, after the first.
+pub const HERD: Measure = ("herd, calls in 0.1 s", |it, _| {
     let tenths = in_bins(it.arrived.iter().copied(), SECOND / 10, 2_000);
     tenths.into_iter().skip(1).reduce(f64::max)
 });
-/// As a multiple of the time that the limit and the work need.
-pub(crate) const TIME: Measure = ("time / least", |it, load| {
+/// When the last job ended, as a multiple of the time that the limit and the work need.
+pub const TIME: Measure = ("time / least", |it, load| {
     let call = (2.0 * load.hop.0 + load.work) / 1e3;
     let in_turn = it.jobs.len().div_ceil(load.workers as usize) as f64 * call;
     Some(ALL.1(it, load)? / (seconds(it.least) + call).max(in_turn))
@@ -91,24 +104,27 @@ fn came_in(outcome: &Outcome, load: &Load) -> Vec<Job> {
     outcome.jobs.iter().filter(came_in).copied().collect()
 }
 
-pub(crate) const ATTEMPTS: Measure = ("attempts per request", |it, load| {
+/// Attempts in the trouble, for each request that came in it.
+pub const ATTEMPTS: Measure = ("attempts per request", |it, load| {
     let attempts = it.arrived.iter().filter(|&&time| is_looked_at(load, time));
     part(attempts.count(), came_in(it, load).len())
 });
-pub(crate) const ANSWERED: Measure = ("answered, %", |it, load| done(&came_in(it, load)));
-/// From the beginning of the trouble to the end of the run.
-pub(crate) const LOST: Measure = ("requests lost", |it, load| {
+/// The share of the requests of the trouble that were answered.
+pub const ANSWERED: Measure = ("answered, %", |it, load| done(&came_in(it, load)));
+/// How many requests were given up, from the beginning of the trouble to the end of the run.
+pub const LOST: Measure = ("requests lost", |it, load| {
     let is_lost = |job: &&Job| !is_done(job) && job.began >= load.ill.0 * SECOND;
     Some(it.jobs.iter().filter(is_lost).count() as f64)
 });
-pub(crate) const LOST_FOR: Measure = ("given up after, s", |it, load| {
+/// After what time a request of the trouble was given up.
+pub const LOST_FOR: Measure = ("given up after, s", |it, load| {
     let came = came_in(it, load);
     let lost: Vec<_> = came.iter().filter(|job| !is_done(job)).map(took).collect();
     (!lost.is_empty()).then(|| seconds(lost.iter().sum()) / lost.len() as f64)
 });
 /// The end of the last second in which more than 1 % of the requests that came were not answered at their first attempt;
 /// `None` if that is the last second of the run.
-pub(crate) const RECOVERED: Measure = ("recovered after, s", |it, load| {
+pub const RECOVERED: Measure = ("recovered after, s", |it, load| {
     let until = load.ill.1 * SECOND;
     let length = (load.by_chance.1 - load.ill.1) as usize;
     let at_once = |job: &&Job| is_done(job) && job.attempts == 1;
@@ -118,7 +134,7 @@ pub(crate) const RECOVERED: Measure = ("recovered after, s", |it, load| {
     (recovered < length).then_some(recovered as f64)
 });
 /// How many of these times lie in each of the first bins.
-pub(crate) fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f64> {
+pub fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f64> {
     let mut counts = vec![0.0; bins];
     for time in times {
         if let Some(count) = counts.get_mut((time / bin) as usize) {
@@ -129,7 +145,7 @@ pub(crate) fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -
 }
 
 /// How many percent of the jobs that came in each of the first bins since a time are such jobs.
-pub(crate) fn shares(
+pub fn shares(
     jobs: &[Job],
     (since, bin, bins): (u64, u64, usize),
     is_such: fn(&&Job) -> bool,
@@ -166,6 +182,7 @@ mod tests {
             writes: 8,
             jobs: vec![job(0, 1), job(0, 2), job(0, 4), job(2, 4)],
             least: SECOND,
+            is_stopped: false,
         };
         let of = |measure: Measure, outcome: &Outcome| measure.1(outcome, &Load::IDLE.crowd(4));
         assert_eq!(of(HERD, &outcome), Some(3.0));

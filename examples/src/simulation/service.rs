@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use backoff_cloud::{Fault, GrpcCode, Hedge, Rate, Report, RetryError, TimedOut, hint};
 use rand::RngExt as _;
@@ -11,9 +11,9 @@ use rand::rngs::SmallRng;
 use rand_distr::{Exp1, Normal};
 use reqwest::header::HeaderMap;
 
-use crate::clock::{self, SECOND, Time};
-use crate::load::{Load, Process, Strategy, Work};
-use crate::quota::{Hint, Limits};
+use super::clock::{self, SECOND, Time};
+use super::load::{Load, Process, Strategy, Work};
+use super::quota::{Hint, Limits};
 
 const MILLI: f64 = 1e6;
 /// How long an attempt of a request may take.
@@ -35,25 +35,32 @@ type Reply = Result<u32, Failure>;
 
 /// What became of a job. Times are in nanoseconds.
 #[derive(Clone, Copy)]
-pub(crate) struct Job {
-    pub(crate) began: u64,
-    pub(crate) ended: u64,
-    pub(crate) attempts: u32,
+pub struct Job {
+    /// When its first attempt began.
+    pub began: u64,
+    /// When it was done or given up.
+    pub ended: u64,
+    /// How often the service was called.
+    pub attempts: u32,
     /// It was not given up.
-    pub(crate) is_done: bool,
+    pub is_done: bool,
 }
 
 /// What happened. Times are in nanoseconds and in their order.
 #[derive(Default)]
-pub(crate) struct Outcome {
-    pub(crate) sent: u32,
+pub struct Outcome {
+    /// How many calls were sent.
+    pub sent: u32,
     /// When each call arrived.
-    pub(crate) arrived: Vec<u64>,
-    pub(crate) writes: u32,
+    pub arrived: Vec<u64>,
+    /// How many of them were writes.
+    pub writes: u32,
     /// In the order of their ends.
-    pub(crate) jobs: Vec<Job>,
+    pub jobs: Vec<Job>,
     /// When the service can have admitted all jobs.
-    pub(crate) least: u64,
+    pub least: u64,
+    /// The run took too long, and this is not all that would have happened.
+    pub is_stopped: bool,
 }
 
 /// The service with its clock.
@@ -183,7 +190,17 @@ fn ended<T, E>(call: Result<(T, Report), RetryError<E>>) -> (u32, bool) {
 }
 
 /// Runs until every job is done or given up.
-pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
+pub fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
+    run_until(load, strategy, rng, None)
+}
+
+/// As [`run`], but no longer than until this moment of real time.
+pub fn run_until(
+    load: &Load,
+    strategy: &Strategy,
+    rng: &mut SmallRng,
+    until: Option<Instant>,
+) -> Outcome {
     let queues = load.queues(strategy.together, rng);
     let limits = Limits::new(load.limits, load.hint);
     let (mut free, mut outcome) = (limits.clone(), Outcome::default());
@@ -214,15 +231,22 @@ pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outco
     let (rate, end) = load.by_chance;
     let work = async |number: usize| {
         let queue = &queues[number % queues.len()];
-        let next = || match rate {
-            0 => queue.borrow_mut().pop_front(),
+        let next = || match (rate, load.until) {
+            (0, 0) => queue.borrow_mut().pop_front(),
+            (0, until) => (service.time.nanos() < until * SECOND).then_some(1),
             _ => Some(1),
         };
-        while let Some(tokens) = next() {
+        loop {
+            if load.rest > 0.0 {
+                let share = service.rng.borrow_mut().random_range(0.5..1.5);
+                let nanos = load.rest * SECOND as f64 * share;
+                service.time.after(nanos as u64).await;
+            }
+            let Some(tokens) = next() else { break };
             let job = service.job(&processes[number], strategy.work, tokens);
             job.await;
             // Who comes later than others has one job.
-            if rate > 0 || load.over > 0.0 {
+            if rate > 0 || load.over > 0.0 && load.until == 0 {
                 break;
             }
         }
@@ -241,6 +265,8 @@ pub(crate) fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outco
         let process = number as usize % processes.len();
         (number < workers).then(|| (comes as u64, work(process)))
     };
-    clock::run(&service.time, (0..).map_while(comes));
-    service.outcome.take()
+    let has_ended = clock::run(&service.time, (0..).map_while(comes), until);
+    let mut outcome = service.outcome.take();
+    outcome.is_stopped = !has_ended;
+    outcome
 }

@@ -8,15 +8,16 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backoff_cloud::{Clock, Sleep};
 
-pub(crate) const SECOND: u64 = 1_000_000_000;
+/// In nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
 
 /// The clock and its timers. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Time(Rc<RefCell<Timers>>);
+pub struct Time(Rc<RefCell<Timers>>);
 
 #[derive(Default)]
 struct Timers {
@@ -28,12 +29,13 @@ struct Timers {
 }
 
 impl Time {
-    pub(crate) fn nanos(&self) -> u64 {
+    /// The time since the start, in nanoseconds.
+    pub fn nanos(&self) -> u64 {
         self.0.borrow().now
     }
 
-    /// Until this time.
-    pub(crate) fn until(&self, end: u64) -> Timer {
+    /// A timer until this time, in nanoseconds.
+    pub fn until(&self, end: u64) -> Timer {
         let mut timers = self.0.borrow_mut();
         timers.number += 1;
         let key = (end, timers.number);
@@ -41,7 +43,8 @@ impl Time {
         Timer { time, key }
     }
 
-    pub(crate) fn after(&self, nanos: u64) -> Timer {
+    /// A timer that lasts so long.
+    pub fn after(&self, nanos: u64) -> Timer {
         self.until(self.nanos().saturating_add(nanos))
     }
 }
@@ -60,7 +63,8 @@ impl Sleep for Time {
     }
 }
 
-pub(crate) struct Timer {
+/// Ends at its time.
+pub struct Timer {
     time: Time,
     key: (u64, u64),
 }
@@ -87,15 +91,23 @@ impl Wake for Woken {
     }
 }
 
-/// Runs the tasks until all of them have ended. Each begins at its time; they come in the order of time.
+/// Runs the tasks until all of them have ended, or until it is this late in real time. Each begins at its time; they come
+/// in the order of time. Returns whether all have ended; the others are dropped.
 ///
 /// # Panics
 /// If a task is left that nobody will wake.
-pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item = (u64, F)>) {
+pub fn run<F: Future<Output = ()>>(
+    time: &Time,
+    tasks: impl Iterator<Item = (u64, F)>,
+    until: Option<Instant>,
+) -> bool {
     let ready = Arc::<Mutex<VecDeque<usize>>>::default();
     let mut tasks = tasks.peekable();
     let mut begun: Vec<(Waker, Option<Pin<Box<F>>>)> = Vec::new();
     loop {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return false;
+        }
         let next = ready.lock().expect("no panic").pop_front();
         if let Some(number) = next {
             let (waker, task) = &mut begun[number];
@@ -119,6 +131,7 @@ pub(crate) fn run<F: Future<Output = ()>>(time: &Time, tasks: impl Iterator<Item
     }
     let is_over = begun.iter().all(|(_, task)| task.is_none());
     assert!(is_over, "tasks wait for ever");
+    true
 }
 
 #[cfg(test)]
@@ -139,8 +152,23 @@ mod tests {
             };
             (number, work)
         };
-        run(&time, (0..3).map(task));
+        assert!(run(&time, (0..3).map(task), None));
         assert_eq!(running.get(), 3);
         assert_eq!(*seen.borrow(), [(2, 12), (1, 21), (0, 30)]);
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_stopped() {
+        let time = Time::default();
+        let for_ever = async {
+            loop {
+                time.after(1).await;
+            }
+        };
+        assert!(!run(
+            &time,
+            [(0, for_ever)].into_iter(),
+            Some(Instant::now())
+        ));
     }
 }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderName};
 
-use crate::clock::SECOND;
+use super::clock::SECOND;
 
 /// What the service says to a call that it refuses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hint {
+pub enum Hint {
+    /// Nothing.
     Nothing,
     /// `Retry-After: 1`: the whole seconds until a call is admitted.
     Next,
@@ -22,7 +23,7 @@ pub(crate) enum Hint {
 /// A limit. Its tokens are numbered in the order in which they come: the n-th token of a rate of 50 a second comes at
 /// n/50 s. The tokens that there are at the beginning have numbers up to 0.
 #[derive(Clone, Copy)]
-pub(crate) struct Quota {
+pub struct Quota {
     per_second: f64,
     /// How many tokens there are at most.
     size: f64,
@@ -32,7 +33,7 @@ pub(crate) struct Quota {
 
 impl Quota {
     /// A bucket that refills evenly: a rate, and the seconds of it that may come at once.
-    pub(crate) const fn bucket(per_second: f64, seconds: f64) -> Self {
+    pub const fn bucket(per_second: f64, seconds: f64) -> Self {
         Self {
             per_second,
             size: per_second * seconds,
@@ -41,7 +42,7 @@ impl Quota {
     }
 
     /// So many calls in each window of so many seconds.
-    pub(crate) const fn windows(calls: f64, seconds: u64) -> Self {
+    pub const fn windows(calls: f64, seconds: u64) -> Self {
         Self {
             window: seconds * SECOND,
             ..Self::bucket(calls / seconds as f64, seconds as f64)
@@ -72,7 +73,7 @@ const EXACT: f64 = 1e-6;
 
 /// All limits of a service, and what it says about them.
 #[derive(Clone)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Each with the token that was used last.
     counters: Vec<(Quota, f64)>,
     hint: Hint,
@@ -81,7 +82,8 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn new(quotas: &[Quota], hint: Hint) -> Self {
+    /// Limits of which nothing is used.
+    pub fn new(quotas: &[Quota], hint: Hint) -> Self {
         Self {
             counters: quotas.iter().map(|quota| (*quota, f64::MIN)).collect(),
             hint,
@@ -91,7 +93,7 @@ impl Limits {
 
     /// What a reply states: of a bucket under OpenAI's names, of which each limit has its own, and of windows under GitHub's,
     /// which end in a whole second.
-    pub(crate) fn headers(&mut self, now: u64) -> HeaderMap {
+    pub fn headers(&mut self, now: u64) -> HeaderMap {
         self.wait(now, [0.0; 2]);
         let mut headers = HeaderMap::new();
         for ((quota, used), ending) in self.counters.iter().zip(["-requests", "-tokens"]) {
@@ -116,7 +118,7 @@ impl Limits {
     }
 
     /// How long until a call with these costs is admitted: one for each limit.
-    pub(crate) fn wait(&mut self, now: u64, costs: [f64; 2]) -> u64 {
+    pub fn wait(&mut self, now: u64, costs: [f64; 2]) -> u64 {
         let counters = self.counters.iter_mut().zip(costs);
         let waits = counters.map(|((quota, used), cost)| {
             let last = quota.last(now);
@@ -131,7 +133,10 @@ impl Limits {
     }
 
     /// Whether a call is admitted; what the service says if not.
-    pub(crate) fn call(&mut self, now: u64, costs: [f64; 2]) -> Result<(), Option<Duration>> {
+    ///
+    /// # Errors
+    /// The time that the service names, if it names one.
+    pub fn call(&mut self, now: u64, costs: [f64; 2]) -> Result<(), Option<Duration>> {
         let mut wait = self.wait(now, costs);
         if wait == 0 {
             for ((_, used), cost) in self.counters.iter_mut().zip(costs) {

@@ -1,0 +1,369 @@
+//! The numbers and the charts of a state: calls of the library, in virtual time.
+
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use backoff_cloud::{Decision, Jitter, Policy, RetryState, Verdict};
+use examples::axis::Scale::{Linear, Logarithmic};
+use examples::chart::{self, Chart, Line, PHONE, Panel};
+use examples::simulation::clock::SECOND;
+use examples::simulation::load::{Load, Strategy, Work};
+use examples::simulation::measures::{ALL, CALLS, DONE, EACH, Measure, P50, P99, in_bins};
+use examples::simulation::quota::Quota;
+use examples::simulation::row::jittered;
+use examples::simulation::service::{Outcome, run_until};
+use examples::stats::Mean;
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde::Serialize;
+
+use crate::Error;
+use crate::state::{AWS, BUDGETS, Crowd, HINTS, NONE, OUTAGES, State, has_budget, of_reads};
+
+/// A chart, and its numbers as a table.
+#[derive(Serialize)]
+pub(crate) struct Drawn {
+    pub(crate) svg: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<Option<f64>>>,
+}
+
+/// Everything that is computed of a state.
+#[derive(Serialize)]
+pub(crate) struct Charts {
+    pub(crate) waits: Drawn,
+    /// `None` if the simulation took too long.
+    pub(crate) outage: Option<Drawn>,
+    pub(crate) contention: Option<Drawn>,
+    /// How the calls of each policy ended.
+    pub(crate) ends: Vec<(&'static str, [Option<f64>; 4])>,
+    /// The control whose number is to be lowered, and why.
+    pub(crate) stopped: Option<(&'static str, String)>,
+}
+
+/// The names of the columns of `Charts::ends`, and what is measured.
+pub(crate) const ENDS: [Measure; 4] = [DONE, P50, P99, EACH];
+
+/// A policy beside others: its name, and the place of its budget.
+type Way = (&'static str, Policy, usize);
+
+/// The policy, the same without jitter, and the preset, if they differ. A preset's own budget is never used, because other
+/// requests would use it too.
+fn ways(state: &State) -> Vec<Way> {
+    let of_preset = if has_budget(&state.preset) { AWS } else { NONE };
+    let budget = match state.crowd.budget {
+        0 => of_preset,
+        other => other,
+    };
+    let exact = state.policy.jitter(Jitter::None);
+    let all = [
+        ("yours", state.policy, budget),
+        ("no jitter", exact, budget),
+        ("preset", state.preset, of_preset),
+    ];
+    let mut ways: Vec<Way> = Vec::new();
+    for (name, policy, budget) in all {
+        let policy = of_reads(&policy);
+        if ways.iter().all(|way| (way.1, way.2) != (policy, budget)) {
+            ways.push((name, policy, budget));
+        }
+    }
+    ways
+}
+
+/// Draws all, in real time until this moment.
+pub(crate) fn draw(state: &State, until: Instant) -> Result<Charts, Error> {
+    let (load, ways) = (load(&state.crowd), ways(state));
+    let run = |&(name, policy, budget): &Way| {
+        let strategy = Strategy::new(name, policy, Work::Request).sharing(BUDGETS[budget].2.1);
+        let mut rng = SmallRng::seed_from_u64(1);
+        run_until(&load, &strategy, &mut rng, Some(until))
+    };
+    let (outcomes, crowds) = thread::scope(|scope| {
+        let crowds = scope.spawn(|| crowds(state, until));
+        let runs = ways.iter().map(|way| scope.spawn(|| run(way)));
+        let runs: Vec<_> = runs.collect();
+        let outcomes = runs.into_iter().map(|it| it.join().expect("no panic"));
+        let outcomes: Vec<_> = outcomes.collect();
+        (outcomes, crowds.join().expect("no panic"))
+    });
+    let stopped = outcomes.iter().find(|it| it.is_stopped);
+    let mut charts = Charts {
+        waits: waits(&state.policy.without_budget())?,
+        outage: None,
+        ends: Vec::new(),
+        contention: crowds.map(|crowds| contention(&crowds)).transpose()?,
+        stopped: stopped.map(|it| too_much(&state.crowd, it)),
+    };
+    if stopped.is_none() {
+        charts.outage = Some(crowd(&load, &ways, &outcomes)?);
+        let of = |outcome| ENDS.map(|measure| measure.1(outcome, &load));
+        let names = ways.iter().map(|way| way.0);
+        charts.ends = names.zip(outcomes.iter().map(of)).collect();
+        if charts.contention.is_none() {
+            let why =
+                "The clients that compete were stopped after two seconds: choose another jitter.";
+            charts.stopped = Some(("jitter", why.to_owned()));
+        }
+    }
+    Ok(charts)
+}
+
+/// The control whose number is to be lowered, and why.
+fn too_much(crowd: &Crowd, outcome: &Outcome) -> (&'static str, String) {
+    let each = outcome.sent / crowd.clients;
+    let (control, why) = match (each, crowd.clients) {
+        (200.., _) => ("max_attempts", format!("each client called {each} times")),
+        (_, clients @ 101..) => ("clients", format!("{clients} clients are many")),
+        _ => ("seconds", "it is long".to_owned()),
+    };
+    let what = "The simulation was stopped after two seconds";
+    (control, format!("{what}: {why}. Write a lower number."))
+}
+
+/// How many retries the chart of the waits shows at most.
+const RETRIES: usize = 12;
+const SAMPLES: u64 = 100;
+
+/// The waits of one call whose attempts all fail at once.
+fn sample(policy: &Policy, seed: u64) -> Vec<Duration> {
+    let (mut rng, mut now, mut waits) = (SmallRng::seed_from_u64(seed), Duration::ZERO, Vec::new());
+    let mut retry = RetryState::start(policy, || now);
+    while waits.len() < RETRIES
+        && let Decision::Wait(wait) =
+            retry.failed(policy, Verdict::from(true), || now, || rng.next_u64())
+    {
+        now += wait.delay;
+        waits.push(wait.delay);
+    }
+    waits
+}
+
+fn waits(policy: &Policy) -> Result<Drawn, Error> {
+    let samples: Vec<_> = (0..SAMPLES).map(|seed| sample(policy, seed)).collect();
+    let [mut least, mut greatest, mut dots] = [const { Vec::new() }; 3];
+    let mut mean = Vec::new();
+    for planned in policy.schedule().take(RETRIES) {
+        let (x, place) = (f64::from(planned.retry), planned.retry as usize - 1);
+        let waits = samples.iter().filter_map(|waits| waits.get(place));
+        let waits: Vec<_> = waits.map(Duration::as_secs_f64).collect();
+        let beside = |at: usize| x + (at as f64 / SAMPLES as f64 - 0.5) * 0.4;
+        let dot = |(at, wait): (usize, &f64)| (beside(at), *wait);
+        dots.extend(waits.iter().enumerate().map(dot));
+        mean.extend(Mean::of(waits).map(|mean| (x, mean)));
+        least.push((x, planned.least.as_secs_f64()));
+        greatest.push((x, planned.greatest.as_secs_f64()));
+    }
+    let mean = Line::measured("mean", 2, mean);
+    let lines = vec![
+        Line::bound("greatest", greatest),
+        mean,
+        Line::bound("least", least),
+    ];
+    let mut panel = Panel::new(("retry", Linear), ("wait, s", Linear), lines);
+    panel.dots = dots;
+    let what = "Dots: the waits of a hundred calls whose attempts all fail.";
+    drawn("The waits of one call", what, vec![panel])
+}
+
+/// Seconds before the outage, and after it.
+const BEFORE: u64 = 5;
+const AFTER: u64 = 20;
+/// A client waits so many seconds between two calls, on average.
+const REST: f64 = 2.0;
+/// Clients of one process share a budget.
+const TOGETHER: u32 = 10;
+
+/// Clients that call all the time, through an outage and after it.
+fn load(crowd: &Crowd) -> Load {
+    let end = BEFORE + u64::from(crowd.seconds);
+    let errors = OUTAGES[crowd.outage].2;
+    let quota = (crowd.quota > 0).then(|| Quota::bucket(crowd.quota.into(), 1.0));
+    Load {
+        limits: Vec::from_iter(quota).leak(),
+        hint: HINTS[crowd.hint].2,
+        capacity: crowd.capacity.into(),
+        ill: errors.map_or((0, 0), |_| (BEFORE, end)),
+        errors: errors.unwrap_or_default(),
+        processes: crowd.clients.div_ceil(TOGETHER),
+        workers: crowd.clients,
+        rest: REST,
+        until: end + AFTER,
+        ..Load::IDLE
+    }
+}
+
+/// Calls a second of all clients.
+fn crowd(load: &Load, ways: &[Way], outcomes: &[Outcome]) -> Result<Drawn, Error> {
+    let line = |((way, outcome), number): ((&Way, &Outcome), usize)| {
+        let arrived = outcome.arrived.iter().copied();
+        let calls = in_bins(arrived, SECOND, load.until as usize).into_iter();
+        let points = calls.enumerate().map(|(at, calls)| exact(at as f64, calls));
+        Line::measured(way.0, number, points.collect())
+    };
+    let lines = ways.iter().zip(outcomes).zip([2, 0, 3]).map(line);
+    let y = ("calls a second at the service", Linear);
+    let mut panel = Panel::new(("time, s", Linear), y, lines.collect());
+    let (from, until) = load.ill;
+    panel.band = (until > 0).then_some((from as f64, until as f64, "outage"));
+    let clients = load.workers;
+    let what = format!("{clients} clients, each with a call about every {REST} s.");
+    drawn("An outage, and after it", &what, vec![panel])
+}
+
+const CLIENTS: [u32; 4] = [10, 20, 50, 100];
+const JITTERS: [(&str, Jitter); 4] = [
+    ("none", Jitter::None),
+    ("full", Jitter::Full),
+    ("equal", Jitter::Equal),
+    ("decorrelated", Jitter::Decorrelated),
+];
+
+/// A name, and for each number of clients the calls and the seconds until all are done.
+type Crowds = (String, Vec<[f64; 2]>);
+
+/// Clients that write one row, with waits of this jitter; `None` if that took too long.
+fn crowded(name: &str, jitter: Jitter, until: Option<Instant>) -> Option<Crowds> {
+    let measured = |clients| {
+        let load = Load::IDLE.crowd(clients);
+        let mut rng = SmallRng::seed_from_u64(1);
+        let outcome = run_until(&load, &jittered("", jitter), &mut rng, until);
+        let [calls, time] = [CALLS, ALL].map(|measure| measure.1(&outcome, &load));
+        (!outcome.is_stopped).then_some([calls?, time?])
+    };
+    let measured: Option<Vec<_>> = CLIENTS.into_iter().map(measured).collect();
+    Some((name.to_owned(), measured?))
+}
+
+/// The jitters that AWS' article compares. They are the same for all states.
+pub(crate) fn documented() -> &'static [Crowds] {
+    static ONCE: OnceLock<Vec<Crowds>> = OnceLock::new();
+    let measured = |(name, jitter)| crowded(name, jitter, None);
+    ONCE.get_or_init(|| JITTERS.into_iter().filter_map(measured).collect())
+}
+
+/// The documented jitters, and that of the policy, if it is another one.
+fn crowds(state: &State, until: Instant) -> Option<Vec<Crowds>> {
+    let mut all = documented().to_vec();
+    // A jitter that nobody said is that of the preset, which only its settings tell.
+    let settings = of_reads(&state.policy).settings().ok();
+    if let Some(jitter) = settings.map_or(state.settings.jitter, |it| it.jitter) {
+        match JITTERS.iter().position(|it| it.1 == jitter) {
+            Some(place) => all[place].0 += ", yours",
+            None => all.push(crowded("yours", jitter, Some(until))?),
+        }
+    }
+    Some(all)
+}
+
+fn contention(crowds: &[Crowds]) -> Result<Drawn, Error> {
+    let panel = |y, of: usize| {
+        let line = |(number, (name, measured)): (usize, &Crowds)| {
+            let points = CLIENTS.into_iter().zip(measured);
+            let points = points.map(|(clients, it)| exact(clients.into(), it[of]));
+            Line::measured(name, number, points.collect())
+        };
+        let lines = crowds.iter().enumerate().map(line).collect();
+        Panel::new(("clients", Logarithmic), (y, Logarithmic), lines)
+    };
+    let panels = vec![panel("calls", 0), panel("time until all are done, s", 1)];
+    let what =
+        "As in AWS' article: hops of |N(10, 2)| ms, base 5 ms, cap 2 s, and each of these jitters.";
+    drawn("Clients that write one row", what, panels)
+}
+
+fn exact(x: f64, mean: f64) -> (f64, Mean) {
+    (x, Mean { mean, error: 0.0 })
+}
+
+/// The first line has a point at each place.
+fn drawn(title: &str, subtitle: &str, panels: Vec<Panel>) -> Result<Drawn, Error> {
+    let lines = || panels.iter().flat_map(|panel| &panel.lines);
+    let mut columns = vec![panels[0].x.0.to_owned()];
+    for panel in &panels {
+        let name = |line: &Line| format!("{}: {}", line.name, panel.y.0);
+        columns.extend(panel.lines.iter().map(name));
+    }
+    let row = |&(x, _): &(f64, Mean)| {
+        let at = |line: &Line| Some(line.points.iter().find(|it| it.0 == x)?.1.mean);
+        [Some(x)].into_iter().chain(lines().map(at)).collect()
+    };
+    let rows = lines()
+        .take(1)
+        .flat_map(|line| &line.points)
+        .map(row)
+        .collect();
+    let chart = Chart {
+        title: title.to_owned(),
+        subtitle: subtitle.to_owned(),
+        width: PHONE,
+        panels,
+    };
+    let svg = chart::draw(&chart)?;
+    Ok(Drawn { svg, columns, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(query: &str) -> (State, Charts) {
+        let state = State::read(query).expect(query);
+        let charts = draw(&state, Instant::now() + Duration::from_secs(600)).unwrap();
+        (state, charts)
+    }
+
+    #[test]
+    fn the_chart_of_waits_has_the_numbers_of_the_schedule() {
+        let (state, charts) = drawn("base=2s&jitter=equal&deadline=20s&clients=1");
+        let planned: Vec<_> = state.policy.schedule().collect();
+        assert_eq!(charts.waits.rows.len(), planned.len());
+        for (row, planned) in charts.waits.rows.iter().zip(planned) {
+            let numbers = [planned.least, planned.greatest].map(|it| Some(it.as_secs_f64()));
+            assert_eq!([row[3], row[1]], numbers);
+            let mean = row[2].unwrap_or(planned.least.as_secs_f64());
+            assert!(row[3] <= Some(mean) && Some(mean) <= row[1], "{row:?}");
+        }
+        let none = drawn("jitter=none&max_attempts=3&clients=1").1.waits.rows;
+        assert_eq!(
+            none.iter().map(|row| row[2]).collect::<Vec<_>>(),
+            [Some(1.0), Some(2.0)]
+        );
+    }
+
+    #[test]
+    fn an_outage_ends_calls_without_retries_and_others_outlast_it() {
+        let query = "preset=iam::READ_MODIFY_WRITE&clients=10&seconds=3";
+        let (_, charts) = drawn(query);
+        assert_eq!(charts.ends[0].1[0], Some(100.0));
+        let columns = charts.outage.unwrap().columns.join("; ");
+        assert!(!columns.contains("preset") && columns.contains("; no jitter: calls a second"));
+        let (_, charts) = drawn(&format!("{query}&max_attempts=1"));
+        assert!(charts.ends[0].1[0] < Some(95.0), "{:?}", charts.ends);
+        // The preset stands beside it. Without a retry there is no jitter to leave out.
+        assert!(charts.ends.last().unwrap().1[0] == Some(100.0));
+        let (_, calm) = drawn(&format!("{query}&max_attempts=1&outage=none"));
+        assert_eq!(calm.ends[0].1[0], Some(100.0));
+        let (_, reads) = drawn("preset=plain_http::BY_METHOD&clients=10&seconds=3");
+        assert!(reads.ends[0].1[3] > Some(1.1), "reads are repeated");
+    }
+
+    #[test]
+    fn a_simulation_that_takes_too_long_is_stopped_and_names_a_number() {
+        let state = State::read("clients=10000").expect("a state");
+        let charts = draw(&state, Instant::now()).unwrap();
+        let (control, why) = charts.stopped.unwrap();
+        assert_eq!(control, "clients");
+        assert!(why.contains("10000 clients") && charts.outage.is_none() && charts.ends.is_empty());
+        // The waits of one call are drawn all the same.
+        assert!(!charts.waits.rows.is_empty());
+    }
+
+    #[test]
+    fn the_jitter_of_the_policy_stands_beside_the_documented_ones() {
+        let columns = |query| drawn(query).1.contention.unwrap().columns.join("; ");
+        assert!(columns("jitter=equal&clients=1").contains("; equal, yours: calls; "));
+        assert!(columns("jitter=proportional(0.2)&clients=1").contains("; yours: calls; "));
+    }
+}

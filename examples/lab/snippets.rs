@@ -1,0 +1,270 @@
+//! The same policy as an attribute, as a constant and as TOML.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use backoff_cloud::{Policy, PolicySettings};
+use serde_json::{Map, Value, json};
+
+use crate::state::{BUDGETS, State, has_budget, named, settings, text};
+
+/// By the name of the place on the page.
+pub(crate) type Snippets = BTreeMap<&'static str, String>;
+
+/// By their names.
+type Rules = Map<String, Value>;
+
+pub(crate) fn snippets(state: &State) -> Snippets {
+    let rules = changed(state);
+    let budget = (state.crowd.budget > 0).then(|| BUDGETS[state.crowd.budget].2.0);
+    let (name, without) = (state.name, budget.map_or("", |_| ", without its budget"));
+    let mut toml = format!(
+        "# `PolicySettings` reads this, and\n# `settings.over({name})?` is the policy{without}.\n"
+    );
+    for (rule, value) in &rules {
+        toml += &format!("{rule} = {value}\n");
+    }
+    let shared = budget
+        .flatten()
+        .map(|code| format!("static BUDGET: Budget = {code};\n\n"));
+    let shared = shared.unwrap_or_default();
+    let code = begins(state, rules).map(|(begin, rules)| {
+        let attribute = shared.clone() + &attribute(&begin, &rules, budget);
+        (attribute, shared + &constant(&begin, &rules, budget))
+    });
+    let code = code.map_err(|error| format!("// {error}\n"));
+    let (attribute, constant) = code.unwrap_or_else(|why| (why.clone(), why));
+    BTreeMap::from([
+        ("attribute", attribute),
+        ("constant", constant),
+        ("toml", toml),
+    ])
+}
+
+/// The rules that are said and change something.
+fn changed(state: &State) -> Rules {
+    let mut rules = named(&state.settings);
+    rules.retain(|rule, value| {
+        let alone = settings(&Rules::from_iter([(rule.clone(), value.clone())]));
+        alone.over(state.preset) != Ok(state.preset)
+    });
+    rules
+}
+
+/// The code of the policy with which a constant begins, and the rules that it changes. No setter changes the growth, so
+/// a policy with another growth begins with its constructor.
+fn begins(state: &State, rules: Rules) -> Result<(String, Rules), String> {
+    let Some(growth) = rules.get("growth").map(text) else {
+        return Ok((state.name.to_owned(), rules));
+    };
+    let read = |policy: Policy| policy.settings().map_err(|error| error.to_string());
+    let settings = read(state.policy.without_budget())?;
+    let base = settings.base.unwrap_or_default();
+    let mut rules = named(&settings);
+    let first = duration(&text(&rules["base"]));
+    let step = argument(&growth);
+    let (begin, code) = match growth.split('(').next() {
+        Some("exponential") => (Policy::exponential(), "exponential()".to_owned()),
+        Some("constant") => (Policy::constant(base), format!("constant({first})")),
+        Some("fibonacci") => (Policy::fibonacci(base), format!("fibonacci({first})")),
+        Some("slots") => (Policy::slots(base), format!("slots({first})")),
+        _ => (
+            Policy::linear(base, parsed(step)),
+            format!("linear({first}, {})", duration(step)),
+        ),
+    };
+    let others = named(&read(begin)?);
+    // `slots` has a number of attempts, and no setter takes it away.
+    if others.contains_key("max_attempts") && settings.max_attempts.is_none() {
+        let without = settings.deadline.map_or(json!(5), |_| json!("unlimited"));
+        rules.insert("max_attempts".to_owned(), without);
+    }
+    rules.retain(|rule, value| others.get(rule) != Some(value));
+    let module = state.name.split("::").next().unwrap_or_default();
+    let budget = match has_budget(&state.preset) && state.crowd.budget == 0 {
+        true => format!(".budget(&{module}::BUDGET)"),
+        false => String::new(),
+    };
+    Ok((format!("Policy::{code}{budget}"), rules))
+}
+
+/// The name and the code of the budget: none if the preset's stays.
+type Shared = Option<Option<&'static str>>;
+
+fn constant(begin: &str, rules: &Rules, budget: Shared) -> String {
+    let mut policy = format!("const POLICY: Policy = {begin}");
+    for (rule, value) in rules {
+        policy += &format!("\n    .{rule}({})", code(rule, value, false));
+    }
+    policy += match budget {
+        Some(Some(_)) => "\n    .budget(&BUDGET)",
+        Some(None) => "\n    .without_budget()",
+        None => "",
+    };
+    policy + ";\n"
+}
+
+fn attribute(begin: &str, rules: &Rules, budget: Shared) -> String {
+    let mut policy = begin.to_owned();
+    let mut keys = String::new();
+    for (rule, value) in rules {
+        match &**rule {
+            // These are no keys.
+            "spread_retry_after" | "retry_after_alone" | "retry_after_slack" => {
+                policy += &format!(".{rule}({})", code(rule, value, false));
+            }
+            _ => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
+        }
+    }
+    match budget {
+        Some(Some(_)) => keys += "    budget = BUDGET,\n",
+        Some(None) => policy += ".without_budget()",
+        None => {}
+    }
+    format!("#[retry(\n    policy = {policy},\n{keys})]\n")
+}
+
+/// The value of a rule as code: of a setter, or of a key, which has short forms.
+fn code(rule: &str, value: &Value, is_key: bool) -> String {
+    let text = text(value);
+    match (rule, is_key) {
+        ("jitter", true) if text.starts_with("additive(") => format!("{:?}", argument(&text)),
+        ("jitter", true) if !text.contains('(') => text,
+        ("jitter", _) => jitter(&text),
+        ("on" | "also_on", true) => format!("[{}]", codes(&text)),
+        ("on" | "also_on", false) => format!("codes![{}]", codes(&text)),
+        ("max_attempts", false) if text == "unlimited" => "Policy::UNLIMITED".to_owned(),
+        ("log_waits", false) => format!("LogLevel::{}", camel(&text)),
+        ("factor" | "max_attempts" | "log_waits", _) => text,
+        _ if value.is_boolean() => text,
+        (_, true) => format!("{text:?}"),
+        (_, false) => duration(&text),
+    }
+}
+
+/// What stands in the parentheses.
+fn argument(text: &str) -> &str {
+    let (_, argument) = text.split_once('(').unwrap_or_default();
+    argument.trim_end_matches(')')
+}
+
+fn jitter(text: &str) -> String {
+    let name = text.split('(').next().unwrap_or_default();
+    match (name, argument(text)) {
+        (_, "") => format!("Jitter::{}", camel(name)),
+        ("proportional", share) => format!("Jitter::Proportional({share})"),
+        (_, most) => format!("Jitter::{}({})", camel(name), duration(most)),
+    }
+}
+
+/// The numbers as they are, and the names as constants.
+fn codes(text: &str) -> String {
+    let is_name = |code: &str| code.starts_with(|it: char| it.is_ascii_alphabetic());
+    let code = |code| if is_name(code) { "Codes::" } else { "" }.to_owned() + code;
+    text.split(", ").map(code).collect::<Vec<_>>().join(", ")
+}
+
+fn camel(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        first.to_uppercase() + rest
+    });
+    words.collect()
+}
+
+/// A time as the library reads it.
+fn parsed(text: &str) -> Duration {
+    let settings: PolicySettings = serde_json::from_value(json!({ "base": text })).expect("a time");
+    settings.base.expect("a first wait")
+}
+
+/// A time in the largest unit of which it is a whole number.
+fn duration(text: &str) -> String {
+    let (mut number, mut unit) = (parsed(text).as_nanos(), 0);
+    while unit < 3 && number.is_multiple_of(1_000) {
+        (number, unit) = (number / 1_000, unit + 1);
+    }
+    let unit = ["nanos", "micros", "millis", "secs"][unit];
+    format!("Duration::from_{unit}({number})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backoff_cloud::presets;
+
+    fn of(query: &str) -> (State, Snippets) {
+        let state = State::read(query).unwrap_or_else(|mistakes| panic!("{query}: {mistakes:?}"));
+        (state, snippets(&state))
+    }
+
+    #[test]
+    fn the_toml_over_the_preset_is_the_same_policy() {
+        let changes = [
+            "",
+            "&base=2ms&factor=1.25&jitter=proportional(0.2)&max_attempts=9&deadline=90s",
+            "&growth=linear(250ms)&max_attempts=unlimited&also_on=418,ABORTED&idempotent=false",
+            "&on=429,500..=504&spread_retry_after=true&retry_after_slack=5s&retry_conflicts=true",
+        ];
+        for (name, preset) in presets::ALL {
+            for change in changes {
+                let query = format!("preset={name}{change}");
+                // The factor belongs to exponential waits only.
+                let Ok(state) = State::read(&query) else {
+                    assert!(change.contains("factor"), "{query}");
+                    continue;
+                };
+                let settings: PolicySettings = toml::from_str(&snippets(&state)["toml"]).unwrap();
+                assert_eq!(settings.over(*preset), Ok(state.policy), "{query}");
+                assert_eq!(
+                    state.policy == *preset,
+                    settings == PolicySettings::default(),
+                    "{query}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn code_has_a_line_for_each_rule_that_differs() {
+        let query = "preset=iam::READ_MODIFY_WRITE&base=500ms&jitter=additive(1500us)&deadline=300s&on=503,ABORTED\
+                     &spread_retry_after=false&max_attempts=unlimited&budget=aws";
+        let (_, code) = of(query);
+        assert_eq!(
+            code["constant"],
+            "static BUDGET: Budget = Budget::aws();\n\n\
+             const POLICY: Policy = iam::READ_MODIFY_WRITE\n    .base(Duration::from_millis(500))\n    \
+             .jitter(Jitter::Additive(Duration::from_micros(1500)))\n    .max_attempts(Policy::UNLIMITED)\n    \
+             .on(codes![503, Codes::ABORTED, Codes::UNAVAILABLE])\n    .spread_retry_after(false)\n    \
+             .budget(&BUDGET);\n"
+        );
+        assert_eq!(
+            code["attribute"],
+            "static BUDGET: Budget = Budget::aws();\n\n\
+             #[retry(\n    policy = iam::READ_MODIFY_WRITE.spread_retry_after(false),\n    base = \"500ms\",\n    \
+             jitter = \"1.5ms\",\n    max_attempts = unlimited,\n    on = [503, Codes::ABORTED, Codes::UNAVAILABLE],\n    \
+             budget = BUDGET,\n)]\n"
+        );
+    }
+
+    #[test]
+    fn another_growth_begins_with_its_constructor() {
+        let (_, code) = of("preset=iam::REQUEST&growth=linear(250ms)&base=2s&deadline=60s");
+        let begins = "const POLICY: Policy = Policy::linear(Duration::from_secs(2), Duration::from_millis(250))\n";
+        assert!(code["constant"].starts_with(begins), "{}", code["constant"]);
+        for rule in [".deadline(Duration::from_secs(60))", ".on(codes!["] {
+            assert!(code["constant"].contains(rule), "{}", code["constant"]);
+        }
+        assert!(!code["constant"].contains("base(") && !code["constant"].contains("factor("));
+        let (_, code) = of("preset=s3::REQUEST&growth=constant");
+        assert!(
+            code["attribute"]
+                .contains("= Policy::constant(Duration::from_millis(50)).budget(&s3::BUDGET).")
+        );
+        let (_, code) = of("preset=iam::REQUEST&growth=slots&jitter=slots");
+        assert!(code["constant"].contains(".max_attempts(Policy::UNLIMITED)"));
+        // A function stays in the code.
+        let (_, code) = of("preset=github::REQUEST&growth=fibonacci");
+        assert!(code["constant"].starts_with("// `throttled_if` cannot be written"));
+    }
+}
