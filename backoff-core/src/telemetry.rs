@@ -51,11 +51,12 @@
 //! | the first attempt succeeded | no event | |
 //! | an attempt is slow, and a [`Hedge`](crate::Hedge) sends a second request; inside the span of the attempt | `DEBUG` | none, also no `elapsed` |
 //! | a [`Rate`](crate::Rate) closed, opened or was switched off | `DEBUG` | `rate`, its name |
-//! | a `Breaker` opened | `WARN` | `breaker`, its name; `status` of the last failure |
+//! | a `Breaker` opened, because attempts failed or by hand | `WARN` | `breaker`, its name; `status` of the last failure |
+//! | a reply states quotas, and its thread runs no attempt of a call with a rate (features `http-1` and `rate`) | `DEBUG` | none |
 //! | a `Breaker` has ended calls since its last warning; at most once in ten seconds, when the next call ends | `WARN` | `breaker`; `refused`, how many |
 //! | a first attempt is made although a `Breaker` is open, because no error can be made; once for each breaker | `WARN` | `breaker`, its name; no `elapsed` |
 //! | a loop asks neither the rate nor the breaker of its policy: [`resuming`](crate::Policy::resuming), Google's and AWS' clients; once for each rate and breaker | `WARN` | `policy`, its name; no `operation` and no `elapsed` |
-//! | a `Breaker` closed | `INFO` | `breaker`, its name; `refused`, how many calls it has ended since its last warning |
+//! | a `Breaker` closed, by a probe or by hand | `INFO` | `breaker`, its name; `refused`, how many calls it has ended since its last warning |
 //!
 //! One question decides between `DEBUG` and `WARN`: did something keep the call from being retried? The attempts
 //! are used up, a deadline, a timeout, the budget, the rate, the breaker or a signal ended the call, the attempt may have been

@@ -90,8 +90,8 @@ use std::sync::{Arc, OnceLock};
 /// The guide has the [special cases](https://docs.rs/backoff-cloud/latest/backoff_cloud/guide/quotas/#special-cases).
 ///
 /// A reply is heard in `send`, `json` and `success` of `backoff-cloud`'s `http`, in the layer of tower, and where a value or
-/// an error is a response. The reply to another call inside of the call is not heard. Elsewhere, call `observe` (feature
-/// `http-1`).
+/// an error is a response, if the task of the attempt reads it. The reply to another call inside of the call is not heard.
+/// Elsewhere, and for another task, call `observe` of the attempt or of the rate (feature `http-1`).
 ///
 /// # What it cannot know
 /// - A quota that counts down to 0 is obeyed until its end, also if the service does not enforce it.
