@@ -467,7 +467,6 @@ impl Breaker {
     #[cold]
     fn opened(&self, status: Option<u16>, now: u32, why: fmt::Arguments<'_>) {
         self.status.store(status.unwrap_or_default(), Relaxed);
-        self.refused.store(0, Relaxed);
         self.said.store(now, Relaxed);
         #[cfg(feature = "metrics")]
         shown::opened(self.name.in_metrics());

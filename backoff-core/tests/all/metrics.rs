@@ -226,6 +226,7 @@ fn what_ends_a_call_has_a_name() {
                 );
                 texts.push(error.to_string());
             }
+            down.open_for(SECOND, &time);
             time.pass(SECOND);
             get(Ok(())).unwrap();
             let hook = |event: &Event<'_, TimedOut>| texts.push(event.to_string());
@@ -270,11 +271,12 @@ fn what_ends_a_call_has_a_name() {
             "WARN the breaker opens: 1 of the last 1 attempts failed breaker=api1.example.com",
             &format!("{open} refused=4"),
             &format!("{open} refused=1"),
+            "WARN the breaker opens: by hand, for 1s breaker=api1.example.com",
             "INFO the breaker closes: a probe succeeded breaker=api1.example.com refused=1",
             "WARN gave up attempts=1 reason=budget budget=api2.example.com",
         ]
     );
-    for (metric, value) in [("opened", 1.0), ("refused", 6.0), ("state", 0.0)] {
+    for (metric, value) in [("opened", 2.0), ("refused", 6.0), ("state", 0.0)] {
         let metric = format!("retry.breaker.{metric} retry.breaker=api1.example.com");
         assert_eq!(told[&metric], [value], "{metric}");
     }
