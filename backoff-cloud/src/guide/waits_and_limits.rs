@@ -163,7 +163,8 @@
 //!
 //! - A hint that cannot be read is ignored. The [log event](crate::telemetry) of the wait shows the header.
 //! - A hint beyond [`max_retry_after`](crate::Policy::max_retry_after) ends the call at once, with
-//!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). Unless you say another limit, it is the
+//!   [`StopReason::RetryAfter`](crate::StopReason::RetryAfter), but for a call that is [retried for
+//!   ever](#retry-for-ever): it waits as long as the limit. Unless you say another limit, it is the
 //!   deadline or the timeout, and five minutes where there is neither: `.max_retry_after(Duration::from_secs(60))`.
 //! - [`spread_retry_after(true)`](crate::Policy::spread_retry_after) adds the backoff to a hint that is the same for
 //!   everybody, so that clients do not come back together. The presets `READ_MODIFY_WRITE` do so.

@@ -40,6 +40,9 @@ const COUNT: u32 = MOST_BITS / 2;
 /// The highest number of attempts that are remembered.
 pub(super) const MOST_ATTEMPTS: u32 = (1 << COUNT) - 1;
 
+/// In a pause that was set by hand.
+pub(super) const BY_HAND: u32 = 1 << 31;
+
 impl State {
     /// Closed, and no attempt has failed.
     pub(super) const NEW: State = State(PERIOD);
@@ -82,19 +85,18 @@ impl State {
 
     /// The milliseconds of this pause that are left until the next probe, of an open breaker.
     pub(super) const fn left(self, pause: u32, now: u32) -> u32 {
-        let left = self.0.wrapping_sub(now) & TIME;
+        let (left, pause) = (self.0.wrapping_sub(now) & TIME, pause & !BY_HAND);
         // A time that lies further ahead than the pause has passed, or the clock was set back.
         if left > pause { 0 } else { left }
     }
 }
 
 impl Limits {
-    /// The pause after this one. One that is longer than all was set by hand.
+    /// The pause after this one.
     pub(super) fn next_pause(self, pause: u32) -> u32 {
-        let max_pause = self.max_pause.max(self.pause);
-        match pause > max_pause {
-            true => self.pause,
-            false => max_pause.min(2 * pause),
+        match pause & BY_HAND {
+            0 => self.max_pause.max(self.pause).min(2 * pause),
+            _ => self.pause,
         }
     }
 

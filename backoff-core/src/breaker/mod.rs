@@ -28,7 +28,7 @@ use core::{
     },
     time::Duration,
 };
-use machine::{Limits, MOST_ATTEMPTS, State, due};
+use machine::{BY_HAND, Limits, MOST_ATTEMPTS, State, due};
 
 /// Ends the retries at a service that is down and, if you ask for it, its first attempts too. Declare one `static` for each
 /// service (and region), and name it in a policy with [`Policy::breaker`](crate::Policy::breaker).
@@ -353,16 +353,14 @@ impl Breaker {
         })
     }
 
-    /// Opens the breaker by hand, such as for the maintenance of the service. The first probe goes after this time, from 10 ms
-    /// to a day; further ones as after any opening. If the breaker is open, the time begins anew. `clock` is the runtime of the
+    /// Opens the breaker by hand, such as for the maintenance of the service. The first probe goes after this time; further ones
+    /// as after any opening. A time of less than 10 ms counts as 10 ms, and one of more than a day as a day. If the breaker is open, the time begins anew. `clock` is the runtime of the
     /// calls, such as `&Tokio` or `&Std`. [`next_probe`](Self::next_probe) has an example.
     pub fn open_for(&self, time: Duration, clock: &impl Clock) {
-        const DAY: u128 = 86_400_000;
-        let (pause, now) = (
-            time.as_millis().clamp(10, DAY) as u32,
-            millis(shared_now(clock)),
-        );
-        self.pause.store(pause, Relaxed);
+        const DAY: Duration = Duration::from_secs(86_400);
+        let time = time.clamp(Duration::from_millis(10), DAY);
+        let (pause, now) = (millis(time), millis(shared_now(clock)));
+        self.pause.store(BY_HAND | pause, Relaxed);
         let _ = self.change(|state| Some(state.opened(due(now, pause))));
         self.opened(None, now, format_args!("by hand, for {time:?}"));
     }
@@ -421,8 +419,10 @@ impl Breaker {
         let asked = self.change(|state| {
             let pause = self.pause.load(Relaxed);
             let then = self.limits.probe(state, pause, || millis(now()))?;
-            // Before the state: a probe that is further ahead than the pause counts as due.
-            self.pause.store(self.limits.next_pause(pause), Relaxed);
+            // Before the state: a probe that is further ahead than the pause counts as due. A pause that another thread has
+            // set by hand stays.
+            let next = self.limits.next_pause(pause);
+            let _ = self.pause.compare_exchange(pause, next, Relaxed, Relaxed);
             Some(then)
         });
         let state = asked.or_else(|state| if state.is_open() { Err(()) } else { Ok(state) });

@@ -535,8 +535,8 @@ where
 
     /// Says how many tokens each attempt is likely to use: for a service whose replies state quotas of tokens, such as an
     /// LLM's. The [`Rate`](crate::Rate#quotas) of the call lets an attempt begin when so many tokens remain. The default is
-    /// 0: then only the quotas of requests delay the call. [`Attempt::used`](crate::Attempt::used) says what it used. Without a
-    /// rate, this setting does nothing.
+    /// 0: then only the quotas of requests delay the call. [`Attempt::used`](crate::Attempt::used) says what it used. A number
+    /// that is no `u32`, such as a negative one, counts as [`u32::MAX`]. Without a rate, this setting does nothing.
     ///
     /// ```
     /// use backoff_core::{Policy, Rate, TimedOut};

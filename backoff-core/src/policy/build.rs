@@ -26,8 +26,8 @@ impl Policy {
     /// No limit in [`max_attempts`](Self::max_attempts): the call is repeated until it succeeds, or until a failure is not
     /// retried. A deadline, a budget and a breaker end it too. A hint beyond `max_retry_after` is shortened to that limit.
     ///
-    /// A policy whose waits from one of its bases are all zero makes 5 attempts all the same. Attempts are counted up to
-    /// 262,143; later ones have this number.
+    /// A policy whose waits from one of its bases are all zero makes 5 attempts all the same. Failures are counted up to
+    /// 262,143, so all later attempts have the number 262,144.
     ///
     /// ```
     /// # use backoff_core::Policy;
@@ -45,10 +45,9 @@ impl Policy {
     /// The same policy, with all computed fields computed again.
     pub(super) const fn settled(mut self) -> Self {
         self.waits = self.always_waits();
-        self.attempts = if self.deadline == NEVER && self.max_attempts == 0 {
-            DEFAULT_ATTEMPTS
-        } else {
-            self.attempts_in_time()
+        self.attempts = match self.max_attempts {
+            0 if !self.has_no_number() => DEFAULT_ATTEMPTS,
+            _ => self.attempts_in_time(),
         };
         self
     }
@@ -368,7 +367,8 @@ impl Policy {
     }
 
     /// The waits of the policy, drawn with the thread's random numbers: for a loop of your own. They end with the policy's
-    /// last attempt, and never if the attempts are [`UNLIMITED`](Self::UNLIMITED). The deadline does not end them.
+    /// last attempt, and never if the attempts are [`UNLIMITED`](Self::UNLIMITED), as they are with a deadline and without
+    /// [`max_attempts`](Self::max_attempts): the deadline does not end the waits.
     ///
     /// ```
     /// # use backoff_core::Policy;
@@ -425,6 +425,14 @@ impl Policy {
             // Calls without a pause would be an attack, not a retry.
             0 | Self::UNLIMITED => DEFAULT_ATTEMPTS,
             set => set,
+        }
+    }
+
+    /// Whether no number limits the attempts of a policy that always waits.
+    pub(crate) const fn has_no_number(&self) -> bool {
+        match self.max_attempts {
+            0 => self.deadline != NEVER,
+            set => set == Self::UNLIMITED,
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
         jitter::{Jitter, SHARE, is_share},
     },
     facts::codes::Codes,
-    policy::{NEVER, NO_ATTEMPTS, Policy, log_level::LogLevel},
+    policy::{NO_ATTEMPTS, Policy, log_level::LogLevel},
     runtime::nanos,
 };
 use core::{fmt, time::Duration};
@@ -283,9 +283,7 @@ const NO_DEADLINE: &str = "a deadline of zero retries nothing: write a longer on
 /// What to write instead, for a policy with a deadline and without a number of attempts whose waits, or
 /// whose waits after throttling, are all zero.
 fn without_pause(policy: &Policy) -> Option<&'static str> {
-    let ends = policy.max_attempts != Policy::UNLIMITED
-        && (policy.max_attempts != 0 || policy.deadline == NEVER);
-    if ends {
+    if !policy.has_no_number() {
         return None;
     }
     if policy.max_backoff == 0 {

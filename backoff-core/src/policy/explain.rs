@@ -3,7 +3,7 @@
 use crate::{
     delay::{growth::Growth, jitter::Spread},
     facts::codes::Codes,
-    policy::{MOST_ATTEMPTS, NEVER, Policy},
+    policy::{NEVER, Policy},
     text::Rounded,
 };
 use core::{fmt, time::Duration};
@@ -171,17 +171,12 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let attempts = policy.attempts();
     let longest = policy.longest_hint(policy.deadline);
     if policy.never_ends(policy.deadline) {
-        let longest = shown(longest);
-        write!(
-            f,
-            "only after a failure that is not retried, and waits at most {longest} if the server asks for more"
-        )?;
+        f.write_str("after a failure that is not retried")?;
     }
     if attempts != Policy::UNLIMITED {
         let s = if attempts == 1 { "" } else { "s" };
         write!(f, "after {attempts} attempt{s}")?;
-        let is_set = matches!(policy.max_attempts, 1..=MOST_ATTEMPTS);
-        if !is_set && !policy.waits {
+        if policy.has_no_number() {
             f.write_str(", because it does not always wait")?;
         }
     }
@@ -214,6 +209,10 @@ fn limits(policy: &Policy, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     if policy.shared_rate().is_some() && policy.deadline != NEVER {
         f.write_str(", or when the turn of a retry would come after the deadline")?;
+    }
+    if policy.never_ends(policy.deadline) {
+        let longest = shown(longest);
+        write!(f, "; waits at most {longest} if the server asks for more")?;
     }
     Ok(())
 }
@@ -342,7 +341,7 @@ mod tests {
             "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
             "gives up after 5 attempts, because it does not always wait, or when the next wait would end after 1s",
             "gives up when the next wait would end after 500ms (1 call, if each fails at once)",
-            "gives up only after a failure that is not retried, and waits at most 300s if the server asks for more",
+            "gives up after a failure that is not retried",
             "gives up after 5 attempts, because it does not always wait, or when the server asks for more than 300s",
         ];
         says(2, ends, words);

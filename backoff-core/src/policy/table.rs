@@ -82,7 +82,8 @@ macro_rules! rules {
                 key yes_or_no "`true`, `false`";
 
             /// The longest `Retry-After` (or similar hint) that the policy waits for. A longer hint ends the call with
-            /// [`StopReason::RetryAfter`](crate::StopReason::RetryAfter). The limit applies to each wait, not to their sum.
+            /// [`StopReason::RetryAfter`](crate::StopReason::RetryAfter); a call that nothing else ends
+            /// ([`UNLIMITED`](Self::UNLIMITED)) waits so long instead. The limit applies to each wait, not to their sum.
             ///
             /// ```
             /// # use backoff_core::{Decision, Policy, RetryState, StopReason, Verdict};

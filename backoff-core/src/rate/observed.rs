@@ -139,7 +139,7 @@ impl Rate {
     }
 
     /// Says how many tokens of the service's quotas were used that no reply has stated yet, such as those of a stream that has
-    /// ended. They are subtracted until the reply of a later attempt states what remains. Inside of an attempt whose reply has
+    /// ended. A number that is no `u32`, such as a negative one, counts as [`u32::MAX`]. They are subtracted until the reply of a later attempt states what remains. Inside of an attempt whose reply has
     /// not come, the number replaces that of [`tokens`](crate::Retrying::tokens).
     ///
     /// A service that counts the tokens before it answers, as OpenAI does, needs no such word. Without quotas of tokens, nothing
@@ -215,10 +215,19 @@ impl Shared {
     fn hears(&self, heard: Heard, attempt: Option<CountedAttempt>) {
         let attempt = attempt.map(|(number, tokens)| (number, Share::of(tokens)));
         let mut state = self.lock();
-        if state.heard.len() == MOST_HEARD {
-            state.heard.remove(0);
-        }
         state.heard.push((heard, attempt, Std.now()));
+        if state.heard.len() > MOST_HEARD
+            && let Heard::Used(oldest) = state.heard.remove(0).0
+        {
+            // A newer reply takes the place of an older one, but tokens are added up.
+            let kept = state.heard.iter_mut();
+            if let Some(Heard::Used(tokens)) = kept
+                .map(|it| &mut it.0)
+                .find(|it| matches!(it, Heard::Used(_)))
+            {
+                *tokens = tokens.saturating_add(oldest);
+            }
+        }
         drop(state);
         // The next call reads the clock.
         self.flag.fetch_or(ON, Release);

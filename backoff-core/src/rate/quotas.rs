@@ -326,9 +326,9 @@ impl Quotas {
         };
         self.heard = now;
         self.ended(number);
-        self.counts_silent();
         let overlaps = is_older(number, self.next);
         if !overlaps {
+            self.counts_silent();
             self.next = self.first.wrapping_add(self.begun.len() as u16);
             self.forgets(began);
         }

@@ -307,4 +307,14 @@ fn replies_without_a_call_between_do_not_fill_the_memory() {
         rate.observe(&headers);
     }
     assert_eq!(rate.shared().lock().heard.len(), 32);
+    for _ in 0..1_000 {
+        rate.used(800);
+    }
+    let state = rate.shared().lock();
+    let used = |it: &(Heard, _, _)| match it.0 {
+        Heard::Used(tokens) => tokens,
+        _ => 0,
+    };
+    assert_eq!(state.heard.len(), 32);
+    assert_eq!(state.heard.iter().map(used).sum::<u32>(), 800_000);
 }

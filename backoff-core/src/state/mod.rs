@@ -271,7 +271,7 @@ impl RetryState {
 
     /// Whether a failure of the running attempt would be the last one for every error: the attempts are used up, or the deadline
     /// has passed. For a loop that keeps something only if it tries again. The error itself, a budget or a breaker may end the
-    /// loop too.
+    /// loop too. Not for a loop with [`failed_paced`](Self::failed_paced), which may allow more attempts.
     ///
     /// ```
     /// use backoff_core::{Policy, RetryState};
@@ -285,8 +285,9 @@ impl RetryState {
     /// assert!(retry.is_last(&POLICY, now));
     /// ```
     pub fn is_last(&self, policy: &Policy, now: impl FnOnce() -> Duration) -> bool {
+        let rules = Rules::of(policy);
         self.failures() + 1 >= policy.attempts()
-            || policy.deadline != NEVER && self.elapsed_nanos(now) > policy.deadline
+            || rules.deadline != NEVER && rules.is_over(self.elapsed_nanos(now))
     }
 
     /// The attempt that begins next, of the call with this id.

@@ -188,6 +188,23 @@ fn it_opens_and_closes_by_hand() {
     assert_eq!(attempts(&down, &time, 2), [0, 1]);
 }
 
+#[test]
+fn the_pauses_after_a_time_set_by_hand_are_as_after_any_opening() {
+    let day = 86_400 * SECOND;
+    for (set, first) in [
+        (Duration::ZERO, SECOND / 100),
+        (3 * SECOND, 3 * SECOND),
+        (5 * SECOND, 5 * SECOND),
+        (2 * day, day),
+    ] {
+        let (down, time) = (Breaker::new().max_pause(4 * SECOND), Time::default());
+        down.open_for(set, &time);
+        assert_eq!(down.next_probe(&time), Some(first));
+        time.pass(first);
+        assert_eq!(attempts(&down, &time, 12), [0, 1, 3, 7, 11], "{set:?}");
+    }
+}
+
 fn poll_once<F: Future>(call: Pin<&mut F>) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     call.poll(&mut cx).is_ready()

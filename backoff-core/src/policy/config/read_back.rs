@@ -108,8 +108,8 @@ impl Policy {
     /// # Errors
     /// Returns an error if the policy has a part that only the code can have: a budget, a rate, a breaker, a function
     /// or [`idempotent_by_method`](Self::idempotent_by_method). The error says which one, with its name, and what to
-    /// write. Also returns an error for rules that no configuration may have together, as a `base` that is longer than
-    /// `max_backoff`, and for [`Jitter::WholeSeconds`] after [`scaled`](Self::scaled).
+    /// write. Also returns an error for rules that a configuration may not name together, such as a `base` that is longer than
+    /// `max_backoff` or `deadline`, and for [`Jitter::WholeSeconds`] after [`scaled`](Self::scaled).
     pub fn settings(&self) -> Result<PolicySettings, PolicySettingsError> {
         if let Some(part) = in_code(self) {
             return Err(PolicySettingsError {

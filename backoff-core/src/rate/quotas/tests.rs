@@ -180,6 +180,20 @@ fn what_is_used_is_subtracted_until_a_reply_states_what_remains() {
         let still = if has_replied { 0.0 } else { expected };
         assert_eq!(turn(&quotas, 600), still, "{case}");
     }
+    // The reply to an attempt that began before does not state it.
+    let mut quotas = stated(&of_tokens(1_000.0));
+    for number in [1, 2] {
+        quotas.takes(Share::of(0), number, START);
+    }
+    quotas.replied(vec![of_tokens(1_000.0)], 2, START);
+    quotas.used(800.0, Some(2));
+    for (number, expected) in [(1, 4.0), (3, 0.0)] {
+        if number == 3 {
+            quotas.takes(Share::of(0), 3, START);
+        }
+        quotas.replied(vec![of_tokens(1_000.0)], number, START);
+        assert_eq!(turn(&quotas, 600), expected, "{number}");
+    }
 }
 
 #[test]
