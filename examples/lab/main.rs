@@ -10,6 +10,9 @@
 mod draw;
 mod snippets;
 mod state;
+#[cfg(test)]
+#[rustfmt::skip]
+mod written;
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -189,9 +189,10 @@ fn duration(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use backoff_cloud::presets;
+    use expect_test::expect_file;
 
     fn of(query: &str) -> (State, Snippets) {
         let state = State::read(query).unwrap_or_else(|mistakes| panic!("{query}: {mistakes:?}"));
@@ -223,6 +224,71 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The name of a test in `written.rs`, and the query whose code it has.
+    const WRITTEN: [(&str, &str); 8] = [
+        ("a_preset", "preset=storage::READ_MODIFY_WRITE"),
+        (
+            "times",
+            "preset=iam::READ_MODIFY_WRITE&base=500ms&max_backoff=1m+30s&deadline=300s&throttled_base=2s&max_retry_after=1h\
+             &retry_after_slack=1500us",
+        ),
+        (
+            "codes_and_choices",
+            "preset=iam::REQUEST&on=429,500..%3D504,ABORTED&also_on=418&idempotent=true&retry_conflicts=true\
+             &spread_retry_after=true&max_attempts=9&factor=1.5",
+        ),
+        (
+            "additive",
+            "preset=iam::REQUEST&jitter=additive(1500us)&max_attempts=unlimited&retry_after_alone=true&budget=ratio",
+        ),
+        (
+            "proportional",
+            "preset=s3::REQUEST&jitter=proportional(0.2)&budget=none",
+        ),
+        (
+            "linear",
+            "preset=s3::REQUEST&growth=linear(250ms)&base=2s&jitter=additive_within(1s)",
+        ),
+        (
+            "slots",
+            "preset=iam::REQUEST&growth=slots&jitter=slots&budget=grpc",
+        ),
+        (
+            "fibonacci",
+            "preset=kubernetes::REQUEST&growth=fibonacci&jitter=whole_seconds&base=1s",
+        ),
+    ];
+
+    /// Holds code that the page shows against the policy that the page draws.
+    pub(crate) fn is_of(query: &str, made: Policy) {
+        let (state, _) = of(query);
+        assert_eq!(made.without_budget(), state.policy.without_budget());
+        match state.crowd.budget {
+            0 => assert_eq!(made, state.policy),
+            other => assert_eq!(has_budget(&made), BUDGETS[other].2.0.is_some()),
+        }
+    }
+
+    #[test]
+    fn the_code_is_written_down_and_compiled() {
+        let head = "//! Code that the page shows. `UPDATE_EXPECT=1 cargo test -p examples --example lab` writes it anew.\n\n\
+                    use std::time::Duration;\n\n\
+                    use backoff_cloud::{\n    \
+                    Budget, Codes, Fault, Jitter, Policy, codes, iam, kubernetes, retry, s3, storage,\n};\n\n\
+                    use crate::snippets::tests::is_of;\n\n\
+                    #[derive(Debug, Fault)]\n#[fault(status = self.0)]\nstruct Failure(u16);\n";
+        let test = |(name, query)| {
+            let (_, code) = of(query);
+            let (attribute, constant) = (&code["attribute"], &code["constant"]);
+            format!(
+                "\n#[test]\nfn {name}() {{\n{{\n{attribute}async fn call() -> Result<(), Failure> {{\n    \
+                 Err(Failure(503))\n}}\nlet _ = call;\n}}\n{constant}is_of(\n{query:?},\nPOLICY,\n);\n}}\n"
+            )
+        };
+        let tests = WRITTEN.map(test).concat();
+        expect_file!["written.rs"].assert_eq(&(head.to_owned() + &tests));
     }
 
     #[test]
