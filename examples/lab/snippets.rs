@@ -6,7 +6,7 @@ use std::time::Duration;
 use backoff_cloud::{Policy, PolicySettings};
 use serde_json::{Map, Value, json};
 
-use crate::state::{BUDGETS, State, has_budget, named, settings, text};
+use crate::state::{BUDGETS, State, has_budget, named, of_reads, settings, text};
 
 /// By the name of the place on the page.
 pub(crate) type Snippets = BTreeMap<&'static str, String>;
@@ -41,86 +41,114 @@ pub(crate) fn snippets(state: &State) -> Snippets {
     ])
 }
 
-/// The rules that are said and change something.
+/// The rules that are said, without those whose absence changes nothing.
 fn changed(state: &State) -> Rules {
     let mut rules = named(&state.settings);
-    rules.retain(|rule, value| {
-        let alone = settings(&Rules::from_iter([(rule.clone(), value.clone())]));
-        alone.over(state.preset) != Ok(state.preset)
-    });
+    for (rule, value) in rules.clone() {
+        rules.remove(&rule);
+        // Two policies that log at different levels are equal.
+        if rule == "log_waits" || settings(&rules).over(state.preset) != Ok(state.policy) {
+            rules.insert(rule, value);
+        }
+    }
     rules
 }
 
 /// The code of the policy with which a constant begins, and the rules that it changes. No setter changes the growth, so
-/// a policy with another growth begins with its constructor.
-fn begins(state: &State, rules: Rules) -> Result<(String, Rules), String> {
-    let Some(growth) = rules.get("growth").map(text) else {
+/// a policy with another growth begins with its constructor and the other rules of the preset.
+fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
+    let Some(growth) = rules.remove("growth") else {
         return Ok((state.name.to_owned(), rules));
     };
-    let read = |policy: Policy| policy.settings().map_err(|error| error.to_string());
-    let settings = read(state.policy.without_budget())?;
-    let base = settings.base.unwrap_or_default();
-    let mut rules = named(&settings);
-    let first = duration(&text(&rules["base"]));
-    let step = argument(&growth);
-    let (begin, code) = match growth.split('(').next() {
-        Some("exponential") => (Policy::exponential(), "exponential()".to_owned()),
-        Some("constant") => (Policy::constant(base), format!("constant({first})")),
-        Some("fibonacci") => (Policy::fibonacci(base), format!("fibonacci({first})")),
-        Some("slots") => (Policy::slots(base), format!("slots({first})")),
-        _ => (
-            Policy::linear(base, parsed(step)),
-            format!("linear({first}, {})", duration(step)),
-        ),
+    let reads = of_reads(&state.preset);
+    let preset = reads.settings().map_err(|error| {
+        let name = state.name;
+        format!(
+            "Another algorithm needs a policy of its own, with the rules of {name}.\n// But {error}"
+        )
+    })?;
+    let mut kept = named(&preset);
+    let base = rules.remove("base").unwrap_or_else(|| kept["base"].clone());
+    let (growth, base) = (text(&growth), duration(&text(&base)));
+    let (name, step) = (
+        growth.split('(').next().unwrap_or_default(),
+        argument(&growth),
+    );
+    let mut begin = match name {
+        "linear" => format!("Policy::linear({base}, {})", duration(step)),
+        _ => format!("Policy::{name}({base})"),
     };
-    let others = named(&read(begin)?);
-    // `slots` has a number of attempts, and no setter takes it away.
-    if others.contains_key("max_attempts") && settings.max_attempts.is_none() {
-        let without = settings.deadline.map_or(json!(5), |_| json!("unlimited"));
-        rules.insert("max_attempts".to_owned(), without);
+    let mut begun = Policy::exponential();
+    if name == "slots" {
+        begun = Policy::slots(Duration::from_secs(1));
+        // It has a number of attempts, which no setter takes away.
+        let is_timed = kept.contains_key("deadline") || rules.contains_key("deadline");
+        let without = if is_timed {
+            json!("unlimited")
+        } else {
+            json!(5)
+        };
+        kept.entry("max_attempts").or_insert(without);
     }
+    let others = named(&begun.settings().expect("no code"));
+    kept.retain(|rule, value| {
+        let is_given = ["growth", "base", "factor"].contains(&&**rule) || rules.contains_key(rule);
+        !is_given && others.get(rule) != Some(value)
+    });
     rules.retain(|rule, value| others.get(rule) != Some(value));
-    let module = state.name.split("::").next().unwrap_or_default();
-    let budget = match has_budget(&state.preset) && state.crowd.budget == 0 {
-        true => format!(".budget(&{module}::BUDGET)"),
-        false => String::new(),
-    };
-    Ok((format!("Policy::{code}{budget}"), rules))
+    if has_budget(&state.preset) && state.crowd.budget == 0 {
+        let module = state.name.split("::").next().unwrap_or_default();
+        begin += &format!("\n    .budget(&{module}::BUDGET)");
+    }
+    // Whether the method of a request decides is no setting.
+    if state.policy == state.policy.idempotent_by_method() {
+        begin += "\n    .idempotent_by_method()";
+    }
+    Ok((begin + &setters(&kept), rules))
+}
+
+/// `also_on` adds to `on`, so it comes last.
+fn setters(rules: &Rules) -> String {
+    let mut rules: Vec<_> = rules.iter().collect();
+    rules.sort_by_key(|it| it.0 == "also_on");
+    let setter =
+        |(rule, value): (&String, &Value)| format!("\n    .{rule}({})", code(rule, value, false));
+    rules.into_iter().map(setter).collect()
 }
 
 /// The name and the code of the budget: none if the preset's stays.
 type Shared = Option<Option<&'static str>>;
 
 fn constant(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let mut policy = format!("const POLICY: Policy = {begin}");
-    for (rule, value) in rules {
-        policy += &format!("\n    .{rule}({})", code(rule, value, false));
-    }
-    policy += match budget {
+    let budget = match budget {
         Some(Some(_)) => "\n    .budget(&BUDGET)",
         Some(None) => "\n    .without_budget()",
         None => "",
     };
-    policy + ";\n"
+    format!(
+        "const POLICY: Policy = {begin}{}{budget};\n",
+        setters(rules)
+    )
 }
 
 fn attribute(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let mut policy = begin.to_owned();
-    let mut keys = String::new();
+    let (mut setters, mut keys) = (Rules::new(), String::new());
     for (rule, value) in rules {
         match &**rule {
             // These are no keys.
             "spread_retry_after" | "retry_after_alone" | "retry_after_slack" => {
-                policy += &format!(".{rule}({})", code(rule, value, false));
+                setters.insert(rule.clone(), value.clone());
             }
             _ => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
         }
     }
+    let mut policy = begin.to_owned() + &self::setters(&setters);
     match budget {
         Some(Some(_)) => keys += "    budget = BUDGET,\n",
-        Some(None) => policy += ".without_budget()",
+        Some(None) => policy += "\n    .without_budget()",
         None => {}
     }
+    let policy = policy.replace('\n', "\n    ");
     format!("#[retry(\n    policy = {policy},\n{keys})]\n")
 }
 
@@ -227,7 +255,7 @@ pub(crate) mod tests {
     }
 
     /// The name of a test in `written.rs`, and the query whose code it has.
-    const WRITTEN: [(&str, &str); 8] = [
+    const WRITTEN: [(&str, &str); 13] = [
         ("a_preset", "preset=storage::READ_MODIFY_WRITE"),
         (
             "times",
@@ -253,8 +281,22 @@ pub(crate) mod tests {
         ),
         (
             "slots",
-            "preset=iam::REQUEST&growth=slots&jitter=slots&budget=grpc",
+            "preset=kubernetes::REQUEST&growth=slots&jitter=full&budget=grpc",
         ),
+        (
+            "codes_beside_others",
+            "preset=iam::REQUEST&on=429&also_on=503",
+        ),
+        (
+            "longer_than_most",
+            "preset=azure::STORAGE&growth=constant&base=90s",
+        ),
+        (
+            "shorter_than_throttled",
+            "preset=s3::REQUEST&growth=constant&max_backoff=500ms&also_on=418",
+        ),
+        ("no_codes", "preset=postgres::TRANSACTION&growth=linear(1s)"),
+        ("methods", "preset=plain_http::BY_METHOD&growth=constant"),
         (
             "fibonacci",
             "preset=kubernetes::REQUEST&growth=fibonacci&jitter=whole_seconds&base=1s",
@@ -276,7 +318,7 @@ pub(crate) mod tests {
         let head = "//! Code that the page shows. `UPDATE_EXPECT=1 cargo test -p examples --example lab` writes it anew.\n\n\
                     use std::time::Duration;\n\n\
                     use backoff_cloud::{\n    \
-                    Budget, Codes, Fault, Jitter, Policy, codes, iam, kubernetes, retry, s3, storage,\n};\n\n\
+                    Budget, Codes, Fault, Jitter, Policy, codes, iam, retry, s3, storage,\n};\n\n\
                     use crate::snippets::tests::is_of;\n\n\
                     #[derive(Debug, Fault)]\n#[fault(status = self.0)]\nstruct Failure(u16);\n";
         let test = |(name, query)| {
@@ -307,7 +349,7 @@ pub(crate) mod tests {
         assert_eq!(
             code["attribute"],
             "static BUDGET: Budget = Budget::aws();\n\n\
-             #[retry(\n    policy = iam::READ_MODIFY_WRITE.spread_retry_after(false),\n    base = \"500ms\",\n    \
+             #[retry(\n    policy = iam::READ_MODIFY_WRITE\n        .spread_retry_after(false),\n    base = \"500ms\",\n    \
              jitter = \"1.5ms\",\n    max_attempts = unlimited,\n    on = [503, Codes::ABORTED, Codes::UNAVAILABLE],\n    \
              budget = BUDGET,\n)]\n"
         );
@@ -323,14 +365,13 @@ pub(crate) mod tests {
         }
         assert!(!code["constant"].contains("base(") && !code["constant"].contains("factor("));
         let (_, code) = of("preset=s3::REQUEST&growth=constant");
-        assert!(
-            code["attribute"]
-                .contains("= Policy::constant(Duration::from_millis(50)).budget(&s3::BUDGET).")
-        );
+        assert!(code["attribute"].contains(
+            "= Policy::constant(Duration::from_millis(50))\n        .budget(&s3::BUDGET)\n        ."
+        ));
         let (_, code) = of("preset=iam::REQUEST&growth=slots&jitter=slots");
         assert!(code["constant"].contains(".max_attempts(Policy::UNLIMITED)"));
         // A function stays in the code.
         let (_, code) = of("preset=github::REQUEST&growth=fibonacci");
-        assert!(code["constant"].starts_with("// `throttled_if` cannot be written"));
+        assert!(code["constant"].contains("// But `throttled_if` cannot be written"));
     }
 }

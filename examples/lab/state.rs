@@ -15,18 +15,18 @@ pub(crate) type Mistakes = BTreeMap<String, String>;
 /// A value of a control that offers a choice, its name, and how the page calls it. The first one is the default.
 type Choice<T> = (&'static str, &'static str, T);
 
-/// The share of the calls that the service refuses in an outage; it answers none if the share is zero.
+/// The share of the attempts that the service refuses in an outage; it answers none if the share is zero.
 pub(crate) const OUTAGES: [Choice<Option<f64>>; 4] = [
-    ("down", "answers every call with 503", Some(1.0)),
-    ("half", "answers half of the calls with 503", Some(0.5)),
-    ("hangs", "accepts calls and answers none", Some(0.0)),
+    ("down", "answers every attempt with 503", Some(1.0)),
+    ("half", "answers half of the attempts with 503", Some(0.5)),
+    ("hangs", "accepts attempts and answers none", Some(0.0)),
     ("none", "no outage", None),
 ];
 
 pub(crate) const HINTS: [Choice<Hint>; 3] = [
     ("none", "says nothing", Hint::Nothing),
     ("same", "says the same Retry-After to all", Hint::Next),
-    ("turn", "gives each call its turn", Hint::InTurn),
+    ("turn", "gives each attempt its turn", Hint::InTurn),
 ];
 
 /// The code of a budget, and what the calls of a process share.
