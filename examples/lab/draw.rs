@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use backoff_cloud::schedule::{Fits, PlannedWait};
+use backoff_cloud::schedule::Fits;
 use backoff_cloud::{Decision, Jitter, Policy, RetryState, Verdict};
 use examples::axis::Scale::{Linear, Logarithmic};
 use examples::chart::{self, Chart, Line, PHONE, Panel};
@@ -86,8 +86,7 @@ pub(crate) fn draw(state: &State, stop: Stop) -> Result<Charts, Error> {
     };
     let (outcomes, crowds) = thread::scope(|scope| {
         let crowds = scope.spawn(|| crowds(state, stop));
-        let runs = ways.iter().map(|way| scope.spawn(|| run(way)));
-        let runs: Vec<_> = runs.collect();
+        let runs: Vec<_> = ways.iter().map(|way| scope.spawn(|| run(way))).collect();
         let outcomes = runs.into_iter().map(|it| it.join().expect("no panic"));
         let outcomes: Vec<_> = outcomes.collect();
         (outcomes, crowds.join().expect("no panic"))
@@ -106,8 +105,7 @@ pub(crate) fn draw(state: &State, stop: Stop) -> Result<Charts, Error> {
         let names = ways.iter().map(|way| way.0);
         charts.ends = names.zip(outcomes.iter().map(of)).collect();
         if charts.contention.is_none() {
-            let why =
-                "The clients that compete were stopped after two seconds: choose another jitter.";
+            let why = "The clients that compete were stopped: choose another jitter.";
             charts.stopped = Some(("jitter", why.to_owned()));
         }
     }
@@ -116,9 +114,7 @@ pub(crate) fn draw(state: &State, stop: Stop) -> Result<Charts, Error> {
 
 /// The control whose number is to be lowered, and why.
 fn too_much(crowd: &Crowd, outcome: &Outcome, is_yours: bool) -> (&'static str, String) {
-    let &Crowd {
-        clients, seconds, ..
-    } = crowd;
+    let (clients, seconds) = (crowd.clients, crowd.seconds);
     // Each client may have a call that has not ended.
     let each = outcome.sent as usize / (outcome.jobs.len() + clients as usize);
     let (control, why) = match (each, seconds / 20 > clients / 100) {
@@ -152,19 +148,10 @@ fn waits(policy: &Policy) -> Result<Drawn, Error> {
     let samples: Vec<_> = (0..SAMPLES).map(|seed| sample(policy, seed)).collect();
     let [mut least, mut greatest, mut dots] = [const { Vec::new() }; 3];
     let mut mean = Vec::new();
-    let begin = |planned: &PlannedWait| planned.fits != Fits::Never;
-    let mut planned: Vec<_> = policy
-        .schedule()
-        .take_while(begin)
-        .take(RETRIES + 1)
-        .collect();
-    let more = if planned.len() > RETRIES {
-        " The first 12 retries."
-    } else {
-        ""
-    };
-    planned.truncate(RETRIES);
-    for planned in planned {
+    let planned = policy.schedule().take_while(|it| it.fits != Fits::Never);
+    let planned: Vec<_> = planned.take(RETRIES + 1).collect();
+    let more = ["", " The first 12 retries."][planned.len() / (RETRIES + 1)];
+    for planned in planned.iter().take(RETRIES) {
         let (x, place) = (f64::from(planned.retry), planned.retry as usize - 1);
         let waits = samples.iter().filter_map(|waits| waits.get(place));
         let waits: Vec<_> = waits.map(Duration::as_secs_f64).collect();
@@ -175,12 +162,9 @@ fn waits(policy: &Policy) -> Result<Drawn, Error> {
         least.push((x, planned.least.as_secs_f64()));
         greatest.push((x, planned.greatest.as_secs_f64()));
     }
-    let mean = Line::measured("mean", 2, mean);
-    let lines = vec![
-        Line::bound("greatest", greatest),
-        mean,
-        Line::bound("least", least),
-    ];
+    let bounds = [("greatest", greatest), ("least", least)];
+    let [greatest, least] = bounds.map(|(name, points)| Line::bound(name, points));
+    let lines = vec![greatest, Line::measured("mean", 2, mean), least];
     let mut panel = Panel::new(("retry", Linear), ("wait, s", Linear), lines);
     panel.dots = dots;
     let what = format!("Dots: the waits of a hundred calls whose attempts all fail.{more}");
@@ -279,15 +263,14 @@ fn crowds(state: &State, stop: Stop) -> Option<Vec<Crowds>> {
 
 fn contention(crowds: &[Crowds]) -> Result<Drawn, Error> {
     let panel = |y, of: usize| {
-        // The colours that stand out against light paper; blue is yours.
+        // These colours stand out against light paper and dark; blue is yours.
         let line = |(number, (name, measured)): (usize, &Crowds)| {
             let points = CLIENTS.into_iter().zip(measured);
             let points = points.map(|(clients, it)| exact(clients.into(), it[of]));
             Line::measured(name, number, points.collect())
         };
         let lines = [0, 4, 3, 7, 2].into_iter().zip(crowds).map(line);
-        let lines = lines.collect();
-        Panel::new(("clients", Logarithmic), (y, Logarithmic), lines)
+        Panel::new(("clients", Logarithmic), (y, Logarithmic), lines.collect())
     };
     let panels = vec![panel("attempts", 0), panel("time until all are done, s", 1)];
     let what = "As in AWS' article: a way takes about 10 ms, the first wait 5 ms, the longest 2 s.";
@@ -310,8 +293,8 @@ fn drawn(title: &str, subtitle: &str, panels: Vec<Panel>) -> Result<Drawn, Error
         let at = |line: &Line| Some(line.points.get(place)?.1.mean);
         [Some(x)].into_iter().chain(lines().map(at)).collect()
     };
-    let rows = panels[0].lines[0].points.iter().enumerate().map(row);
-    let rows = rows.collect();
+    let places = panels[0].lines[0].points.iter().enumerate();
+    let rows = places.map(row).collect();
     let chart = Chart {
         title: title.to_owned(),
         subtitle: subtitle.to_owned(),

@@ -14,7 +14,6 @@ mod state;
 #[rustfmt::skip]
 mod written;
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ use tokio::time::sleep;
 
 use crate::draw::{ENDS, Stop, documented, draw};
 use crate::snippets::snippets;
-use crate::state::{BUDGETS, HINTS, OUTAGES, State, named, of_reads, text};
+use crate::state::{BUDGETS, HINTS, OUTAGES, State, of_reads};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -134,23 +133,17 @@ fn reply(query: &str, stop: Stop) -> Result<String, Error> {
         Ok(state) => state,
     };
     let reads = of_reads(&state.preset);
-    let by_method = reads != state.preset.without_budget();
     // Those of a policy with a function cannot be read.
-    let preset = reads.settings().ok().map(|settings| {
-        let mut rules = named(&settings);
-        rules.retain(|rule, _| rule != "idempotent" || !by_method);
-        rules
-            .iter()
-            .map(|(rule, it)| (rule.clone(), text(it)))
-            .collect::<BTreeMap<_, _>>()
-    });
+    let mut preset = reads.settings().ok();
+    if reads != state.preset.without_budget() {
+        preset.iter_mut().for_each(|it| it.idempotent = None);
+    }
     let policy = match state.crowd.budget {
         0 => state.policy,
         chosen => BUDGETS[chosen].2.1(state.policy.without_budget()).0,
     };
     let explained = policy.explain().to_string();
     let reply = json!({
-        "query": state.query(),
         "preset": preset,
         "explain": explained.split("; ").collect::<Vec<_>>(),
         "snippets": snippets(&state),
@@ -199,7 +192,6 @@ mod tests {
         let (status, text) = answered("preset=s3::REQUEST&clients=1&seconds=1").await;
         assert_eq!(status, StatusCode::OK);
         let reply: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(reply["query"], "preset=s3%3A%3AREQUEST&clients=1&seconds=1");
         assert_eq!(reply["preset"]["jitter"], "full");
         let svg = reply["charts"]["waits"]["svg"].as_str().unwrap();
         assert!(svg.starts_with("<svg "));
@@ -224,6 +216,11 @@ mod tests {
                 "preset=s3::REQUEST&budget=none",
                 ".without_budget()",
                 budget,
+            ),
+            (
+                "preset=iam::REQUEST&budget=none",
+                "Policy = iam::REQUEST;",
+                ".without_budget()",
             ),
             (
                 "preset=iam::REQUEST&budget=grpc",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use backoff_cloud::{Policy, PolicySettings};
 use serde_json::{Map, Value, json};
 
-use crate::state::{BUDGETS, State, has_budget, named, of_reads, settings, text};
+use crate::state::{BUDGETS, NONE, State, has_budget, named, of_reads, settings, text};
 
 /// By the name of the place on the page.
 pub(crate) type Snippets = BTreeMap<&'static str, String>;
@@ -15,24 +15,25 @@ pub(crate) type Snippets = BTreeMap<&'static str, String>;
 type Rules = Map<String, Value>;
 
 pub(crate) fn snippets(state: &State) -> Snippets {
-    let rules = changed(state);
-    let budget = (state.crowd.budget > 0).then(|| BUDGETS[state.crowd.budget].2.0);
-    let (name, without) = (state.name, budget.map_or("", |_| ", without its budget"));
+    let (rules, name, budget) = (changed(state), state.name, state.crowd.budget);
+    let without = ["", ", without its budget"][usize::from(budget > 0)];
     let mut toml = format!(
         "# `PolicySettings` reads this, and\n# `settings.over({name})?` is the policy{without}.\n"
     );
     for (rule, value) in &rules {
         toml += &format!("{rule} = {value}\n");
     }
-    let shared = budget
-        .flatten()
-        .map(|code| format!("static BUDGET: Budget = {code};\n\n"));
-    let shared = shared.unwrap_or_default();
-    let code = begins(state, rules).map(|(begin, rules)| {
-        let attribute = shared.clone() + &attribute(&begin, &rules, budget);
-        (attribute, shared + &constant(&begin, &rules, budget))
+    let own = BUDGETS[budget].2.0.filter(|_| budget > 0);
+    let shared = own.map_or_else(String::new, |it| {
+        format!("static BUDGET: Budget = {it};\n\n")
     });
-    let code = code.map_err(|error| format!("// {error}\n"));
+    let [key, setter] = ["    budget = BUDGET,\n", "\n    .budget(&BUDGET)"];
+    let [key, setter] = [key, setter].map(|code| own.map_or("", |_| code));
+    let code = begins(state, rules).map(|(begin, rules)| {
+        let setters = setters(&rules);
+        let constant = format!("{shared}const POLICY: Policy = {begin}{setters}{setter};\n");
+        (shared + &attribute(begin, &rules, key), constant)
+    });
     let (attribute, constant) = code.unwrap_or_else(|why| (why.clone(), why));
     BTreeMap::from([
         ("attribute", attribute),
@@ -57,25 +58,22 @@ fn changed(state: &State) -> Rules {
 /// The code of the policy with which a constant begins, and the rules that it changes. No setter changes the growth, so
 /// a policy with another growth begins with its constructor and the other rules of the preset.
 fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
+    let (preset, budget) = (&state.preset, state.crowd.budget);
     let Some(growth) = rules.remove("growth") else {
-        return Ok((state.name.to_owned(), rules));
+        let is_without = has_budget(preset) && budget == NONE;
+        let without = ["", "\n    .without_budget()"][usize::from(is_without)];
+        return Ok((state.name.to_owned() + without, rules));
     };
-    let reads = of_reads(&state.preset);
-    let preset = reads.settings().map_err(|error| {
-        let name = state.name;
-        format!(
-            "Another algorithm needs a policy of its own, with the rules of {name}.\n// But {error}"
-        )
+    let settings = of_reads(preset).settings().map_err(|error| {
+        let needed = "Another algorithm needs a policy with all rules of the preset";
+        format!("// {needed}.\n// But {error}.\n")
     })?;
-    let mut kept = named(&preset);
+    let mut kept = named(&settings);
     let base = rules.remove("base").unwrap_or_else(|| kept["base"].clone());
     let (growth, base) = (text(&growth), duration(&text(&base)));
-    let (name, step) = (
-        growth.split('(').next().unwrap_or_default(),
-        argument(&growth),
-    );
+    let name = growth.split('(').next().unwrap_or_default();
     let mut begin = match name {
-        "linear" => format!("Policy::linear({base}, {})", duration(step)),
+        "linear" => format!("Policy::linear({base}, {})", duration(argument(&growth))),
         _ => format!("Policy::{name}({base})"),
     };
     let mut begun = Policy::exponential();
@@ -83,12 +81,8 @@ fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
         begun = Policy::slots(Duration::from_secs(1));
         // It has a number of attempts, which no setter takes away.
         let is_timed = kept.contains_key("deadline") || rules.contains_key("deadline");
-        let without = if is_timed {
-            json!("unlimited")
-        } else {
-            json!(5)
-        };
-        kept.entry("max_attempts").or_insert(without);
+        let without = ["5", "unlimited"][usize::from(is_timed)];
+        kept.entry("max_attempts").or_insert(without.into());
     }
     let others = named(&begun.settings().expect("no code"));
     kept.retain(|rule, value| {
@@ -96,7 +90,7 @@ fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
         !is_given && others.get(rule) != Some(value)
     });
     rules.retain(|rule, value| others.get(rule) != Some(value));
-    if has_budget(&state.preset) && state.crowd.budget == 0 {
+    if has_budget(preset) && budget == 0 {
         let module = state.name.split("::").next().unwrap_or_default();
         begin += &format!("\n    .budget(&{module}::BUDGET)");
     }
@@ -111,45 +105,20 @@ fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
 fn setters(rules: &Rules) -> String {
     let mut rules: Vec<_> = rules.iter().collect();
     rules.sort_by_key(|it| it.0 == "also_on");
-    let setter =
-        |(rule, value): (&String, &Value)| format!("\n    .{rule}({})", code(rule, value, false));
+    let setter = |it: (&String, &Value)| format!("\n    .{}({})", it.0, code(it.0, it.1, false));
     rules.into_iter().map(setter).collect()
 }
 
-/// The name and the code of the budget: none if the preset's stays.
-type Shared = Option<Option<&'static str>>;
-
-fn constant(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let budget = match budget {
-        Some(Some(_)) => "\n    .budget(&BUDGET)",
-        Some(None) => "\n    .without_budget()",
-        None => "",
-    };
-    format!(
-        "const POLICY: Policy = {begin}{}{budget};\n",
-        setters(rules)
-    )
-}
-
-fn attribute(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let (mut setters, mut keys) = (Rules::new(), String::new());
-    for (rule, value) in rules {
-        match &**rule {
-            // These are no keys.
-            "spread_retry_after" | "retry_after_alone" | "retry_after_slack" => {
-                setters.insert(rule.clone(), value.clone());
-            }
-            _ => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
-        }
-    }
-    let mut policy = begin.to_owned() + &self::setters(&setters);
-    match budget {
-        Some(Some(_)) => keys += "    budget = BUDGET,\n",
-        Some(None) => policy += "\n    .without_budget()",
-        None => {}
-    }
-    let policy = policy.replace('\n', "\n    ");
-    format!("#[retry(\n    policy = {policy},\n{keys})]\n")
+/// `budget` is the line of its key.
+fn attribute(begin: String, rules: &Rules, budget: &str) -> String {
+    // These are no keys.
+    const OTHERS: &str = "spread_retry_after, retry_after_alone, retry_after_slack";
+    let is_key = |rule: &str| OTHERS.split(", ").all(|other| other != rule);
+    let (keys, others): (Rules, Rules) = rules.clone().into_iter().partition(|it| is_key(&it.0));
+    let policy = (begin + &setters(&others)).replace('\n', "\n    ");
+    let key = |it: (&String, &Value)| format!("    {} = {},\n", it.0, code(it.0, it.1, true));
+    let keys: String = keys.iter().map(key).collect();
+    format!("#[retry(\n    policy = {policy},\n{keys}{budget})]\n")
 }
 
 /// The value of a rule as code: of a setter, or of a key, which has short forms.

@@ -132,8 +132,8 @@ async fn call() -> Result<(), Failure> {
 let _ = call;
 }
 const POLICY: Policy = s3::REQUEST
-    .jitter(Jitter::Proportional(0.2))
-    .without_budget();
+    .without_budget()
+    .jitter(Jitter::Proportional(0.2));
 is_of(
 "preset=s3::REQUEST&jitter=proportional(0.2)&budget=none",
 POLICY,
