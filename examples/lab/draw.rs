@@ -273,7 +273,8 @@ fn contention(crowds: &[Crowds]) -> Result<Drawn, Error> {
         Panel::new(("clients", Logarithmic), (y, Logarithmic), lines.collect())
     };
     let panels = vec![panel("attempts", 0), panel("time until all are done, s", 1)];
-    let what = "As in AWS' article: a way takes about 10 ms, the first wait 5 ms, the longest 2 s.";
+    let what = "As in AWS' article “Exponential Backoff And Jitter”: each message takes about 10 ms, \
+                and waits grow up to 2 s.";
     drawn("Clients that write one row", what, panels)
 }
 

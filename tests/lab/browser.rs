@@ -205,8 +205,8 @@ async fn used(page: &Page, url: &str) -> Outcome {
     let button = page.0.find(Locator::Css("[data-copy=toml]")).await?;
     assert!(!button.is_enabled().await?, "what is drawn is not this");
     for (query, control, said) in [
-        ("preset=gone", "preset", "write one of iam::"),
-        ("outage=perhaps", "outage", "write one of down, half"),
+        ("preset=gone", "preset", "\"gone\" is not in the list"),
+        ("outage=perhaps", "outage", "\"perhaps\" is not in the list"),
         ("clients=many", "clients", "write a whole number"),
         ("base=2s", "base", ""),
         ("retries=3", "message", "`retries`"),
