@@ -328,6 +328,10 @@ mod tests {
             let mean = row[2].unwrap_or(planned.least.as_secs_f64());
             assert!(row[3] <= Some(mean) && Some(mean) <= row[1], "{row:?}");
         }
+        for (query, is_cut) in [("max_attempts=13", false), ("max_attempts=14", true)] {
+            let svg = drawn(&format!("{query}&deadline=1d&clients=1")).1.waits.svg;
+            assert_eq!(svg.contains("12 retries."), is_cut, "{query}");
+        }
         let none = drawn("jitter=none&max_attempts=3&clients=1").1.waits.rows;
         assert_eq!(
             none.iter().map(|row| row[2]).collect::<Vec<_>>(),
@@ -348,6 +352,10 @@ mod tests {
         assert!(charts.ends.last().unwrap().1[0] == Some(100.0));
         let (_, calm) = drawn(&format!("{query}&max_attempts=1&outage=none"));
         assert_eq!(calm.ends[0].1[0], Some(100.0));
+        // The clients come back, also after an outage that lasts long.
+        let after = drawn("seconds=40").1.outage.unwrap().rows;
+        let came = |row: &&Vec<Option<f64>>| row[0] >= Some(45.0) && row[1] > Some(0.0);
+        assert!(after.iter().filter(came).count() > 10, "{after:?}");
         let (_, reads) = drawn("preset=plain_http::BY_METHOD&clients=10&seconds=3");
         assert!(reads.ends[0].1[3] > Some(1.1), "reads are repeated");
     }

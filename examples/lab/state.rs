@@ -17,16 +17,16 @@ type Choice<T> = (&'static str, &'static str, T);
 
 /// The share of the attempts that the service refuses in an outage; it answers none if the share is zero.
 pub(crate) const OUTAGES: [Choice<Option<f64>>; 4] = [
-    ("down", "answers every attempt with 503", Some(1.0)),
-    ("half", "answers half of the attempts with 503", Some(0.5)),
-    ("hangs", "accepts attempts and answers none", Some(0.0)),
-    ("none", "no outage", None),
+    ("down", "503 to every attempt", Some(1.0)),
+    ("half", "503 to half of the attempts", Some(0.5)),
+    ("hangs", "nothing", Some(0.0)),
+    ("none", "as always: no outage", None),
 ];
 
 pub(crate) const HINTS: [Choice<Hint>; 3] = [
     ("none", "says nothing", Hint::Nothing),
     ("same", "says the same Retry-After to all", Hint::Next),
-    ("turn", "gives each attempt its turn", Hint::InTurn),
+    ("turn", "says to each when its turn is", Hint::InTurn),
 ];
 
 /// The code of a budget, and what the calls of a process share.
