@@ -202,6 +202,7 @@ pub(crate) mod tests {
             "",
             "&base=2ms&factor=1.25&jitter=proportional(0.2)&max_attempts=9&deadline=90s",
             "&growth=linear(250ms)&max_attempts=unlimited&also_on=418,ABORTED&idempotent=false",
+            "&on=429&also_on=503",
             "&on=429,500..=504&spread_retry_after=true&retry_after_slack=5s&retry_conflicts=true",
         ];
         for (name, preset) in presets::ALL {
