@@ -10,15 +10,18 @@
 mod draw;
 mod snippets;
 mod state;
+#[cfg(test)]
+#[rustfmt::skip]
+mod written;
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
-use axum::http::{StatusCode, header};
+use axum::extract::{DefaultBodyLimit, State as Shared};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{Html, IntoResponse};
 use axum::routing::{get, post};
 use backoff_cloud::presets;
@@ -27,11 +30,13 @@ use examples::terminal::{ended, say};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::ctrl_c;
+use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
-use crate::draw::{ENDS, documented, draw};
+use crate::draw::{ENDS, Stop, documented, draw};
 use crate::snippets::snippets;
-use crate::state::{BUDGETS, HINTS, OUTAGES, State, named, of_reads, text};
+use crate::state::{BUDGETS, HINTS, OUTAGES, State, of_reads};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -60,51 +65,89 @@ async fn run(options: &Options) -> Result<(), Error> {
     ))?;
     // The first page does not wait for it.
     spawn_blocking(documented);
-    let shutdown = async { drop(ctrl_c().await) };
-    let server = axum::serve(listener, routes());
-    Ok(server.with_graceful_shutdown(shutdown).await?)
+    let ended = async || drop(ctrl_c().await);
+    let server = axum::serve(listener, routes(Turn::default()));
+    tokio::select! {
+        served = server.with_graceful_shutdown(ended()) => Ok(served?),
+        // A request whose body never ends.
+        () = async { ended().await; sleep(LAST).await } => Ok(()),
+    }
 }
 
 /// The largest body of a request.
 const BODY: usize = 64 * 1_024;
-/// How long a request may compute.
-const TIME: Duration = Duration::from_millis(1_900);
+/// How long a request may compute. A test decides by other means.
+const TIME: Duration = Duration::from_millis(if cfg!(test) { 600_000 } else { 1_900 });
+/// How long requests may go on after Ctrl-C.
+const LAST: Duration = Duration::from_secs(3);
 
-fn routes() -> Router {
+/// Is held by the request that computes: two at once would take each other's time.
+type Turn = Arc<Mutex<()>>;
+
+fn routes(turn: Turn) -> Router {
     Router::new()
         .route("/", get(async || Html(page())))
         .route("/draw", post(drawn))
         .layer(DefaultBodyLimit::max(BODY))
+        .with_state(turn)
 }
 
 /// Takes the query of the page.
-async fn drawn(query: String) -> Result<impl IntoResponse, (StatusCode, String)> {
+async fn drawn(
+    Shared(turn): Shared<Turn>,
+    headers: HeaderMap,
+    query: String,
+) -> Result<impl IntoResponse, (StatusCode, String)> {
+    if is_foreign(&headers) {
+        let what = "Only the laboratory's own page may ask.";
+        return Err((StatusCode::FORBIDDEN, what.to_owned()));
+    }
     let failed = |error: Error| (StatusCode::INTERNAL_SERVER_ERROR, error.to_string());
-    let until = Instant::now() + TIME;
-    let reply = spawn_blocking(move || reply(&query, until)).await;
-    let reply = reply.map_err(Error::from).flatten().map_err(failed)?;
+    let turn = turn.lock_owned().await;
+    // Dropped with this future, as soon as the page has no use for the reply any more.
+    let asks = Arc::new(());
+    let asked = Arc::downgrade(&asks);
+    let reply = spawn_blocking(move || {
+        let (_turn, until) = (turn, Instant::now() + TIME);
+        reply(&query, &|| {
+            asked.strong_count() == 0 || Instant::now() >= until
+        })
+    });
+    let reply = reply.await.map_err(Error::from).flatten().map_err(failed)?;
+    drop(asks);
     Ok(([(header::CONTENT_TYPE, "application/json")], reply))
 }
 
+/// Whether a page of another site sends the request; a program says nothing of a site.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let is_other = |name, own: &str| headers.get(name).is_some_and(|it| it != own);
+    let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+    let own = format!("http://{}", host.unwrap_or_default());
+    is_other("sec-fetch-site", "same-origin") || is_other("origin", &own)
+}
+
 /// The mistakes by the name of the control, or what the page shows.
-fn reply(query: &str, until: Instant) -> Result<String, Error> {
+fn reply(query: &str, stop: Stop) -> Result<String, Error> {
     let state = match State::read(query) {
         Err(mistakes) => return Ok(json!({ "mistakes": mistakes }).to_string()),
         Ok(state) => state,
     };
     let reads = of_reads(&state.preset);
-    let mut rules = reads.settings().map(|it| named(&it)).unwrap_or_default();
+    // Those of a policy with a function cannot be read.
+    let mut preset = reads.settings().ok();
     if reads != state.preset.without_budget() {
-        rules.remove("idempotent");
+        preset.iter_mut().for_each(|it| it.idempotent = None);
     }
-    let preset: BTreeMap<_, _> = rules.iter().map(|(rule, it)| (rule, text(it))).collect();
-    let explained = state.policy.explain().to_string();
+    let policy = match state.crowd.budget {
+        0 => state.policy,
+        chosen => BUDGETS[chosen].2.1(state.policy.without_budget()).0,
+    };
+    let explained = policy.explain().to_string();
     let reply = json!({
-        "query": state.query(),
         "preset": preset,
         "explain": explained.split("; ").collect::<Vec<_>>(),
         "snippets": snippets(&state),
-        "charts": draw(&state, until)?,
+        "charts": draw(&state, stop)?,
         "ends": ENDS.map(|it| it.0),
     });
     Ok(reply.to_string())
@@ -127,38 +170,75 @@ fn page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reqwest::{Client, RequestBuilder};
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
 
-    async fn answered(body: String) -> (StatusCode, String) {
+    /// A request of the page to a server of its own.
+    async fn asking(turn: Turn, body: &str) -> RequestBuilder {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/draw", listener.local_addr().unwrap());
-        let server = tokio::spawn(async { axum::serve(listener, routes()).await });
-        let reply = reqwest::Client::new()
-            .post(url)
-            .body(body)
-            .send()
-            .await
-            .unwrap();
-        let answered = (reply.status(), reply.text().await.unwrap());
-        server.abort();
-        answered
+        tokio::spawn(async { axum::serve(listener, routes(turn)).await });
+        Client::new().post(url).body(body.to_owned())
+    }
+
+    async fn answered(body: &str) -> (StatusCode, String) {
+        let reply = asking(Turn::default(), body).await.send().await.unwrap();
+        (reply.status(), reply.text().await.unwrap())
     }
 
     #[tokio::test]
     async fn a_change_is_answered_with_charts_or_with_what_is_wrong() {
-        let (status, text) = answered("preset=s3::REQUEST&clients=1&seconds=1".to_owned()).await;
+        let (status, text) = answered("preset=s3::REQUEST&clients=1&seconds=1").await;
         assert_eq!(status, StatusCode::OK);
         let reply: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(reply["query"], "preset=s3%3A%3AREQUEST&clients=1&seconds=1");
         assert_eq!(reply["preset"]["jitter"], "full");
         let svg = reply["charts"]["waits"]["svg"].as_str().unwrap();
         assert!(svg.starts_with("<svg "));
-        let (_, text) = answered("preset=plain_http::BY_METHOD&clients=1".to_owned()).await;
-        assert!(text.contains(r#""growth":"exponential""#) && !text.contains("\"idempotent\""));
-        let (_, text) = answered("max_attempts=0".to_owned()).await;
-        assert!(
-            text.contains(r#"{"mistakes":{"max_attempts":"`max_attempts`"#),
-            "{text}"
-        );
+        let budget = "when its budget of";
+        for (query, has, has_not) in [
+            (
+                "preset=plain_http::BY_METHOD",
+                r#""growth":"exponential""#,
+                "\"idempotent\"",
+            ),
+            (
+                "preset=github::REQUEST",
+                r#""preset":null"#,
+                "`throttled_if`",
+            ),
+            (
+                "preset=s3::REQUEST",
+                "when its budget of 500 tokens",
+                "without_budget",
+            ),
+            (
+                "preset=s3::REQUEST&budget=none",
+                ".without_budget()",
+                budget,
+            ),
+            (
+                "preset=iam::REQUEST&budget=none",
+                "Policy = iam::REQUEST;",
+                ".without_budget()",
+            ),
+            (
+                "preset=iam::REQUEST&budget=grpc",
+                "when its budget of 10 tokens",
+                "500 tokens",
+            ),
+            (
+                "max_attempts=0",
+                r#"{"mistakes":{"max_attempts":"`max_attempts`"#,
+                "svg",
+            ),
+        ] {
+            let (_, text) = answered(&format!("{query}&clients=1")).await;
+            assert!(
+                text.contains(has) && !text.contains(has_not),
+                "{query}: {text}"
+            );
+        }
     }
 
     #[tokio::test]
@@ -167,8 +247,38 @@ mod tests {
             (BODY, StatusCode::OK),
             (BODY + 1, StatusCode::PAYLOAD_TOO_LARGE),
         ] {
-            assert_eq!(answered("x".repeat(size)).await.0, status);
+            assert_eq!(answered(&"x".repeat(size)).await.0, status);
         }
+    }
+
+    #[tokio::test]
+    async fn a_page_of_another_site_is_refused() {
+        for (name, value, status) in [
+            ("sec-fetch-site", "same-origin", StatusCode::OK),
+            ("sec-fetch-site", "same-site", StatusCode::FORBIDDEN),
+            ("origin", "http://127.0.0.1:1", StatusCode::FORBIDDEN),
+            ("origin", "null", StatusCode::FORBIDDEN),
+        ] {
+            let request = asking(Turn::default(), "clients=1&seconds=1").await;
+            let reply = request.header(name, value).send().await.unwrap();
+            assert_eq!(reply.status(), status, "{name}: {value}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_nobody_waits_for_gives_its_turn_away() {
+        let turn = Turn::default();
+        let long = asking(Arc::clone(&turn), "clients=10000&seconds=3600").await;
+        let long = tokio::spawn(long.send());
+        let begun = async {
+            while turn.try_lock().is_ok() {
+                yield_now().await;
+            }
+        };
+        let minute = Duration::from_secs(60);
+        timeout(minute, begun).await.expect("it computes");
+        long.abort();
+        drop(timeout(minute, turn.lock()).await.expect("it is stopped"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use backoff_cloud::{Policy, PolicySettings};
 use serde_json::{Map, Value, json};
 
-use crate::state::{BUDGETS, State, has_budget, named, settings, text};
+use crate::state::{BUDGETS, NONE, State, has_budget, named, of_reads, settings, text};
 
 /// By the name of the place on the page.
 pub(crate) type Snippets = BTreeMap<&'static str, String>;
@@ -15,24 +15,25 @@ pub(crate) type Snippets = BTreeMap<&'static str, String>;
 type Rules = Map<String, Value>;
 
 pub(crate) fn snippets(state: &State) -> Snippets {
-    let rules = changed(state);
-    let budget = (state.crowd.budget > 0).then(|| BUDGETS[state.crowd.budget].2.0);
-    let (name, without) = (state.name, budget.map_or("", |_| ", without its budget"));
+    let (rules, name, budget) = (changed(state), state.name, state.crowd.budget);
+    let without = ["", ", without its budget"][usize::from(budget > 0)];
     let mut toml = format!(
         "# `PolicySettings` reads this, and\n# `settings.over({name})?` is the policy{without}.\n"
     );
     for (rule, value) in &rules {
         toml += &format!("{rule} = {value}\n");
     }
-    let shared = budget
-        .flatten()
-        .map(|code| format!("static BUDGET: Budget = {code};\n\n"));
-    let shared = shared.unwrap_or_default();
-    let code = begins(state, rules).map(|(begin, rules)| {
-        let attribute = shared.clone() + &attribute(&begin, &rules, budget);
-        (attribute, shared + &constant(&begin, &rules, budget))
+    let own = BUDGETS[budget].2.0.filter(|_| budget > 0);
+    let shared = own.map_or_else(String::new, |it| {
+        format!("static BUDGET: Budget = {it};\n\n")
     });
-    let code = code.map_err(|error| format!("// {error}\n"));
+    let [key, setter] = ["    budget = BUDGET,\n", "\n    .budget(&BUDGET)"];
+    let [key, setter] = [key, setter].map(|code| own.map_or("", |_| code));
+    let code = begins(state, rules).map(|(begin, rules)| {
+        let setters = setters(&rules);
+        let constant = format!("{shared}const POLICY: Policy = {begin}{setters}{setter};\n");
+        (shared + &attribute(begin, &rules, key), constant)
+    });
     let (attribute, constant) = code.unwrap_or_else(|why| (why.clone(), why));
     BTreeMap::from([
         ("attribute", attribute),
@@ -41,87 +42,83 @@ pub(crate) fn snippets(state: &State) -> Snippets {
     ])
 }
 
-/// The rules that are said and change something.
+/// The rules that are said, without those whose absence changes nothing.
 fn changed(state: &State) -> Rules {
     let mut rules = named(&state.settings);
-    rules.retain(|rule, value| {
-        let alone = settings(&Rules::from_iter([(rule.clone(), value.clone())]));
-        alone.over(state.preset) != Ok(state.preset)
-    });
+    for (rule, value) in rules.clone() {
+        rules.remove(&rule);
+        // Two policies that log at different levels are equal.
+        if rule == "log_waits" || settings(&rules).over(state.preset) != Ok(state.policy) {
+            rules.insert(rule, value);
+        }
+    }
     rules
 }
 
 /// The code of the policy with which a constant begins, and the rules that it changes. No setter changes the growth, so
-/// a policy with another growth begins with its constructor.
-fn begins(state: &State, rules: Rules) -> Result<(String, Rules), String> {
-    let Some(growth) = rules.get("growth").map(text) else {
-        return Ok((state.name.to_owned(), rules));
+/// a policy with another growth begins with its constructor and the other rules of the preset.
+fn begins(state: &State, mut rules: Rules) -> Result<(String, Rules), String> {
+    let (preset, budget) = (&state.preset, state.crowd.budget);
+    let Some(growth) = rules.remove("growth") else {
+        let is_without = has_budget(preset) && budget == NONE;
+        let without = ["", "\n    .without_budget()"][usize::from(is_without)];
+        return Ok((state.name.to_owned() + without, rules));
     };
-    let read = |policy: Policy| policy.settings().map_err(|error| error.to_string());
-    let settings = read(state.policy.without_budget())?;
-    let base = settings.base.unwrap_or_default();
-    let mut rules = named(&settings);
-    let first = duration(&text(&rules["base"]));
-    let step = argument(&growth);
-    let (begin, code) = match growth.split('(').next() {
-        Some("exponential") => (Policy::exponential(), "exponential()".to_owned()),
-        Some("constant") => (Policy::constant(base), format!("constant({first})")),
-        Some("fibonacci") => (Policy::fibonacci(base), format!("fibonacci({first})")),
-        Some("slots") => (Policy::slots(base), format!("slots({first})")),
-        _ => (
-            Policy::linear(base, parsed(step)),
-            format!("linear({first}, {})", duration(step)),
-        ),
+    let settings = of_reads(preset).settings().map_err(|error| {
+        let needed = "Another algorithm needs a policy with all rules of the preset";
+        format!("// {needed}.\n// But {error}.\n")
+    })?;
+    let mut kept = named(&settings);
+    let base = rules.remove("base").unwrap_or_else(|| kept["base"].clone());
+    let (growth, base) = (text(&growth), duration(&text(&base)));
+    let name = growth.split('(').next().unwrap_or_default();
+    let mut begin = match name {
+        "linear" => format!("Policy::linear({base}, {})", duration(argument(&growth))),
+        _ => format!("Policy::{name}({base})"),
     };
-    let others = named(&read(begin)?);
-    // `slots` has a number of attempts, and no setter takes it away.
-    if others.contains_key("max_attempts") && settings.max_attempts.is_none() {
-        let without = settings.deadline.map_or(json!(5), |_| json!("unlimited"));
-        rules.insert("max_attempts".to_owned(), without);
+    let mut begun = Policy::exponential();
+    if name == "slots" {
+        begun = Policy::slots(Duration::from_secs(1));
+        // It has a number of attempts, which no setter takes away.
+        let is_timed = kept.contains_key("deadline") || rules.contains_key("deadline");
+        let without = ["5", "unlimited"][usize::from(is_timed)];
+        kept.entry("max_attempts").or_insert(without.into());
     }
+    let others = named(&begun.settings().expect("no code"));
+    kept.retain(|rule, value| {
+        let is_given = ["growth", "base", "factor"].contains(&&**rule) || rules.contains_key(rule);
+        !is_given && others.get(rule) != Some(value)
+    });
     rules.retain(|rule, value| others.get(rule) != Some(value));
-    let module = state.name.split("::").next().unwrap_or_default();
-    let budget = match has_budget(&state.preset) && state.crowd.budget == 0 {
-        true => format!(".budget(&{module}::BUDGET)"),
-        false => String::new(),
-    };
-    Ok((format!("Policy::{code}{budget}"), rules))
+    if has_budget(preset) && budget == 0 {
+        let module = state.name.split("::").next().unwrap_or_default();
+        begin += &format!("\n    .budget(&{module}::BUDGET)");
+    }
+    // Whether the method of a request decides is no setting.
+    if state.policy == state.policy.idempotent_by_method() {
+        begin += "\n    .idempotent_by_method()";
+    }
+    Ok((begin + &setters(&kept), rules))
 }
 
-/// The name and the code of the budget: none if the preset's stays.
-type Shared = Option<Option<&'static str>>;
-
-fn constant(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let mut policy = format!("const POLICY: Policy = {begin}");
-    for (rule, value) in rules {
-        policy += &format!("\n    .{rule}({})", code(rule, value, false));
-    }
-    policy += match budget {
-        Some(Some(_)) => "\n    .budget(&BUDGET)",
-        Some(None) => "\n    .without_budget()",
-        None => "",
-    };
-    policy + ";\n"
+/// `also_on` adds to `on`, so it comes last.
+fn setters(rules: &Rules) -> String {
+    let mut rules: Vec<_> = rules.iter().collect();
+    rules.sort_by_key(|it| it.0 == "also_on");
+    let setter = |it: (&String, &Value)| format!("\n    .{}({})", it.0, code(it.0, it.1, false));
+    rules.into_iter().map(setter).collect()
 }
 
-fn attribute(begin: &str, rules: &Rules, budget: Shared) -> String {
-    let mut policy = begin.to_owned();
-    let mut keys = String::new();
-    for (rule, value) in rules {
-        match &**rule {
-            // These are no keys.
-            "spread_retry_after" | "retry_after_alone" | "retry_after_slack" => {
-                policy += &format!(".{rule}({})", code(rule, value, false));
-            }
-            _ => keys += &format!("    {rule} = {},\n", code(rule, value, true)),
-        }
-    }
-    match budget {
-        Some(Some(_)) => keys += "    budget = BUDGET,\n",
-        Some(None) => policy += ".without_budget()",
-        None => {}
-    }
-    format!("#[retry(\n    policy = {policy},\n{keys})]\n")
+/// `budget` is the line of its key.
+fn attribute(begin: String, rules: &Rules, budget: &str) -> String {
+    // These are no keys.
+    const OTHERS: &str = "spread_retry_after, retry_after_alone, retry_after_slack";
+    let is_key = |rule: &str| OTHERS.split(", ").all(|other| other != rule);
+    let (keys, others): (Rules, Rules) = rules.clone().into_iter().partition(|it| is_key(&it.0));
+    let policy = (begin + &setters(&others)).replace('\n', "\n    ");
+    let key = |it: (&String, &Value)| format!("    {} = {},\n", it.0, code(it.0, it.1, true));
+    let keys: String = keys.iter().map(key).collect();
+    format!("#[retry(\n    policy = {policy},\n{keys}{budget})]\n")
 }
 
 /// The value of a rule as code: of a setter, or of a key, which has short forms.
@@ -189,9 +186,10 @@ fn duration(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use backoff_cloud::presets;
+    use expect_test::expect_file;
 
     fn of(query: &str) -> (State, Snippets) {
         let state = State::read(query).unwrap_or_else(|mistakes| panic!("{query}: {mistakes:?}"));
@@ -204,6 +202,7 @@ mod tests {
             "",
             "&base=2ms&factor=1.25&jitter=proportional(0.2)&max_attempts=9&deadline=90s",
             "&growth=linear(250ms)&max_attempts=unlimited&also_on=418,ABORTED&idempotent=false",
+            "&on=429&also_on=503",
             "&on=429,500..=504&spread_retry_after=true&retry_after_slack=5s&retry_conflicts=true",
         ];
         for (name, preset) in presets::ALL {
@@ -225,6 +224,85 @@ mod tests {
         }
     }
 
+    /// The name of a test in `written.rs`, and the query whose code it has.
+    const WRITTEN: [(&str, &str); 13] = [
+        ("a_preset", "preset=storage::READ_MODIFY_WRITE"),
+        (
+            "times",
+            "preset=iam::READ_MODIFY_WRITE&base=500ms&max_backoff=1m+30s&deadline=300s&throttled_base=2s&max_retry_after=1h\
+             &retry_after_slack=1500us",
+        ),
+        (
+            "codes_and_choices",
+            "preset=iam::REQUEST&on=429,500..%3D504,ABORTED&also_on=418&idempotent=true&retry_conflicts=true\
+             &spread_retry_after=true&max_attempts=9&factor=1.5",
+        ),
+        (
+            "additive",
+            "preset=iam::REQUEST&jitter=additive(1500us)&max_attempts=unlimited&retry_after_alone=true&budget=ratio",
+        ),
+        (
+            "proportional",
+            "preset=s3::REQUEST&jitter=proportional(0.2)&budget=none",
+        ),
+        (
+            "linear",
+            "preset=s3::REQUEST&growth=linear(250ms)&base=2s&jitter=additive_within(1s)",
+        ),
+        (
+            "slots",
+            "preset=kubernetes::REQUEST&growth=slots&jitter=full&budget=grpc",
+        ),
+        (
+            "codes_beside_others",
+            "preset=iam::REQUEST&on=429&also_on=503",
+        ),
+        (
+            "longer_than_most",
+            "preset=azure::STORAGE&growth=constant&base=90s",
+        ),
+        (
+            "shorter_than_throttled",
+            "preset=s3::REQUEST&growth=constant&max_backoff=500ms&also_on=418",
+        ),
+        ("no_codes", "preset=postgres::TRANSACTION&growth=linear(1s)"),
+        ("methods", "preset=plain_http::BY_METHOD&growth=constant"),
+        (
+            "fibonacci",
+            "preset=kubernetes::REQUEST&growth=fibonacci&jitter=whole_seconds&base=1s",
+        ),
+    ];
+
+    /// Holds code that the page shows against the policy that the page draws.
+    pub(crate) fn is_of(query: &str, made: Policy) {
+        let (state, _) = of(query);
+        assert_eq!(made.without_budget(), state.policy.without_budget());
+        match state.crowd.budget {
+            0 => assert_eq!(made, state.policy),
+            other => assert_eq!(has_budget(&made), BUDGETS[other].2.0.is_some()),
+        }
+    }
+
+    #[test]
+    fn the_code_is_written_down_and_compiled() {
+        let head = "//! Code that the page shows. `UPDATE_EXPECT=1 cargo test -p examples --example lab` writes it anew.\n\n\
+                    use std::time::Duration;\n\n\
+                    use backoff_cloud::{\n    \
+                    Budget, Codes, Fault, Jitter, Policy, codes, iam, retry, s3, storage,\n};\n\n\
+                    use crate::snippets::tests::is_of;\n\n\
+                    #[derive(Debug, Fault)]\n#[fault(status = self.0)]\nstruct Failure(u16);\n";
+        let test = |(name, query)| {
+            let (_, code) = of(query);
+            let (attribute, constant) = (&code["attribute"], &code["constant"]);
+            format!(
+                "\n#[test]\nfn {name}() {{\n{{\n{attribute}async fn call() -> Result<(), Failure> {{\n    \
+                 Err(Failure(503))\n}}\nlet _ = call;\n}}\n{constant}is_of(\n{query:?},\nPOLICY,\n);\n}}\n"
+            )
+        };
+        let tests = WRITTEN.map(test).concat();
+        expect_file!["written.rs"].assert_eq(&(head.to_owned() + &tests));
+    }
+
     #[test]
     fn code_has_a_line_for_each_rule_that_differs() {
         let query = "preset=iam::READ_MODIFY_WRITE&base=500ms&jitter=additive(1500us)&deadline=300s&on=503,ABORTED\
@@ -241,7 +319,7 @@ mod tests {
         assert_eq!(
             code["attribute"],
             "static BUDGET: Budget = Budget::aws();\n\n\
-             #[retry(\n    policy = iam::READ_MODIFY_WRITE.spread_retry_after(false),\n    base = \"500ms\",\n    \
+             #[retry(\n    policy = iam::READ_MODIFY_WRITE\n        .spread_retry_after(false),\n    base = \"500ms\",\n    \
              jitter = \"1.5ms\",\n    max_attempts = unlimited,\n    on = [503, Codes::ABORTED, Codes::UNAVAILABLE],\n    \
              budget = BUDGET,\n)]\n"
         );
@@ -257,14 +335,13 @@ mod tests {
         }
         assert!(!code["constant"].contains("base(") && !code["constant"].contains("factor("));
         let (_, code) = of("preset=s3::REQUEST&growth=constant");
-        assert!(
-            code["attribute"]
-                .contains("= Policy::constant(Duration::from_millis(50)).budget(&s3::BUDGET).")
-        );
+        assert!(code["attribute"].contains(
+            "= Policy::constant(Duration::from_millis(50))\n        .budget(&s3::BUDGET)\n        ."
+        ));
         let (_, code) = of("preset=iam::REQUEST&growth=slots&jitter=slots");
         assert!(code["constant"].contains(".max_attempts(Policy::UNLIMITED)"));
         // A function stays in the code.
         let (_, code) = of("preset=github::REQUEST&growth=fibonacci");
-        assert!(code["constant"].starts_with("// `throttled_if` cannot be written"));
+        assert!(code["constant"].contains("// But `throttled_if` cannot be written"));
     }
 }

@@ -32,9 +32,10 @@ impl Range {
                 (least / 1.15, most * 1.15)
             }
         };
-        // Without two different values any range that is not empty serves.
+        // Without two different values any range that is not empty serves; a linear one begins at zero.
         let values = match values {
             (from, to) if from < to && to.is_finite() => (from, to),
+            _ if scale == Scale::Linear => (0.0, 1.0),
             _ => (0.5, 2.0),
         };
         Self {
@@ -146,6 +147,8 @@ mod tests {
         let range = range(Scale::Linear, &[40.0, 100.0]);
         assert_eq!(range.at(0.0), 0);
         assert_eq!(range.at(52.0), 500);
+        let zeros = self::range(Scale::Linear, &[0.0, 0.0]);
+        assert_eq!([0.0, 1.0].map(|value| zeros.at(value)), [0, 1000]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 pub use crate::drawing::PAGE;
 use crate::drawing::{
-    Area, BLUE, BROWN, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PURPLE, Picture, SHADE, SKY,
-    SLATE, SMALL, VERMILLION, apart, fill, line, mark, page, text, wrapped,
+    Area, BLUE, BROWN, DOTS, Drawn, FAINT, GREEN, GRID, INK, LEADER, ORANGE, PURPLE, Picture,
+    SHADE, SKY, SLATE, SMALL, VERMILLION, apart, fill, line, mark, page, text, wrapped,
 };
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -231,7 +231,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         self.axes()?;
         for &(x, y) in &self.panel.dots {
             let at = (self.x.at(x), self.y.at(y));
-            self.area.draw(&Circle::new(at, 2, LEADER.filled()))?;
+            self.area.draw(&Circle::new(at, 2, DOTS.filled()))?;
         }
         let lines = self.panel.lines.iter();
         let (measured, bounds): (Vec<_>, Vec<_>) = lines.partition(|line| line.number.is_some());
@@ -252,7 +252,7 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         let (bottom, top) = (self.bottom, self.top);
         fill(&self.area, (from, top), (to, bottom), SHADE)?;
         let middle = ((from + to) / 2, (top + bottom) / 2);
-        text(&self.area, name, middle, SMALL, FAINT, HPos::Center)
+        text(&self.area, name, middle, SMALL, INK, HPos::Center)
     }
 
     fn axes(&self) -> Drawn {

@@ -22,6 +22,8 @@ pub const GRID: RGBColor = RGBColor(222, 222, 222);
 pub const BAND: RGBColor = RGBColor(246, 246, 246);
 /// For a part of a chart that stands out, behind the data.
 pub const SHADE: RGBColor = RGBColor(238, 238, 238);
+/// For single values, behind the lines.
+pub const DOTS: RGBColor = RGBColor(140, 140, 140);
 /// For lines that lead from one thing to another.
 pub const LEADER: RGBColor = RGBColor(170, 170, 170);
 

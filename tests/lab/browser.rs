@@ -2,7 +2,8 @@
 //! and opens the link again.
 
 use std::error::Error;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -74,14 +75,13 @@ impl Page {
 
     async fn change(&self, name: &str, value: &str) -> Outcome {
         let control = self.control(name).await?;
-        if control.tag_name().await? == "select" {
-            control.select_by_value(value).await?;
-        } else {
-            // As a person does it: `clear` tells the page nothing.
-            let [hold, release, delete] = [Key::Control, Key::Null, Key::Delete].map(char::from);
-            let keys = format!("{hold}a{release}{delete}{value}");
-            control.send_keys(&keys).await?;
-        }
+        // As a person does it: WebDriver's own ways to clear a field and to choose tell the page nothing.
+        let [hold, release, delete] = [Key::Control, Key::Null, Key::Delete].map(char::from);
+        let keys = match &*control.tag_name().await? {
+            "select" => value.to_owned(),
+            _ => format!("{hold}a{release}{delete}{value}"),
+        };
+        control.send_keys(&keys).await?;
         self.drawn(&format!("{name} became {value:?}")).await
     }
 
@@ -150,6 +150,11 @@ async fn used(page: &Page, url: &str) -> Outcome {
         .await?
         .click()
         .await?;
+    page.until(
+        "document.querySelector('[data-copy=toml]').textContent === 'Copied.'",
+        "the TOML was copied",
+    )
+    .await?;
     let toml = page.pasted().await?;
     let settings: PolicySettings = toml::from_str(&toml)?;
     assert_eq!(settings.over(iam::READ_MODIFY_WRITE)?, expected(), "{toml}");
@@ -195,6 +200,35 @@ async fn used(page: &Page, url: &str) -> Outcome {
         mistake.contains("`base` is longer than `deadline`"),
         "{mistake:?}"
     );
+
+    let button = page.0.find(Locator::Css("[data-copy=toml]")).await?;
+    assert!(!button.is_enabled().await?, "what is drawn is not this");
+    for (query, control, said) in [
+        ("preset=gone", "preset", "\"gone\" is not in the list"),
+        ("outage=perhaps", "outage", "\"perhaps\" is not in the list"),
+        ("clients=many", "clients", "write a whole number"),
+        ("base=2s", "base", ""),
+        ("retries=3", "message", "`retries`"),
+        ("base=2s", "message", "Drawn: with your policy, "),
+    ] {
+        page.0.goto(&format!("{url}?{query}")).await?;
+        page.drawn(&format!("{query} was opened")).await?;
+        let of = match control {
+            "message" => control.to_owned(),
+            _ => format!("{control}-mistake"),
+        };
+        let text = page.text(&of).await?;
+        assert!(text.contains(said), "{query}: {text:?}");
+        assert!(text.is_empty() == said.is_empty(), "{query}: {text:?}");
+    }
+
+    // The rules of a preset with a function cannot be read.
+    let control = page.control("max_retry_after").await?;
+    let placeholder = control.attr("placeholder").await?;
+    assert_eq!(placeholder.as_deref(), Some("not set"));
+    page.change("preset", "github::REQUEST").await?;
+    let placeholder = control.attr("placeholder").await?;
+    assert_eq!(placeholder.as_deref(), Some("as in the preset"));
 
     // A window of Chromium is wider than a phone; a frame is not.
     let script = "const frame = document.createElement('iframe'); frame.width = 380; frame.src = '/'; \
@@ -246,7 +280,10 @@ async fn the_page_is_used() -> Outcome {
     client.close().await?;
     outcome?;
 
-    // Cargo has become the program, which Ctrl-C ends.
+    // Cargo has become the program, which Ctrl-C ends, also where a request is never complete.
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut request = TcpStream::connect(address)?;
+    request.write_all(b"POST /draw HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")?;
     let ended = Command::new("kill")
         .args(["-INT", &lab.0.id().to_string()])
         .status()?;

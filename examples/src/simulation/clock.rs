@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backoff_cloud::{Clock, Sleep};
 
@@ -91,21 +91,22 @@ impl Wake for Woken {
     }
 }
 
-/// Runs the tasks until all of them have ended, or until it is this late in real time. Each begins at its time; they come
-/// in the order of time. Returns whether all have ended; the others are dropped.
+/// Runs the tasks until all of them have ended, or until they are to stop, which is asked before each step. Each begins at
+/// its time; they come in the order of time. Returns whether the run was not stopped. What is left then is dropped, and
+/// what waits for the last moment of the clock, after 584 years.
 ///
 /// # Panics
 /// If a task is left that nobody will wake.
 pub fn run<F: Future<Output = ()>>(
     time: &Time,
     tasks: impl Iterator<Item = (u64, F)>,
-    until: Option<Instant>,
+    stop: &dyn Fn() -> bool,
 ) -> bool {
     let ready = Arc::<Mutex<VecDeque<usize>>>::default();
     let mut tasks = tasks.peekable();
     let mut begun: Vec<(Waker, Option<Pin<Box<F>>>)> = Vec::new();
     loop {
-        if until.is_some_and(|until| Instant::now() >= until) {
+        if stop() {
             return false;
         }
         let next = ready.lock().expect("no panic").pop_front();
@@ -123,6 +124,9 @@ pub fn run<F: Future<Output = ()>>(
             waker.wake_by_ref();
             begun.push((waker, Some(Box::pin(task))));
         } else if let Some(((end, _), waker)) = timers.waiting.pop_first() {
+            if end == u64::MAX {
+                return true;
+            }
             timers.now = timers.now.max(end);
             waker.wake();
         } else {
@@ -138,6 +142,7 @@ pub fn run<F: Future<Output = ()>>(
 mod tests {
     use super::*;
     use std::cell::Cell;
+    use std::iter;
 
     #[test]
     fn tasks_begin_and_wait_in_the_order_of_time() {
@@ -152,23 +157,24 @@ mod tests {
             };
             (number, work)
         };
-        assert!(run(&time, (0..3).map(task), None));
+        assert!(run(&time, (0..3).map(task), &|| false));
         assert_eq!(running.get(), 3);
         assert_eq!(*seen.borrow(), [(2, 12), (1, 21), (0, 30)]);
     }
 
     #[test]
-    fn a_run_that_takes_too_long_is_stopped() {
+    fn a_run_is_stopped_and_ends_with_the_clock() {
         let time = Time::default();
-        let for_ever = async {
+        let for_ever = async |wait| {
             loop {
-                time.after(1).await;
+                time.after(wait).await;
             }
         };
-        assert!(!run(
-            &time,
-            [(0, for_ever)].into_iter(),
-            Some(Instant::now())
-        ));
+        let steps = Cell::new(0);
+        let stop = || steps.replace(steps.get() + 1) == 100;
+        assert!(!run(&time, iter::once((0, for_ever(1))), &stop));
+        assert!(run(&time, iter::once((0, for_ever(u64::MAX / 2))), &|| {
+            false
+        }));
     }
 }

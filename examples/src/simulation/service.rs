@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::pending;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use backoff_cloud::{Fault, GrpcCode, Hedge, Rate, Report, RetryError, TimedOut, hint};
 use rand::RngExt as _;
@@ -75,6 +75,8 @@ struct Service<'a> {
     /// When the last of the queue will be answered.
     free: Cell<u64>,
     hedge: Hedge,
+    /// How many jobs have begun. Those that wait until the end of the clock do not end.
+    begun: Cell<usize>,
     outcome: RefCell<Outcome>,
 }
 
@@ -117,7 +119,7 @@ impl Service<'_> {
             pending().await
         }
         if let Some(each) = SECOND.checked_div(self.load.capacity) {
-            let free = self.free.get().max(now) + each;
+            let free = self.free.get().max(now).saturating_add(each);
             self.free.set(free);
             self.time.until(free).await;
         }
@@ -153,6 +155,7 @@ impl Service<'_> {
 
     async fn job(&self, (policy, rate): &Process, work: Work, tokens: u32) {
         let began = self.time.nanos();
+        self.begun.set(self.begun.get() + 1);
         let policy = policy.tokens(tokens);
         let read = || self.call(*rate, tokens, None);
         let write = |version| self.call(*rate, tokens, Some(version));
@@ -191,15 +194,15 @@ fn ended<T, E>(call: Result<(T, Report), RetryError<E>>) -> (u32, bool) {
 
 /// Runs until every job is done or given up.
 pub fn run(load: &Load, strategy: &Strategy, rng: &mut SmallRng) -> Outcome {
-    run_until(load, strategy, rng, None)
+    run_until(load, strategy, rng, &|| false)
 }
 
-/// As [`run`], but no longer than until this moment of real time.
+/// As [`run`], until it is to stop, which is asked before each step.
 pub fn run_until(
     load: &Load,
     strategy: &Strategy,
     rng: &mut SmallRng,
-    until: Option<Instant>,
+    stop: &dyn Fn() -> bool,
 ) -> Outcome {
     let queues = load.queues(strategy.together, rng);
     let limits = Limits::new(load.limits, load.hint);
@@ -223,6 +226,7 @@ pub fn run_until(
             Work::Hedged(hedge) => hedge(),
             _ => Hedge::p95(),
         },
+        begun: Cell::default(),
         outcome: RefCell::new(outcome),
     };
     let process = |_| (strategy.process)(strategy.policy);
@@ -265,8 +269,17 @@ pub fn run_until(
         let process = number as usize % processes.len();
         (number < workers).then(|| (comes as u64, work(process)))
     };
-    let has_ended = clock::run(&service.time, (0..).map_while(comes), until);
+    let has_ended = clock::run(&service.time, (0..).map_while(comes), stop);
     let mut outcome = service.outcome.take();
     outcome.is_stopped = !has_ended;
+    if has_ended {
+        let never = Job {
+            began: 0,
+            ended: u64::MAX,
+            attempts: 0,
+            is_done: false,
+        };
+        outcome.jobs.resize(service.begun.get(), never);
+    }
     outcome
 }
