@@ -8,10 +8,9 @@
 //! | a request that may be made twice | [`REQUEST`] |
 //! | a request that must not be made twice | [`NOT_IDEMPOTENT`] |
 //!
-//! Neither is for a request inside a transaction, nor for a stream. [`presets`](crate::presets) has the
-//! numbers.
+//! Neither is for a request inside a transaction, nor for a stream.
 //!
-//! [Sources and choices](crate::presets::sources#aip194) says where they come from.
+#![doc = page_of!(aip194::REQUEST)]
 //!
 //! # What is retried
 //!

@@ -7,8 +7,7 @@
 //! | any request: a message, a count of tokens, a file | [`REQUEST`] |
 //! | polling a batch of messages until it has ended | [`BATCH`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#anthropic) says where they
-//! come from.
+#![doc = page_of!(anthropic::REQUEST)]
 //!
 //! # What is retried
 //!

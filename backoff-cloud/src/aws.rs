@@ -9,8 +9,7 @@
 //! | a request to S3 | [`s3::REQUEST`](crate::s3::REQUEST) |
 //! | a long poll (SQS, Step Functions, SWF) | [`long_poll`] with [`STANDARD`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#aws) says where they
-//! come from.
+#![doc = page_of!(aws::STANDARD)]
 //!
 //! # What is retried
 //!

@@ -11,8 +11,7 @@
 //! With the feature `http`, `azure::send(request)` also knows which requests must not be made twice:
 //! `azure::is_idempotent` has the table.
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#azure) says where they
-//! come from.
+#![doc = page_of!(azure::READ_MODIFY_WRITE)]
 //!
 //! # What is retried
 //!

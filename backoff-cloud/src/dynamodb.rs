@@ -7,8 +7,7 @@
 //! | one request | [`REQUEST`] |
 //! | get an item, change it, put it back on the condition that its version is still the same | [`READ_MODIFY_WRITE`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#dynamodb) says where they
-//! come from.
+#![doc = page_of!(dynamodb::READ_MODIFY_WRITE)]
 //!
 //! # What is retried
 //!

@@ -7,8 +7,7 @@
 //! | a whole transaction | [`TRANSACTION`] |
 //! | a read outside of a transaction | [`aip194::REQUEST`](crate::aip194::REQUEST) |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#firestore) says where they
-//! come from.
+#![doc = page_of!(firestore::TRANSACTION)]
 //!
 //! # What is retried
 //!

@@ -6,8 +6,7 @@
 //! |---|---|
 //! | any request | [`REQUEST`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#github) says where they
-//! come from.
+#![doc = page_of!(github::REQUEST)]
 //!
 //! # What is retried
 //!

@@ -8,8 +8,7 @@
 //! | read an object, change it, write it with its `resourceVersion`; a few writers | [`UPDATE`] |
 //! | the same, of an object that a controller writes all the time | [`UPDATE_MANAGED`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#kubernetes) says where they
-//! come from.
+#![doc = page_of!(kubernetes::REQUEST)]
 //!
 //! # What is retried
 //!

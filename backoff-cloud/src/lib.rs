@@ -72,6 +72,9 @@
 //! [how it works](how_it_works) · [guarantees](how_it_works#guarantees)
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod preset_list;
+
 pub mod aip194;
 pub mod anthropic;
 #[cfg(feature = "apalis-1")]
@@ -90,8 +93,6 @@ pub mod mysql;
 pub mod openai;
 pub mod plain_http;
 pub mod postgres;
-#[macro_use]
-mod preset_list;
 pub mod presets;
 pub mod pubsub;
 #[cfg(test)]

@@ -9,8 +9,7 @@
 //! | polling an operation of the API until it is done | [`OPERATION`] |
 //! | a command to the Redis of an instance | [`DATA`], with a `Reconnect` (feature `reconnect`) |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#memorystore) says where they
-//! come from.
+#![doc = page_of!(memorystore::REQUEST)]
 //!
 //! # What is retried
 //!

@@ -6,8 +6,7 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#mysql) says where they
-//! come from.
+#![doc = page_of!(mysql::TRANSACTION)]
 //!
 //! # What is retried
 //!

@@ -7,8 +7,7 @@
 //! | any request: a completion, an embedding, a file | [`REQUEST`] |
 //! | polling a batch until it has ended | [`BATCH`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#openai) says where they
-//! come from.
+#![doc = page_of!(openai::REQUEST)]
 //!
 //! # What is retried
 //!

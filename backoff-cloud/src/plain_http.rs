@@ -11,9 +11,9 @@
 //!
 //! [`BY_METHOD`] lets the request decide. An attribute or a closure shows no request: there [`BY_METHOD`] is
 //! [`NOT_IDEMPOTENT`], and [`IDEMPOTENT`] repeats whatever is inside, also a `POST`. [`for_method`] chooses
-//! by a method's name. [`presets`](crate::presets) has the numbers.
+//! by a method's name.
 //!
-//! [Sources and choices](crate::presets::sources#plain_http) says where they come from.
+#![doc = page_of!(plain_http::BY_METHOD)]
 //!
 //! # What is retried
 //!

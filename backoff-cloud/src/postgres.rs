@@ -6,8 +6,7 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#postgres) says where they
-//! come from.
+#![doc = page_of!(postgres::TRANSACTION)]
 //!
 //! # What is retried
 //!

@@ -157,3 +157,15 @@ macro_rules! failures {
         concat!($("| ", stringify!($module), "::", stringify!($name), $(" | ", $failures,)+ " |\n",)+)
     };
 }
+
+/// Where the page of a module leads: to the numbers of its presets, to their sources, and to the lab with one of them.
+macro_rules! page_of {
+    ($module:ident::$name:ident) => {
+        concat!(
+            "[`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#",
+            stringify!($module), ") says where they come from. In a clone of the repository, `cargo run -p examples \
+             --example lab` shows what they do, at the address that it prints with `?preset=",
+            stringify!($module), "::", stringify!($name), "`."
+        )
+    };
+}

@@ -13,8 +13,7 @@
 //! | the subscriber's other calls: `Acknowledge`, `ModifyAckDeadline`, `ModifyPushConfig`, update and delete subscriptions, create, update and delete snapshots; the calls for schemas | [`SUBSCRIPTION_WRITE`] |
 //! | the calls for IAM | those of [`iam`](crate::iam), because Google's clients for Pub/Sub do not retry these calls |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#pubsub) says where they
-//! come from.
+#![doc = page_of!(pubsub::PUBLISH)]
 //!
 //! # What is retried
 //!

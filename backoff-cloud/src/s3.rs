@@ -7,8 +7,7 @@
 //! | one request | [`REQUEST`] |
 //! | read an object, change it, write it with `If-Match` | [`READ_MODIFY_WRITE`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#s3) says where they
-//! come from.
+#![doc = page_of!(s3::READ_MODIFY_WRITE)]
 //!
 //! # What is retried
 //!

@@ -6,8 +6,7 @@
 //! |---|---|
 //! | a whole transaction: begin, read, write, commit | [`TRANSACTION`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#sqlite) says where they
-//! come from.
+#![doc = page_of!(sqlite::TRANSACTION)]
 //!
 //! # What is retried
 //!

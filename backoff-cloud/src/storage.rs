@@ -12,8 +12,7 @@
 //! `storage::is_idempotent`. `REQUEST.send(request)` does not use this table: it follows the general rule for
 //! HTTP and repeats every `PUT` and every `DELETE`, also without a precondition.
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#storage) says where they
-//! come from.
+#![doc = page_of!(storage::READ_MODIFY_WRITE)]
 //!
 //! # What is retried
 //!

@@ -9,8 +9,7 @@
 //! | read an allow policy, change it, write it back | [`READ_MODIFY_WRITE`], or [`add`] and [`remove`], or [`Members`] |
 //! | the first request that needs a role granted a moment ago | [`AFTER_GRANT`] |
 //!
-//! [`presets`](crate::presets) has the numbers; [sources and choices](crate::presets::sources#iam) says where they
-//! come from.
+#![doc = page_of!(iam::READ_MODIFY_WRITE)]
 //!
 //! # What is retried
 //!
