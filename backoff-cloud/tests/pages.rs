@@ -74,13 +74,11 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
         let example = page.iter().skip_while(|line| **line != "# Example");
         let fences = example.filter(|line| **line == "```").count();
         assert!(fences >= 2, "the page of `{name}` has no example that runs");
-        for link in [
-            "(crate::presets)",
-            &format!("(crate::presets::sources#{name})"),
-        ] {
-            let has_link = page.iter().any(|line| line.contains(link));
-            assert!(has_link, "the page of `{name}` has no link {link}");
-        }
+        let leads = format!("#![doc = page_of!({name}::");
+        assert!(
+            source.lines().any(|line| line.starts_with(&leads)),
+            "the page of `{name}` leads nowhere: write `{leads}REQUEST)]`, with one of its presets"
+        );
     }
     assert!(pages.contains("iam") && pages.contains("storage"));
 }
