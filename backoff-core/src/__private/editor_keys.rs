@@ -20,7 +20,7 @@ pub struct Keys {
     pub max_attempts: (),
     /// No wait ends later than this after the start. Without it: none. Example: `deadline = "5m"`.
     pub deadline: (),
-    /// A longer hint of the server ends the call. Without it: the deadline or `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
+    /// A longer hint of the server ends the call; a call without any limit waits so long instead. Without it: the deadline or `timeout`, else 5 min. Example: `max_retry_after = "60s"`.
     pub max_retry_after: (),
     /// Cuts the whole call; async only. Without it: none. Example: `timeout = "60s"`.
     pub timeout: (),
