@@ -1,22 +1,16 @@
 //! The numbers and the charts of a state: calls of the library, in virtual time.
 
-use std::sync::OnceLock;
-use std::thread;
-use std::time::Duration;
+use std::{sync::OnceLock, thread, time::Duration};
 
-use backoff_cloud::schedule::Fits;
-use backoff_cloud::{Decision, Jitter, Policy, RetryState, Verdict};
+use backoff_cloud::{Decision, Jitter, Policy, RetryState, Verdict, schedule::Fits};
 use examples::axis::Scale::{Linear, Logarithmic};
 use examples::chart::{self, Chart, Line, PHONE, Panel};
-use examples::simulation::clock::SECOND;
 use examples::simulation::load::{Load, Strategy, Work};
-use examples::simulation::measures::{ALL, CALLS, DONE, EACH, Measure, P50, P99, in_bins};
-use examples::simulation::quota::Quota;
-use examples::simulation::row::jittered;
+use examples::simulation::measures::{self, ALL, CALLS, EACH, Measure, in_seconds};
 use examples::simulation::service::{Outcome, run_until};
+use examples::simulation::{quota::Quota, row::jittered};
 use examples::stats::Mean;
-use rand::rngs::SmallRng;
-use rand::{Rng as _, SeedableRng as _};
+use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use serde::Serialize;
 
 use crate::Error;
@@ -38,13 +32,16 @@ pub(crate) struct Charts {
     pub(crate) outage: Option<Drawn>,
     pub(crate) contention: Option<Drawn>,
     /// How the calls of each policy ended.
-    pub(crate) ends: Vec<(&'static str, [Option<f64>; 4])>,
+    pub(crate) ends: Vec<(&'static str, [Option<f64>; 5])>,
     /// The control whose number is to be lowered, and why.
     pub(crate) stopped: Option<(&'static str, String)>,
 }
 
 /// The names of the columns of `Charts::ends`, and what is measured.
-pub(crate) const ENDS: [Measure; 4] = [DONE, P50, P99, ("attempts for a call", EACH.1)];
+pub(crate) const ENDS: [Measure; 5] = {
+    use measures::{DONE, P99, PEAK, SUCCESSES};
+    [DONE, PEAK, P99, ("attempts for a call", EACH.1), SUCCESSES]
+};
 
 /// Whether nobody waits for the numbers any more; asked all the time.
 pub(crate) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -122,8 +119,10 @@ fn too_much(crowd: &Crowd, outcome: &Outcome, is_yours: bool) -> (&'static str, 
         (_, true) => ("seconds", format!("{seconds} seconds are long")),
         (_, false) => ("clients", format!("{clients} clients are many")),
     };
-    let what = "The simulation was stopped after two seconds";
-    (control, format!("{what}: {why}. Write a lower number."))
+    (
+        control,
+        format!("Stopped after two seconds: {why}. Write a lower number, or a longer base."),
+    )
 }
 
 /// How many retries the chart of the waits shows at most.
@@ -150,7 +149,8 @@ fn waits(policy: &Policy) -> Result<Drawn, Error> {
     let mut mean = Vec::new();
     let planned = policy.schedule().take_while(|it| it.fits != Fits::Never);
     let planned: Vec<_> = planned.take(RETRIES + 1).collect();
-    let more = ["", " The first 12 retries."][planned.len() / (RETRIES + 1)];
+    let more = [" There are no retries.", "", " The first 12 retries."];
+    let more = more[planned.len().min(1) + planned.len() / (RETRIES + 1)];
     for planned in planned.iter().take(RETRIES) {
         let (x, place) = (f64::from(planned.retry), planned.retry as usize - 1);
         let waits = samples.iter().filter_map(|waits| waits.get(place));
@@ -201,19 +201,23 @@ fn load(crowd: &Crowd) -> Load {
 /// Attempts a second of all clients.
 fn crowd(load: &Load, ways: &[Way], outcomes: &[Outcome]) -> Result<Drawn, Error> {
     let line = |((way, outcome), number): ((&Way, &Outcome), usize)| {
-        let arrived = outcome.arrived.iter().copied();
-        let calls = in_bins(arrived, SECOND, load.until as usize).into_iter();
-        let points = calls.enumerate().map(|(at, calls)| exact(at as f64, calls));
+        let attempts = in_seconds(outcome, load).into_iter().enumerate();
+        let points = attempts.map(|(at, attempts)| exact(at as f64, attempts));
         Line::measured(way.0, number, points.collect())
     };
     let lines = ways.iter().zip(outcomes).zip([2, 0, 3]).map(line);
     let y = ("attempts a second at the service", Linear);
-    let mut panel = Panel::new(("time, s", Linear), y, lines.collect());
+    let capacity = (0..load.until).map(|at| (at as f64, load.capacity as f64));
+    let capacity = (load.capacity > 0).then(|| Line::bound("capacity", capacity));
+    let mut panel = Panel::new(("time, s", Linear), y, lines.chain(capacity).collect());
     let (from, until) = load.ill;
     panel.band = (until > 0).then_some((from as f64, until as f64, "outage"));
-    let clients = load.workers;
-    let what = format!("{clients} clients, each with a call about every {REST} s.");
-    drawn("An outage, and after it", &what, vec![panel])
+    let what = format!(
+        "{} clients. Each rests about {REST} s between two calls.",
+        load.workers
+    );
+    let title = ["No outage", "An outage, and after it"][usize::from(until > 0)];
+    drawn(title, &what, vec![panel])
 }
 
 const CLIENTS: [u32; 4] = [10, 20, 50, 100];

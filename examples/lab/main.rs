@@ -14,10 +14,8 @@ mod state;
 #[rustfmt::skip]
 mod written;
 
-use std::net::Ipv4Addr;
-use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{net::Ipv4Addr, process::ExitCode, sync::Arc};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State as Shared};
@@ -28,11 +26,7 @@ use backoff_cloud::presets;
 use clap::Parser;
 use examples::terminal::{ended, say};
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::signal::ctrl_c;
-use tokio::sync::Mutex;
-use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::{net::TcpListener, signal::ctrl_c, sync::Mutex, task::spawn_blocking, time::sleep};
 
 use crate::draw::{ENDS, Stop, documented, draw};
 use crate::snippets::snippets;
@@ -69,8 +63,8 @@ async fn run(options: &Options) -> Result<(), Error> {
     let server = axum::serve(listener, routes(Turn::default()));
     tokio::select! {
         served = server.with_graceful_shutdown(ended()) => Ok(served?),
-        // A request whose body never ends.
-        () = async { ended().await; sleep(LAST).await } => Ok(()),
+        // A request whose body never ends may go on so long.
+        () = async { ended().await; sleep(Duration::from_secs(3)).await } => Ok(()),
     }
 }
 
@@ -78,9 +72,6 @@ async fn run(options: &Options) -> Result<(), Error> {
 const BODY: usize = 64 * 1_024;
 /// How long a request may compute. A test decides by other means.
 const TIME: Duration = Duration::from_millis(if cfg!(test) { 600_000 } else { 1_900 });
-/// How long requests may go on after Ctrl-C.
-const LAST: Duration = Duration::from_secs(3);
-
 /// Is held by the request that computes: two at once would take each other's time.
 type Turn = Arc<Mutex<()>>;
 

@@ -1,7 +1,6 @@
 //! The same policy as an attribute, as a constant and as TOML.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use backoff_cloud::{Policy, PolicySettings};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,6 @@
 //! What the page shows, as the query of its link: a preset, the rules that differ from it, and a crowd of clients.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use backoff_cloud::{Budget, Policy, PolicySettings, presets};
 use examples::simulation::load::{Process, leaked};
@@ -19,7 +18,7 @@ type Choice<T> = (&'static str, &'static str, T);
 pub(crate) const OUTAGES: [Choice<Option<f64>>; 4] = [
     ("down", "503 to every attempt", Some(1.0)),
     ("half", "503 to half of the attempts", Some(0.5)),
-    ("hangs", "nothing", Some(0.0)),
+    ("hangs", "nothing until an attempt is cut", Some(0.0)),
     ("none", "as always: no outage", None),
 ];
 
@@ -115,7 +114,10 @@ impl State {
                 return 0;
             };
             names.iter().position(|it| *it == text).unwrap_or_else(|| {
-                noted(control, format!("{text:?} is not in the list"));
+                noted(
+                    control,
+                    format!("{text:?} is not in the list: choose one there"),
+                );
                 0
             })
         };
@@ -174,8 +176,11 @@ pub(crate) fn of_reads(policy: &Policy) -> Policy {
 fn pairs(query: &str) -> BTreeMap<String, String> {
     let mut url = Url::parse("http://127.0.0.1/").expect("an address");
     url.set_query(Some(query));
+    // Where messages write a text as in a file, people type its quotes.
+    let plain = |text: String| text.trim().trim_matches('"').to_owned();
     let pairs = url.query_pairs().into_owned();
-    pairs.filter(|pair| !pair.1.trim().is_empty()).collect()
+    let pairs = pairs.map(|(name, text)| (name, plain(text)));
+    pairs.filter(|pair| !pair.1.is_empty()).collect()
 }
 
 /// The settings of rules that were read one by one before.
@@ -225,6 +230,11 @@ mod tests {
         assert_eq!(read.settings.max_attempts, Some(7));
         // What is not said is as in the preset.
         assert_eq!(State::read("base=&clients="), State::read(""));
+        // As a message writes it.
+        assert_eq!(
+            State::read("growth=\"linear(2s)\""),
+            State::read("growth=linear(2s)")
+        );
     }
 
     #[test]
@@ -254,8 +264,16 @@ mod tests {
         for (query, control, said) in [
             ("clients=10001", "clients", "from 1 to 10000"),
             ("seconds=0", "seconds", "from 1 to 3600"),
-            ("outage=perhaps", "outage", "\"perhaps\" is not in the list"),
-            ("preset=none", "preset", "\"none\" is not in the list"),
+            (
+                "outage=perhaps",
+                "outage",
+                "\"perhaps\" is not in the list: choose one there",
+            ),
+            (
+                "preset=none",
+                "preset",
+                "\"none\" is not in the list: choose one there",
+            ),
         ] {
             assert!(mistake(query, control).ends_with(said), "{query}");
         }

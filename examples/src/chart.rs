@@ -251,8 +251,9 @@ impl<'a, 'svg> Frame<'a, 'svg> {
         let (from, to) = (self.x.at(from), self.x.at(to));
         let (bottom, top) = (self.bottom, self.top);
         fill(&self.area, (from, top), (to, bottom), SHADE)?;
-        let middle = ((from + to) / 2, (top + bottom) / 2);
-        text(&self.area, name, middle, SMALL, INK, HPos::Center)
+        // Above most points of the lines.
+        let place = ((from + to) / 2, top + 6);
+        text(&self.area, name, place, SMALL, INK, HPos::Center)
     }
 
     fn axes(&self) -> Drawn {

@@ -42,6 +42,14 @@ pub const CALLS: Measure = ("calls", |it, _| Some(it.arrived.len() as f64));
 pub const EACH: Measure = ("calls for a job", |it, _| {
     part(it.sent as usize, it.jobs.len())
 });
+/// How many jobs were not given up.
+pub const SUCCESSES: Measure = ("calls done", |it, _| {
+    Some(it.jobs.iter().filter(is_done).count() as f64)
+});
+/// The most calls that arrived in a second.
+pub const PEAK: Measure = ("most attempts a second", |it, load| {
+    in_seconds(it, load).into_iter().reduce(f64::max)
+});
 /// The share of the jobs that were not given up.
 pub const DONE: Measure = ("done, %", |it, _| done(&it.jobs));
 /// The median of the time of the jobs that were done.
@@ -142,6 +150,11 @@ pub fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f
         }
     }
     counts
+}
+
+/// How many calls arrived in each second of a load that lasts so long.
+pub fn in_seconds(outcome: &Outcome, load: &Load) -> Vec<f64> {
+    in_bins(outcome.arrived.iter().copied(), SECOND, load.until as usize)
 }
 
 /// How many percent of the jobs that came in each of the first bins since a time are such jobs.
