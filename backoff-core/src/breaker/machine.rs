@@ -40,7 +40,7 @@ const COUNT: u32 = MOST_BITS / 2;
 /// The highest number of attempts that are remembered.
 pub(super) const MOST_ATTEMPTS: u32 = (1 << COUNT) - 1;
 
-/// In a pause that was set by hand.
+/// The bit of a pause that says that it was set by hand.
 pub(super) const BY_HAND: u32 = 1 << 31;
 
 impl State {

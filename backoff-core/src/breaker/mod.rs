@@ -354,8 +354,9 @@ impl Breaker {
     }
 
     /// Opens the breaker by hand, such as for the maintenance of the service. The first probe goes after this time; further ones
-    /// as after any opening. A time of less than 10 ms counts as 10 ms, and one of more than a day as a day. If the breaker is open, the time begins anew. `clock` is the runtime of the
-    /// calls, such as `&Tokio` or `&Std`. [`next_probe`](Self::next_probe) has an example.
+    /// as after any opening. A time of less than 10 ms counts as 10 ms, and one of more than a day as a day. If the breaker is
+    /// open, the time begins anew. `clock` is the runtime of the calls, such as `&Tokio` or `&Std`.
+    /// [`next_probe`](Self::next_probe) has an example.
     pub fn open_for(&self, time: Duration, clock: &impl Clock) {
         const DAY: Duration = Duration::from_secs(86_400);
         let time = time.clamp(Duration::from_millis(10), DAY);

@@ -139,8 +139,9 @@ impl Rate {
     }
 
     /// Says how many tokens of the service's quotas were used that no reply has stated yet, such as those of a stream that has
-    /// ended. A number that is no `u32`, such as a negative one, counts as [`u32::MAX`]. They are subtracted until the reply of a later attempt states what remains. Inside of an attempt whose reply has
-    /// not come, the number replaces that of [`tokens`](crate::Retrying::tokens).
+    /// ended. They are subtracted until the reply of a later attempt states what remains. Inside of an attempt whose reply has
+    /// not come, the number replaces that of [`tokens`](crate::Retrying::tokens). A number that is no `u32`, such as a negative
+    /// one, counts as [`u32::MAX`].
     ///
     /// A service that counts the tokens before it answers, as OpenAI does, needs no such word. Without quotas of tokens, nothing
     /// happens.
@@ -220,11 +221,11 @@ impl Shared {
             && let Heard::Used(oldest) = state.heard.remove(0).0
         {
             // A newer reply takes the place of an older one, but tokens are added up.
-            let kept = state.heard.iter_mut();
-            if let Some(Heard::Used(tokens)) = kept
-                .map(|it| &mut it.0)
-                .find(|it| matches!(it, Heard::Used(_)))
-            {
+            let used = state.heard.iter_mut().find_map(|(heard, ..)| match heard {
+                Heard::Used(tokens) => Some(tokens),
+                Heard::Stated(_) => None,
+            });
+            if let Some(tokens) = used {
                 *tokens = tokens.saturating_add(oldest);
             }
         }
