@@ -75,9 +75,13 @@ fn each_page_has_the_shape_and_the_day_of_its_sources() {
         let fences = example.filter(|line| **line == "```").count();
         assert!(fences >= 2, "the page of `{name}` has no example that runs");
         let leads = format!("#![doc = page_of!({name}::");
+        let named = source
+            .lines()
+            .find_map(|line| line.strip_prefix(&leads)?.strip_suffix(")]"));
+        let is_preset = |name| source.contains(&format!("\npub const {name}: Policy ="));
         assert!(
-            source.lines().any(|line| line.starts_with(&leads)),
-            "the page of `{name}` leads nowhere: write `{leads}REQUEST)]`, with one of its presets"
+            named.is_some_and(is_preset),
+            "the page of `{name}` leads to no preset: write `{leads}REQUEST)]`, with one of its presets"
         );
     }
     assert!(pages.contains("iam") && pages.contains("storage"));
