@@ -6,9 +6,9 @@ use backoff_cloud::{Decision, Jitter, Policy, RetryState, Verdict, schedule::Fit
 use examples::axis::Scale::{Linear, Logarithmic};
 use examples::chart::{self, Chart, Line, PHONE, Panel};
 use examples::simulation::load::{Load, Strategy, Work};
-use examples::simulation::measures::{self, ALL, CALLS, EACH, Measure, in_seconds};
+use examples::simulation::measures::{self, ALL, CALLS, EACH, Measure, arrivals};
 use examples::simulation::service::{Outcome, run_until};
-use examples::simulation::{quota::Quota, row::jittered};
+use examples::simulation::{clock::SECOND, quota::Quota, row::jittered};
 use examples::stats::Mean;
 use rand::{Rng as _, SeedableRng as _, rngs::SmallRng};
 use serde::Serialize;
@@ -57,10 +57,9 @@ fn ways(state: &State) -> Vec<Way> {
         0 => of_preset,
         other => other,
     };
-    let exact = state.policy.jitter(Jitter::None);
     let all = [
         ("yours", state.policy, budget),
-        ("no jitter", exact, budget),
+        ("no jitter", state.policy.jitter(Jitter::None), budget),
         ("preset", state.preset, of_preset),
     ];
     let mut ways: Vec<Way> = Vec::new();
@@ -119,10 +118,8 @@ fn too_much(crowd: &Crowd, outcome: &Outcome, is_yours: bool) -> (&'static str, 
         (_, true) => ("seconds", format!("{seconds} seconds are long")),
         (_, false) => ("clients", format!("{clients} clients are many")),
     };
-    (
-        control,
-        format!("Stopped after two seconds: {why}. Write a lower number, or a longer base."),
-    )
+    let why = format!("Stopped after two seconds: {why}. Write a lower number, or a longer base.");
+    (control, why)
 }
 
 /// How many retries the chart of the waits shows at most.
@@ -149,8 +146,11 @@ fn waits(policy: &Policy) -> Result<Drawn, Error> {
     let mut mean = Vec::new();
     let planned = policy.schedule().take_while(|it| it.fits != Fits::Never);
     let planned: Vec<_> = planned.take(RETRIES + 1).collect();
-    let more = [" There are no retries.", "", " The first 12 retries."];
-    let more = more[planned.len().min(1) + planned.len() / (RETRIES + 1)];
+    let more = match planned.len() {
+        0 => " There are no retries.",
+        1..=RETRIES => "",
+        _ => " The first 12 retries.",
+    };
     for planned in planned.iter().take(RETRIES) {
         let (x, place) = (f64::from(planned.retry), planned.retry as usize - 1);
         let waits = samples.iter().filter_map(|waits| waits.get(place));
@@ -201,8 +201,8 @@ fn load(crowd: &Crowd) -> Load {
 /// Attempts a second of all clients.
 fn crowd(load: &Load, ways: &[Way], outcomes: &[Outcome]) -> Result<Drawn, Error> {
     let line = |((way, outcome), number): ((&Way, &Outcome), usize)| {
-        let attempts = in_seconds(outcome, load).into_iter().enumerate();
-        let points = attempts.map(|(at, attempts)| exact(at as f64, attempts));
+        let attempts = arrivals(outcome, SECOND, load.until as usize);
+        let points = (0_u32..).zip(attempts).map(|(at, it)| exact(at.into(), it));
         Line::measured(way.0, number, points.collect())
     };
     let lines = ways.iter().zip(outcomes).zip([2, 0, 3]).map(line);

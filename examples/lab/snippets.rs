@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use backoff_cloud::{Policy, PolicySettings};
-use serde_json::{Map, Value, json};
+use backoff_cloud::Policy;
+use serde_json::{Map, Value};
 
 use crate::state::{BUDGETS, NONE, State, has_budget, named, of_reads, settings, text};
 
@@ -26,8 +26,8 @@ pub(crate) fn snippets(state: &State) -> Snippets {
     let shared = own.map_or_else(String::new, |it| {
         format!("static BUDGET: Budget = {it};\n\n")
     });
-    let [key, setter] = ["    budget = BUDGET,\n", "\n    .budget(&BUDGET)"];
-    let [key, setter] = [key, setter].map(|code| own.map_or("", |_| code));
+    let key = own.map_or("", |_| "    budget = BUDGET,\n");
+    let setter = own.map_or("", |_| "\n    .budget(&BUDGET)");
     let code = begins(state, rules).map(|(begin, rules)| {
         let setters = setters(&rules);
         let constant = format!("{shared}const POLICY: Policy = {begin}{setters}{setter};\n");
@@ -111,8 +111,12 @@ fn setters(rules: &Rules) -> String {
 /// `budget` is the line of its key.
 fn attribute(begin: String, rules: &Rules, budget: &str) -> String {
     // These are no keys.
-    const OTHERS: &str = "spread_retry_after, retry_after_alone, retry_after_slack";
-    let is_key = |rule: &str| OTHERS.split(", ").all(|other| other != rule);
+    const OTHERS: [&str; 3] = [
+        "spread_retry_after",
+        "retry_after_alone",
+        "retry_after_slack",
+    ];
+    let is_key = |rule: &str| !OTHERS.contains(&rule);
     let (keys, others): (Rules, Rules) = rules.clone().into_iter().partition(|it| is_key(&it.0));
     let policy = (begin + &setters(&others)).replace('\n', "\n    ");
     let key = |it: (&String, &Value)| format!("    {} = {},\n", it.0, code(it.0, it.1, true));
@@ -168,15 +172,10 @@ fn camel(name: &str) -> String {
     words.collect()
 }
 
-/// A time as the library reads it.
-fn parsed(text: &str) -> Duration {
-    let settings: PolicySettings = serde_json::from_value(json!({ "base": text })).expect("a time");
-    settings.base.expect("a first wait")
-}
-
-/// A time in the largest unit of which it is a whole number.
+/// A time, read by the library, in the largest unit of which it is a whole number.
 fn duration(text: &str) -> String {
-    let (mut number, mut unit) = (parsed(text).as_nanos(), 0);
+    let read = settings(&Rules::from_iter([("base".to_owned(), text.into())]));
+    let (mut number, mut unit) = (read.base.expect("a first wait").as_nanos(), 0);
     while unit < 3 && number.is_multiple_of(1_000) {
         (number, unit) = (number / 1_000, unit + 1);
     }
@@ -187,7 +186,7 @@ fn duration(text: &str) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use backoff_cloud::presets;
+    use backoff_cloud::{PolicySettings, presets};
     use expect_test::expect_file;
 
     fn of(query: &str) -> (State, Snippets) {

@@ -177,9 +177,8 @@ fn pairs(query: &str) -> BTreeMap<String, String> {
     let mut url = Url::parse("http://127.0.0.1/").expect("an address");
     url.set_query(Some(query));
     // Where messages write a text as in a file, people type its quotes.
-    let plain = |text: String| text.trim().trim_matches('"').to_owned();
-    let pairs = url.query_pairs().into_owned();
-    let pairs = pairs.map(|(name, text)| (name, plain(text)));
+    let plain = |(name, text): (String, String)| (name, text.trim().trim_matches('"').to_owned());
+    let pairs = url.query_pairs().into_owned().map(plain);
     pairs.filter(|pair| !pair.1.is_empty()).collect()
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn outage() -> Scenario {
     scenario.add("down", DOWN, &CLIENTS, &[]);
     scenario.add("20 % errors", ERRORS, &CLIENTS, &[]);
     scenario.series = |outcome| {
-        let attempts = in_bins(outcome.arrived.iter().copied(), 2 * SECOND, 50).into_iter();
+        let attempts = arrivals(outcome, 2 * SECOND, 50).into_iter();
         let answered = shares(&outcome.jobs, (0, 2 * SECOND, 50), is_done);
         attempts.map(|it| it / 2.0).chain(answered).collect()
     };

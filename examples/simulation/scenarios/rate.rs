@@ -51,7 +51,7 @@ pub(crate) fn batch() -> Scenario {
         };
         scenario.add(name, load, &BATCH, &[]);
     }
-    scenario.series = |outcome| in_bins(outcome.arrived.iter().copied(), SECOND / 10, 125);
+    scenario.series = |outcome| arrivals(outcome, SECOND / 10, 125);
     scenario.picture = Some(("batch-calls", batch_drawn));
     scenario
 }

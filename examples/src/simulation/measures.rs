@@ -26,8 +26,12 @@ fn part(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+fn successes(jobs: &[Job]) -> usize {
+    jobs.iter().filter(is_done).count()
+}
+
 fn done(jobs: &[Job]) -> Option<f64> {
-    part(jobs.iter().filter(is_done).count(), jobs.len()).map(|part| 100.0 * part)
+    part(successes(jobs), jobs.len()).map(|part| 100.0 * part)
 }
 
 /// Within so many seconds a share of the jobs was done.
@@ -43,12 +47,11 @@ pub const EACH: Measure = ("calls for a job", |it, _| {
     part(it.sent as usize, it.jobs.len())
 });
 /// How many jobs were not given up.
-pub const SUCCESSES: Measure = ("calls done", |it, _| {
-    Some(it.jobs.iter().filter(is_done).count() as f64)
-});
+pub const SUCCESSES: Measure = ("calls done", |it, _| Some(successes(&it.jobs) as f64));
 /// The most calls that arrived in a second.
 pub const PEAK: Measure = ("most attempts a second", |it, load| {
-    in_seconds(it, load).into_iter().reduce(f64::max)
+    let attempts = arrivals(it, SECOND, load.until as usize);
+    attempts.into_iter().reduce(f64::max)
 });
 /// The share of the jobs that were not given up.
 pub const DONE: Measure = ("done, %", |it, _| done(&it.jobs));
@@ -89,7 +92,7 @@ pub const PRODUCT: Measure = ("product", |it, load| {
 
 /// The most calls in a tenth of a second, after the first.
 pub const HERD: Measure = ("herd, calls in 0.1 s", |it, _| {
-    let tenths = in_bins(it.arrived.iter().copied(), SECOND / 10, 2_000);
+    let tenths = arrivals(it, SECOND / 10, 2_000);
     tenths.into_iter().skip(1).reduce(f64::max)
 });
 /// When the last job ended, as a multiple of the time that the limit and the work need.
@@ -142,7 +145,7 @@ pub const RECOVERED: Measure = ("recovered after, s", |it, load| {
     (recovered < length).then_some(recovered as f64)
 });
 /// How many of these times lie in each of the first bins.
-pub fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f64> {
+fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f64> {
     let mut counts = vec![0.0; bins];
     for time in times {
         if let Some(count) = counts.get_mut((time / bin) as usize) {
@@ -152,9 +155,9 @@ pub fn in_bins(times: impl Iterator<Item = u64>, bin: u64, bins: usize) -> Vec<f
     counts
 }
 
-/// How many calls arrived in each second of a load that lasts so long.
-pub fn in_seconds(outcome: &Outcome, load: &Load) -> Vec<f64> {
-    in_bins(outcome.arrived.iter().copied(), SECOND, load.until as usize)
+/// How many calls arrived in each of the first bins.
+pub fn arrivals(outcome: &Outcome, bin: u64, bins: usize) -> Vec<f64> {
+    in_bins(outcome.arrived.iter().copied(), bin, bins)
 }
 
 /// How many percent of the jobs that came in each of the first bins since a time are such jobs.
